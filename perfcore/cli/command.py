@@ -1,33 +1,57 @@
-"""One command as typer runs it, made of a registered function when the line is known."""
+"""One command as typer runs it, made of a registered function when the line is known.
+
+The function's parameters are annotated as `perfcore.hooks.parameters` says. A parameter whose type is a dataclass
+stands for the options that this declares, such as the three that say how a file is read, and the annotation of a last
+``**options`` says whose declared options (`perfcore.hooks.options`) join the command. typer takes parameters from
+`inspect.signature`, so all that is needed is a function whose ``__signature__`` says them one by one.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
-import functools
+import importlib
 import inspect
 import itertools
 import os
+import re
 import sys
+import textwrap
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.core
 import typer.main
 
-from perfcore.base.errors import MEANT, OptionError
+from perfcore.base.errors import MEANT, OptionError, PerfError
 from perfcore.base.files import REPLACES, check_files, refuse_existing, refuse_input, replacements
 from perfcore.cli.output import VERBOSE, Json, Overwrite, Picture, TableFormat, print_result, reporting
-from perfcore.cli.signature import flags_of, is_brief, options_source, selected_name, with_signature
-from perfcore.hooks.parameters import OptionsOfSelected, parameters_of, rules_of, types_of
+from perfcore.hooks.options import OptionField, describe
+from perfcore.hooks.parameters import (
+    OptionGroup,
+    OptionsOf,
+    OptionsOfEach,
+    OptionsOfSelected,
+    parameters_of,
+    rules_of,
+    types_of,
+    value_type,
+)
 from perfcore.hooks.registry import Entry, registry
 
-_PANEL = "Options of "  # how `perfcore.cli.signature` begins the headings of plugins'
+_PANEL = "Options of "  # how the headings of plugins' options begin
 _BRIEF_OPTIONS = 6
 _WRITTEN = {"--output", "--plot", "--summary", "--junit"}
+_COMMON = {"all", "verbose", "overwrite", "json", "table", "plot", "output", "help"}  # options of any command
+_METAVARS = {int: "N", float: "X"}
+_SECTION = re.compile(r"\n\n[A-Z][A-Za-z ]+\n-{4,}\n")  # of a docstring
 _NOTHING = type(None)
 CONTEXT_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+Parameters = dict[str, inspect.Parameter]
+Fields = list[tuple[str, OptionField]]  # with the panel that each stands in
 
 
 def markup_mode() -> Any:
@@ -41,48 +65,79 @@ def plain(text: str) -> str:
 
 
 def build_command(entry: Entry, words: Sequence[str]) -> typer.core.TyperCommand:
-    """The command of an entry for the words that follow its name."""
+    """Return the command of an entry for the words that follow its name on the line, also while that is typed."""
     function: Callable[..., Any] = entry.load()
-    source = options_source(function)
-    choices: list[tuple[str, str]] = []
-    heading = ""
-    if isinstance(source, OptionsOfSelected) and selected_name(function, source, words) is None:
-        choices = [(each.name, each.help) for each in registry().entries(source.kind).values()]
-        heading = f"{source.kind.capitalize()}, for --{source.flag}; each has its options"
-    typed = with_signature(function, words)
-    if types_of(function).get("return", _NOTHING) not in (_NOTHING, int):
-        typed = _showing(typed, entry, function)
-    typed = _finished(typed)
-    typed.__doc__ = plain(typed.__doc__ or entry.help)
-    epilog = "\n\n".join([f"{heading}:", *(f"{name}: {plain(text)}" for name, text in choices)]) if choices else None
+    known = parameters_of(function)
+    own, groups = _own_parameters(known)
+    notes = (note for *_, notes in known.values() for note in notes)
+    source = next((note for note in notes if isinstance(note, OptionsOf | OptionsOfEach | OptionsOfSelected)), None)
+    fields, heading, choices = _declared_options(source, own, words)
+    flags = {flag for parameter in own.values() for flag in flags_of(parameter)}
+    every = own | {
+        field.name: _as_parameter(panel, field)
+        for panel, field in fields
+        if field.flag not in flags and field.name not in own
+    }
+    is_shown = types_of(function).get("return", _NOTHING) not in (_NOTHING, int)
+    shown = _shown_parameters(entry) if is_shown else {}
+    rules = {name: rules_of(notes) for name, (_, _, notes) in known.items()}
+
+    def call(values: dict[str, Any]) -> Any:
+        for name, (group, attribute) in groups.items():
+            built = group(**{field.name: values.pop(field.name) for field in dataclasses.fields(group)})
+            value = getattr(built, attribute) if attribute else built
+            values |= value if isinstance(value, Mapping) else {name: value}
+        return function(**{n: v for n, v in values.items() if n not in every or v not in (None, [])})  # as in Python
+
+    def show(values: dict[str, Any]) -> int:
+        for name, (parameter, _, _) in known.items():
+            needed = rules[name].needs
+            is_given = needed and values[name] not in (None, [], parameter.default)
+            if is_given and not values.get(needed.split()[0][2:].replace("-", "_")):
+                raise OptionError(f"{flags_of(own[name])[0]} belongs to {needed}")
+        how = {name: values.pop(name) for name in shown}
+        if how["json"] and how.get("table"):
+            raise OptionError("--json and --table are mutually exclusive")
+        output, picture, written = how.get("output"), how.get("plot"), values.get("output")
+        check_files(picture, output, written)
+        with reporting():
+            result = call(values)
+            lines = [] if output is None else result.save(output) or []
+            if picture is not None:
+                result.plot(path=picture)
+        print_result(result, how["json"], how.get("table"))
+        lines += [f"file: {written}"] if written else []
+        lines += [] if picture is None else [f"picture: {typer.format_filename(picture)}"]
+        for line in lines if not (how["json"] or how.get("table")) else ():
+            typer.echo(line)
+        return int(getattr(result, "status", 0))
+
+    run = _keeping_files(show if is_shown else call, every | shown)
+    run.__doc__, run.__name__ = plain(_help(function) or entry.help), function.__name__
     app = typer.Typer(add_completion=False, rich_markup_mode=markup_mode())
+    epilog = "\n\n".join([f"{heading}:", *(f"{name}: {plain(text)}" for name, text in choices)]) if choices else None
     app.command(entry.name, cls=_Command, context_settings=CONTEXT_SETTINGS, epilog=epilog if markup_mode() else None)(
-        typed
+        run
     )
     command = typer.main.get_command(app)
     assert isinstance(command, _Command)
-    command.heading, command.choices, command.is_brief, command.alone = heading, choices, is_brief(words), {}
-    rules = {name: rules_of(notes) for name, (_, _, notes) in parameters_of(function).items()}
-    parameters = inspect.signature(typed).parameters
-    command.alone = {
-        flag: rules[name].alone for name in rules if rules[name].alone for flag in flags_of(parameters[name])
-    }
+    command.heading, command.choices, command.is_brief = heading, choices, is_brief(words)
+    alone = ((rules[name].alone, own[name]) for name in own if name in rules)
+    command.alone = {flag: value for value, parameter in alone if value for flag in flags_of(parameter)}
     return command
 
 
-def _finished(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command that keeps files that it reads, or that can't be made again, and shows everything with ``--all``."""
-    signature = inspect.signature(command)
-    flags = {name: flags_of(parameter) for name, parameter in signature.parameters.items()}
+def _keeping_files(command: Callable[[dict[str, Any]], Any], parameters: Parameters) -> Callable[..., Any]:
+    """Return a command that keeps files that it reads or that can't be made again, and has ``--all``."""
+    flags = {name: flags_of(parameter) for name, parameter in parameters.items()}
     written = [name for name in flags if _WRITTEN.intersection(flags[name])]
-    free = [flag for flag in ("--all", "--verbose", "-v") if not any(flag in each for each in flags.values())]
-    kind = Annotated[bool, typer.Option(*free, help="Print all rows, columns, details (headings: docs/glossary.md).")]
-    added = [inspect.Parameter("everything", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)]
     replaced = [name for name in written if "--summary" not in flags[name]]  # which is appended to
-    if replaced and not any("--overwrite" in each for each in flags.values()):
-        added.append(inspect.Parameter("replace", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Overwrite))
+    free = [flag for flag in ("--all", "--verbose", "-v") if not any(flag in of_one for of_one in flags.values())]
+    kind = Annotated[bool, typer.Option(*free, help="Print all rows, columns, details (headings: docs/glossary.md).")]
+    added = [_parameter("everything", kind, False)]
+    if replaced and not any("--overwrite" in of_one for of_one in flags.values()):
+        added.append(_parameter("replace", Overwrite, False))
 
-    @functools.wraps(command)
     def run(*, everything: bool = False, replace: bool = False, **values: Any) -> Any:
         others = [value for name, value in values.items() if name not in written]
         texts = [text for value in others for text in (value if isinstance(value, list) else [value])]
@@ -95,53 +150,158 @@ def _finished(command: Callable[..., Any]) -> Callable[..., Any]:
         VERBOSE.set(everything)
         REPLACES.set(replace)
         with replacements(*outputs):
-            return command(**values)
+            return command(values)
 
-    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *added])  # type: ignore[attr-defined]
+    run.__signature__ = inspect.Signature([*parameters.values(), *added])  # type: ignore[attr-defined]
     return run
 
 
-def _showing(command: Callable[..., Any], entry: Entry, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A command that shows what a public function gives back, and has the options for that."""
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _shown_parameters(entry: Entry) -> Parameters:
+    """Return the options by which a command shows what its function returns."""
     kinds: dict[str, Any] = {}
     if entry.saves:
-        kinds["output"] = Annotated[
-            str | None, typer.Option("--output", "-o", metavar="FILE", help=entry.saves, show_default=False)
-        ]
+        output = typer.Option("--output", "-o", metavar="FILE", help=entry.saves, show_default=False)
+        kinds["output"] = Annotated[str | None, output]
     kinds |= {name: kind for name, kind in (("plot", Picture), ("table", TableFormat)) if name in entry.shows}
-    own = inspect.signature(command).parameters
-    shown = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-        for name, kind in kinds.items()
-    ]
-    shown.append(inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json))
+    parameters = {name: _parameter(name, kind, None) for name, kind in kinds.items()}
+    return parameters | {"json": _parameter("json", Json, False)}
 
-    def run(**values: Any) -> int:
-        for name, (parameter, _, notes) in parameters_of(function).items():
-            needed = rules_of(notes).needs
-            is_given = needed and values[name] not in (None, [], parameter.default)
-            if is_given and not values.get(needed.split()[0][2:].replace("-", "_")):
-                raise OptionError(f"{flags_of(own[name])[0]} belongs to {needed}")
-        how = {parameter.name: values.pop(parameter.name) for parameter in shown}
-        if how["json"] and how.get("table"):
-            raise OptionError("--json and --table are mutually exclusive")
-        output, picture = how.get("output"), how.get("plot")
-        check_files(picture, output, values.get("output"))
-        with reporting():
-            result = command(**values)
-            lines = [] if output is None else result.save(output) or []
-            if picture is not None:
-                result.plot(path=picture)
-        print_result(result, how["json"], how.get("table"))
-        lines += [f"file: {path}" for path in [values.get("output")] if path]
-        if not how["json"] and not how.get("table"):
-            for line in [*lines, *([] if picture is None else [f"picture: {typer.format_filename(picture)}"])]:
-                typer.echo(line)
-        return int(getattr(result, "status", 0))
 
-    run.__doc__, run.__name__ = command.__doc__, command.__name__
-    run.__signature__ = inspect.Signature([*own.values(), *shown])  # type: ignore[attr-defined]
-    return run
+def _help(function: Callable[..., Any]) -> str:
+    """Return the docstring before its first section, and the lines of its block ``As a command::``."""
+    text = inspect.getdoc(function) or ""
+    paragraphs = _SECTION.split(text, maxsplit=1)[0].replace("``", "")
+    block = text.partition("As a command::\n\n")[2].splitlines()
+    lines = list(itertools.takewhile(lambda line: line[:1] in ("", " "), block))
+    return f"{paragraphs}\n\n\b\n{textwrap.dedent(chr(10).join(lines)).strip()}" if lines else paragraphs
+
+
+def _own_parameters(known: Mapping[str, Any]) -> tuple[Parameters, dict[str, tuple[Any, str]]]:
+    """Return the function's parameters as typer reads them, and which of them are made of a group and its attribute.
+
+    Defaults that a line cannot give are left to the function.
+    """
+    own: Parameters = {}
+    groups: dict[str, tuple[Any, str]] = {}
+    for name, (parameter, kind, notes) in known.items():
+        group = next((note for note in notes if isinstance(note, OptionGroup)), None)
+        if group is not None:
+            module, _, attribute = group.target.partition(":")
+            groups[name] = getattr(importlib.import_module(module), attribute), group.attribute
+        elif dataclasses.is_dataclass(kind):
+            groups[name] = kind, ""
+        elif any(isinstance(note, typer.models.ParameterInfo) for note in notes):
+            value = value_type(kind)
+            required = parameter.default is parameter.empty or rules_of(notes).required
+            default = parameter.default if isinstance(parameter.default, (bool, int, float, str)) else None
+            annotation = Annotated[(value if required or value is bool else value | None, *notes)]  # type: ignore[valid-type]
+            own[name] = _parameter(name, annotation, parameter.empty if required else default)
+        if name in groups:
+            hints = typing.get_type_hints(groups[name][0], include_extras=True)
+            fields = dataclasses.fields(groups[name][0])
+            own |= {field.name: _parameter(field.name, hints[field.name], field.default) for field in fields}
+    return own, groups
+
+
+def flags_of(parameter: inspect.Parameter) -> list[str]:
+    """Return ``--at`` and its like of a parameter that is an option."""
+    for note in typing.get_args(parameter.annotation):
+        if isinstance(note, typer.models.OptionInfo):
+            declared = [text for text in (note.default, *(note.param_decls or ())) if isinstance(text, str)]
+            return declared or [f"--{parameter.name.replace('_', '-')}"]
+    return []
+
+
+def is_brief(words: Sequence[str]) -> bool:
+    """Return whether a line asks for the help of one screen."""
+    return "-h" in words and "--help" not in words
+
+
+def given_options(words: Sequence[str]) -> dict[str, str]:
+    """Return values of all long options of a line, before anything is known about them; the last of each counts."""
+    values = {}
+    for number, word in enumerate(itertools.takewhile(lambda word: word != "--", words)):
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            if not equals:
+                value = words[number + 1] if number + 1 < len(words) else ""
+            values[name.replace("-", "_")] = value
+    return values
+
+
+def _declared_options(source: Any, own: Parameters, words: Sequence[str]) -> tuple[Fields, str, list[tuple[str, str]]]:
+    """Return declared options; if the line does not say whose, also what it can name, with the heading of these."""
+    if source is None:
+        return [], "", []
+    if isinstance(source, OptionsOf):
+        entry = Entry("options", source.title, source.target, "", "perfcore", options=source.target)
+        return list(_fields_of(entry, {})), "", []
+    values, entries = given_options(words), registry().entries(source.kind)
+    if isinstance(source, OptionsOfEach):
+        chosen = [entry for entry in entries.values() if source.purpose in entry.default_for]
+        return [pair for entry in chosen for pair in _fields_of(entry, values)], "", []
+    flags = {flag: parameter for parameter in own.values() for flag in flags_of(parameter)}
+    common = {flag.lstrip("-").replace("-", "_") for flag in flags} | _COMMON
+    others = {name: value for name, value in values.items() if name not in common}
+    default = flags[f"--{source.flag}"].default if f"--{source.flag}" in flags else None
+    name = values.get(source.flag.replace("-", "_"), default or _by_part(entries, others))
+    if name is not None and name in entries:
+        return list(_fields_of(entries[name], values)), "", []
+    choices = [(entry.name, entry.help) for entry in entries.values()] if name is None else []
+    heading = f"{source.kind.capitalize()}, for --{source.flag}; each has its options"
+    is_completed = any(key.endswith("_COMPLETE") for key in os.environ)  # by a shell
+    if name is None and not (others or is_brief(words) or is_completed):
+        return [], heading, choices
+    # Of options that several have, the default fitter of timings describes its own. The command refuses unknown names.
+    by_use = sorted(entries.values(), key=lambda entry: "timings" not in entry.default_for)
+    every = [pair for entry in by_use for pair in _fields_of(entry, values)]
+    return list({field.name: (panel, field) for panel, field in reversed(every)}.values()), heading, choices
+
+
+def _by_part(entries: Mapping[str, Entry], values: Mapping[str, str]) -> str | None:
+    """Return the implementation with an option that names a part, such as a segmenter, if the line gives it."""
+    for entry in entries.values() if values else ():
+        if any(field.selects is not None and field.name in values for _, field in _fields_of(entry, {})):
+            return entry.name
+    return None
+
+
+def _fields_of(entry: Entry, values: Mapping[str, str]) -> Iterator[tuple[str, OptionField]]:
+    """Yield options of an entry and of the parts that they select; none if they cannot be loaded."""
+    try:
+        options = describe(entry.load_options())
+    except (PerfError, TypeError):
+        return
+    yield from ((_PANEL + entry.name, field) for field in options)
+    for field in options:
+        parts = {} if field.selects is None else registry().entries(field.selects)
+        if (part := values.get(field.name, field.default)) in parts:
+            yield from _fields_of(parts[part], values)
+
+
+def _as_parameter(panel: str, field: OptionField) -> inspect.Parameter:
+    """Return one declared option; values stay text, `perfcore.hooks.options` checks them."""
+    text = field.help[:1].upper() + field.help[1:]
+    if field.type is bool:
+        flag = typer.Option(f"{field.flag}/--no-{field.flag[2:]}", help=text, rich_help_panel=panel)
+        return _parameter(field.name, Annotated[bool | None, flag], None)
+    if field.choices is not None:
+        text += f" [{'|'.join(field.choices)}]"
+    if field.default_text:
+        text += f" (default: {field.default_text})"
+
+    def complete(incomplete: str) -> list[str]:
+        prefix, comma, last = incomplete.rpartition(",") if field.many else ("", "", incomplete)
+        return [f"{prefix}{comma}{word}" for word in field.choices or () if word.startswith(last)]
+
+    kind = list[str] if field.repeats else str
+    metavar = field.metavar or ("NAME" if field.choices is not None else _METAVARS.get(field.type, field.name.upper()))
+    option = typer.Option(field.flag, help=text, metavar=metavar, autocompletion=complete, rich_help_panel=panel)
+    return _parameter(field.name, Annotated[kind | None, option], None)  # type: ignore[valid-type]
 
 
 class _PlainValues:

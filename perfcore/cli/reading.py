@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perfcore.base.errors import OptionError
-from perfcore.cli.signature import ParameterGroup
 from perfcore.hooks.parameters import names_of
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class HowToRead(ParameterGroup):
+class HowToRead:
     """``--reader``, ``--read`` and ``--from-name`` of a command that reads data."""
 
     reader: Annotated[

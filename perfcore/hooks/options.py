@@ -16,6 +16,7 @@ from typing import Any
 from perfcore.base.errors import OptionError, UnknownNameError
 
 _METADATA = "perfcore"
+_BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _type_hints = functools.cache(typing.get_type_hints)  # else a tenth of an operation on histograms
 
 
@@ -24,25 +25,12 @@ class NoOptions:
     """For implementations without options."""
 
 
-def option(
-    default: Any,
-    help: str,
-    *,
-    choices: tuple[str, ...] | Callable[[], tuple[str, ...]] | None = None,
-    minimum: float | None = None,
-    above: float | None = None,
-    metavar: str | None = None,
-    parse: Callable[[Any], Any] | None = None,
-    selects: str | None = None,
-    flag: str | None = None,
-    repeats: bool = False,
-) -> Any:
-    """Declare one field of an options dataclass.
+@dataclass(frozen=True)
+class OptionField:
+    """One option as help, completion and validation see it; the first fields are declared by `option`.
 
     Parameters
     ----------
-    default : object
-        Value when nothing is given.
     help : str
         One sentence; it appears in ``--help`` and in ``perf plugins NAME``.
     choices : tuple of str or callable, optional
@@ -57,48 +45,26 @@ def option(
     selects : str, optional
         Kind of registered thing that the value names (``"segmenters"``); the options of the chosen one are then
         accepted as well.
-    flag : str, optional
-        Its spelling on the command line where the field's name cannot be it (``--with``).
+    flag : str
+        Its spelling on the command line, declared if the field's name cannot be it (``--with``).
     repeats : bool
         It may be given several times on the command line; the field is then a tuple, whose items hold commas.
     """
-    facts = {
-        "help": help,
-        "choices": choices,
-        "minimum": minimum,
-        "above": above,
-        "metavar": metavar,
-        "parse": parse,
-        "selects": selects,
-        "spelling": flag,
-        "repeats": repeats,
-    }
-    return dataclasses.field(default=default, metadata={_METADATA: facts})
 
-
-@dataclass(frozen=True)
-class OptionField:
-    """One option as help, completion and validation see it."""
-
-    name: str
-    type: type
-    optional: bool
-    many: bool
-    default: Any
     help: str
-    choices: tuple[str, ...] | None
-    minimum: float | None
-    above: float | None
-    metavar: str | None
-    parse: Callable[[Any], Any] | None
-    selects: str | None
-    spelling: str | None
-    repeats: bool
-
-    @property
-    def flag(self) -> str:
-        """The command-line spelling, ``--break-tolerance``."""
-        return self.spelling or "--" + self.name.replace("_", "-")
+    choices: Any = None
+    minimum: float | None = None
+    above: float | None = None
+    metavar: str | None = None
+    parse: Callable[[Any], Any] | None = None
+    selects: str | None = None
+    flag: str = ""
+    repeats: bool = False
+    name: str = ""
+    type: type = str
+    optional: bool = False
+    many: bool = False
+    default: Any = None
 
     @property
     def default_text(self) -> str:
@@ -125,7 +91,9 @@ class OptionField:
 
     def _one(self, value: Any) -> Any:
         if self.type is bool:
-            return _boolean(value)
+            if str(value).lower() not in _BOOLEANS:
+                raise ValueError("true or false is expected")
+            return _BOOLEANS[str(value).lower()]
         if self.type is str:
             value = str(value)
         else:
@@ -149,14 +117,9 @@ class OptionField:
         return value
 
 
-def _boolean(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-    try:
-        return words[str(value).lower()]
-    except KeyError:
-        raise ValueError("true or false is expected") from None
+def option(default: Any, help: str, **rules: Any) -> Any:
+    """Declare one field of an options dataclass: its default, its help, and further rules (`OptionField`)."""
+    return dataclasses.field(default=default, metadata={_METADATA: OptionField(help, **rules)})
 
 
 def describe(options_class: type) -> tuple[OptionField, ...]:
@@ -166,27 +129,24 @@ def describe(options_class: type) -> tuple[OptionField, ...]:
     for item in dataclasses.fields(options_class):
         if _METADATA not in item.metadata:
             raise TypeError(f"{options_class.__name__}.{item.name} must be declared with option(...)")
-        facts = dict(item.metadata[_METADATA])
-        if callable(facts["choices"]):
-            facts["choices"] = tuple(facts["choices"]())
-        base, optional, many = _plain_type(hints[item.name])
-        fields.append(
-            OptionField(name=item.name, type=base, optional=optional, many=many, default=item.default, **facts)
-        )
+        declared: OptionField = item.metadata[_METADATA]
+        choices = tuple(declared.choices()) if callable(declared.choices) else declared.choices
+        named = {"name": item.name, "flag": declared.flag or f"--{item.name.replace('_', '-')}"}
+        known = {**named, "default": item.default, "choices": choices, **_plain_type(hints[item.name])}
+        fields.append(dataclasses.replace(declared, **known))
     return tuple(fields)
 
 
-def _plain_type(hint: Any) -> tuple[type, bool, bool]:
+def _plain_type(hint: Any) -> dict[str, Any]:
+    """Return the type of a field's values, and whether it may be None or is a tuple."""
     optional = False
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        parts = [part for part in typing.get_args(hint) if part is not type(None)]
-        optional = len(parts) < len(typing.get_args(hint))
-        hint = parts[0] if len(parts) == 1 else str
-    if typing.get_origin(hint) is tuple:
-        return typing.get_args(hint)[0], optional, True
-    if typing.get_origin(hint) is typing.Literal:
-        return str, optional, False
-    return (hint if isinstance(hint, type) else str), optional, False
+        members = [member for member in typing.get_args(hint) if member is not type(None)]
+        optional = len(members) < len(typing.get_args(hint))
+        hint = members[0] if len(members) == 1 else str
+    many = typing.get_origin(hint) is tuple
+    hint = typing.get_args(hint)[0] if many else hint
+    return {"type": hint if isinstance(hint, type) else str, "optional": optional, "many": many}
 
 
 def build(options_class: type, values: Mapping[str, Any], owner: str) -> Any:

@@ -46,7 +46,7 @@ class OptionRules:
 
 @dataclass(frozen=True)
 class OptionGroup:
-    """A parameter that several options make: ``"module:ParameterGroup"``, and which attribute of it is the value.
+    """A parameter that several options make: ``"module:Dataclass"``, and which attribute of it is the value.
 
     Where the attribute is a mapping, its items are parameters of the function.
     """

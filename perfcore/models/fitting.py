@@ -105,10 +105,7 @@ def rank(data: Any, *, fitter: str | None = None, executor: Executor | None = No
 def default_fitter(
     data: Any, options: Mapping[str, Any] = MappingProxyType({}), *, ranking: bool = False
 ) -> tuple[str, str]:
-    """The fitter that takes data when none is named, and one line that says which and why.
-
-    Of several that are registered for a kind, one that comes with perfcore goes before others.
-    """
+    """Return the fitter of data when none is named, one of perfcore before others, and a line that says which."""
     data = coerce(data, options)
     kind, task = kind_of(data), "rank" if ranking else "fit"
     entries = registry().entries("fitters").values()
@@ -132,6 +129,9 @@ def _only_with(options: Mapping[str, Any], data: Any, default: Entry) -> Entry |
     given = {name for name, value in options.items() if value is not None and name not in _ROLES and name != "where"}
     entries = [registry().entry("fitters", name) for name in _that_take(data)] if given else []
     having = [each for each in entries if given <= {field.name for field in describe(each.load_options())}]
+    if len(having) > 1 and default not in having:
+        names = " or ".join(each.name for each in having)
+        raise OptionError(f"{', '.join(sorted(given))}: options that {default.name} lacks; use --fitter {names}")
     return having[0] if len(having) == 1 and having[0].name != default.name else None
 
 

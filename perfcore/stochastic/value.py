@@ -2,31 +2,85 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import math
 import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, PluginError
 from perfcore.base.files import write_json
 from perfcore.hooks.options import NoOptions, build
 from perfcore.hooks.registry import registry
-from perfcore.stochastic.defaults import default_representation
-from perfcore.stochastic.forms import field_names, from_row, from_table, row_from_words, words_of
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
-
+from perfcore.stochastic import quadrature
 
 Operator = Callable[["StochasticValue", Any], "StochasticValue"]
+Operation = Callable[..., "StochasticValue"]
 
 _CONVERTED_LEVELS = 1000  # by which a value of another representation is summarised
+_SCALARS = {"float": float, "int": int, "str": str}  # types of fields; others are rows of numbers
+_BETWEEN_NUMBERS, _BETWEEN_ROWS = ",", "/"
+# Purposes for which a representation is taken if none is named; the registry knows which.
+PURPOSES = {
+    "number": "one number, its first field",
+    "moments": "a mean and a standard deviation, its first two fields",
+    "bounds": "two bounds, its first two fields",
+    "samples": "representation of samples",
+    "distributions": "it can hold any distribution, and performs what other representations leave to it",
+}
+
+
+def default_name(purpose: str) -> str:
+    """The name of the representation that was registered with ``default_for=(purpose,)``; it is not imported."""
+    entries = [each for each in registry().entries("representations").values() if purpose in each.default_for]
+    # A third party may add such a representation; it replaces the bundled one only where a user names it.
+    entries.sort(key=lambda each: each.distribution != "perfcore")
+    if not entries:
+        raise PluginError(f"no representation is registered for {purpose} ({PURPOSES[purpose]}); see perf plugins")
+    return entries[0].name
+
+
+def default_representation(purpose: str) -> Any:
+    """The class of the representation of `default_name`."""
+    return registry().load("representations", default_name(purpose))
+
+
+@functools.cache
+def _fields(cls: type) -> Mapping[str, tuple[Any, bool]]:
+    """Return for each field its type, None for a row of numbers, and whether it may be left out."""
+    if not dataclasses.is_dataclass(cls):
+        raise TypeError(f"{cls.__name__} must be a frozen dataclass, so that its fields can be read and written")
+    return {
+        item.name: (
+            _SCALARS.get(item.type if isinstance(item.type, str) else getattr(item.type, "__name__", "")),
+            item.default is not dataclasses.MISSING or item.default_factory is not dataclasses.MISSING,
+        )
+        for item in dataclasses.fields(cls)
+        if not item.kw_only
+    }
+
+
+@functools.cache
+def _layout(cls: type) -> type:
+    """Return what the fields are checked against: all are needed but rows for which the class has a default."""
+    fields = [
+        (name, list[float] | None, None) if kind is None and is_optional else (name, kind or list[float])
+        for name, (kind, is_optional) in _fields(cls).items()
+    ]
+    return msgspec.defstruct(cls.__name__, fields, forbid_unknown_fields=True, kw_only=True)
+
+
+def _between(cls: type) -> str:
+    """Return what stands between fields in text."""
+    return _BETWEEN_NUMBERS if all(kind is not None for kind, _ in _fields(cls).values()) else _BETWEEN_ROWS
 
 
 def _operators(operation: str) -> tuple[Operator, Operator]:
@@ -46,7 +100,7 @@ def _operators(operation: str) -> tuple[Operator, Operator]:
     return forward, backward
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class StochasticValue(ABC):
     """A quantity of which more than one value is possible; frozen.
 
@@ -82,7 +136,7 @@ class StochasticValue(ABC):
 
     __array_ufunc__: ClassVar[None] = None  # so that numpy's numbers leave `number + value` to this class
 
-    notes: tuple[str, ...] = field(default=(), kw_only=True, compare=False, repr=False)
+    notes: tuple[str, ...] = dataclasses.field(default=(), kw_only=True, compare=False, repr=False)
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
@@ -136,8 +190,6 @@ class StochasticValue(ABC):
         DataError
             The representation cannot hold such values.
         """
-        import numpy as np
-
         if isinstance(value, cls):
             return value, ""
         low, high = value.support
@@ -224,16 +276,12 @@ class StochasticValue(ABC):
     @property
     def mean(self) -> float:
         """Expected value, by default by quadrature; NaN where the representation has none."""
-        from perfcore.stochastic.quadrature import moments_of
-
-        return moments_of(self.quantile)[0]
+        return quadrature.moments_of(self.quantile)[0]
 
     @property
     def std(self) -> float:
         """Standard deviation, by default by quadrature; NaN where the representation has none."""
-        from perfcore.stochastic.quadrature import moments_of
-
-        return moments_of(self.quantile)[1]
+        return quadrature.moments_of(self.quantile)[1]
 
     @property
     def support(self) -> tuple[float, float]:
@@ -242,28 +290,22 @@ class StochasticValue(ABC):
 
     def cdf(self, x: npt.ArrayLike) -> Floats:
         """Probability of values up to ``x`` (...), by default by bisection; NaN where it is not known."""
-        from perfcore.stochastic.quadrature import levels_reached
-
-        return levels_reached(self.quantile, x)
+        return quadrature.levels_reached(self.quantile, x)
 
     def pdf(self, x: npt.ArrayLike) -> Floats:
         """Density at ``x`` (...), per unit of the quantity, by default the slope of `cdf`; NaN where it is not known.
 
         Single values that have a probability of their own show in `cdf` alone.
         """
-        from perfcore.stochastic.quadrature import density_of
-
         low, high = self.quantile([0.25, 0.75])
-        return density_of(self.cdf, (float(low), float(high)), x)
+        return quadrature.density_of(self.cdf, (float(low), float(high)), x)
 
     def quantile(self, q: npt.ArrayLike) -> Floats:
         """Smallest value whose `cdf` reaches ``q`` (...), 0 to 1; for 0 and 1 the ends of the support.
 
         By default by bisection. NaN where the representation does not know it, or ``q`` is no probability.
         """
-        from perfcore.stochastic.quadrature import places_reaching
-
-        return places_reaching(self.cdf, self.support, q)
+        return quadrature.places_reaching(self.cdf, self.support, q)
 
     def sample(self, n: int, rng: np.random.Generator) -> Floats:
         """Draw ``n`` independent values (n,).
@@ -309,15 +351,13 @@ class StochasticValue(ABC):
             return abs(actual - low)
         if not self.has_distribution:
             return math.nan
-        from perfcore.stochastic.quadrature import crps_of
-
-        return crps_of(self.quantile, float(self.cdf(actual)), actual)
+        return quadrature.crps_of(self.quantile, float(self.cdf(actual)), actual)
 
     # Forms in files and on the command line.
 
     def to_dict(self) -> dict[str, Any]:
         """What `from_dict` accepts, ready for JSON; without notes. By default the fields by name."""
-        fields = {name: getattr(self, name) for name in field_names(type(self))}
+        fields = {name: getattr(self, name) for name in _fields(type(self))}
         plain = {
             name: value if isinstance(value, (float, int, str)) else [float(number) for number in value]
             for name, value in fields.items()
@@ -334,8 +374,15 @@ class StochasticValue(ABC):
             A key is missing, unknown or of another type, or the numbers make no value.
         """
         fields = {key: value for key, value in content.items() if key not in ("representation", "digest")}
-        value: Self = from_table(cls, fields, cls.name)
-        return value
+        try:
+            read = msgspec.structs.asdict(msgspec.convert(fields, _layout(cls)))
+        except msgspec.ValidationError as error:
+            raise DataError(f"{cls.name}: {error}") from None
+        for name, value in read.items():
+            for number in value if isinstance(value, list) else [value]:
+                if isinstance(number, float) and not math.isfinite(number):
+                    raise DataError(f"{cls.name}: {name}: {number} is not finite; finite numbers are expected")
+        return cls(**{name: value for name, value in read.items() if value is not None})
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write it as JSON, which formulas and structural models take; gives what the command line says of it."""
@@ -351,12 +398,21 @@ class StochasticValue(ABC):
         DataError
             There are too few or too many, one is of another type, or the numbers make no value.
         """
-        value: Self = from_row(cls, values, cls.name)
-        return value
+        fields = _fields(cls)
+        required = sum(kind is not None or not is_optional for kind, is_optional in fields.values())
+        if not required <= len(values) <= len(fields):
+            expected = _between(cls).join(map(str.upper, fields))
+            raise DataError(f"{cls.name}: {expected} is expected, {len(values)} of these are given")
+        return cls.from_dict(dict(zip(fields, values, strict=False)))
 
     def to_text(self) -> str:
         """What `perfcore.stochastic.from_text` reads again: ``NAME:`` and the fields in order."""
-        return f"{self.name}:{words_of(self)}"
+        fields = _fields(type(self)).items()
+        rows = [getattr(self, name) if kind is None else [getattr(self, name)] for name, (kind, _) in fields]
+        texts = [
+            ",".join(repr(float(x)).removesuffix(".0") if isinstance(x, float) else str(x) for x in row) for row in rows
+        ]
+        return f"{self.name}:{_between(type(self)).join(texts)}"
 
     @classmethod
     def from_words(cls, words: str) -> Self:
@@ -369,7 +425,17 @@ class StochasticValue(ABC):
         DataError
             As of `from_values`.
         """
-        return cls.from_values(row_from_words(cls, words, cls.name))
+        fields, row = list(_fields(cls).items()), list[Any]()
+        for place, text in enumerate(words.split(_between(cls))):
+            name, (kind, _) = fields[min(place, len(fields) - 1)]  # of too many the last one, which is then refused
+            items = list[Any]()
+            for word in map(str.strip, text.split(_BETWEEN_NUMBERS)):
+                try:
+                    items.append((kind or float)(word))
+                except ValueError:
+                    raise DataError(f"{cls.name}: {name.upper()}: {word!r} is no number") from None
+            row.append(items[0] if kind is not None and len(items) == 1 else items)
+        return cls.from_values(row)
 
     # What makes it a number among numbers.
 
@@ -430,64 +496,31 @@ def perform(operation: str, values: Sequence[Quantity], options: Mapping[str, An
     )
 
 
-def add(*values: Quantity, **options: Any) -> StochasticValue:
-    """Sum of two or more; ``x + y``."""
-    return perform("add", values, options)
+def _operation(name: str, summary: str, count: int = 0) -> Operation:
+    """Return the public function of an operation on ``count`` values; 0 for one or more."""
+
+    def function(*values: Quantity, **options: Any) -> StochasticValue:
+        if count and len(values) != count:
+            raise TypeError(f"{name}() takes {count} values, {len(values)} are given")
+        return perform(name, values, options)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = summary
+    return function
 
 
-def subtract(x: Quantity, y: Quantity, **options: Any) -> StochasticValue:
-    """Difference; ``x - y``."""
-    return perform("subtract", (x, y), options)
-
-
-def multiply(*values: Quantity, **options: Any) -> StochasticValue:
-    """Product of two or more; ``x * y``."""
-    return perform("multiply", values, options)
-
-
-def divide(x: Quantity, y: Quantity, **options: Any) -> StochasticValue:
-    """Quotient; ``x / y``."""
-    return perform("divide", (x, y), options)
-
-
-def power(x: Quantity, y: Quantity, **options: Any) -> StochasticValue:
-    """Power; ``x ** y``."""
-    return perform("power", (x, y), options)
-
-
-def maximum(*values: Quantity, **options: Any) -> StochasticValue:
-    """Distribution of the largest of several values."""
-    return perform("maximum", values, options)
-
-
-def minimum(*values: Quantity, **options: Any) -> StochasticValue:
-    """Distribution of the smallest of several values."""
-    return perform("minimum", values, options)
-
-
-def negative(x: Quantity) -> StochasticValue:
-    """``-x``."""
-    return perform("negative", (x,), {})
-
-
-def absolute(x: Quantity, **options: Any) -> StochasticValue:
-    """``abs(x)``."""
-    return perform("absolute", (x,), options)
-
-
-def exp(x: Quantity, **options: Any) -> StochasticValue:
-    """Exponential function."""
-    return perform("exp", (x,), options)
-
-
-def log(x: Quantity, **options: Any) -> StochasticValue:
-    """Natural logarithm."""
-    return perform("log", (x,), options)
-
-
-def sqrt(x: Quantity, **options: Any) -> StochasticValue:
-    """Square root."""
-    return perform("sqrt", (x,), options)
+add = _operation("add", "Return the sum of two or more; ``x + y``.")
+subtract = _operation("subtract", "Return the difference; ``x - y``.", 2)
+multiply = _operation("multiply", "Return the product of two or more; ``x * y``.")
+divide = _operation("divide", "Return the quotient; ``x / y``.", 2)
+power = _operation("power", "Return the power; ``x ** y``.", 2)
+maximum = _operation("maximum", "Return the distribution of the largest of several values.")
+minimum = _operation("minimum", "Return the distribution of the smallest of several values.")
+negative = _operation("negative", "Return ``-x``.", 1)
+absolute = _operation("absolute", "Return ``abs(x)``.", 1)
+exp = _operation("exp", "Return the exponential function.", 1)
+log = _operation("log", "Return the natural logarithm.", 1)
+sqrt = _operation("sqrt", "Return the square root.", 1)
 
 
 def representation_named(name: str) -> type[StochasticValue]:
@@ -531,8 +564,6 @@ def of_bounds(lower: float, upper: float) -> StochasticValue:
 
 def checked_samples(samples: npt.ArrayLike) -> Floats:
     """Samples as a new array (n,)."""
-    import numpy as np
-
     try:
         values: Floats = np.array(samples, dtype=np.float64)
     except (TypeError, ValueError):

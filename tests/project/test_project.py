@@ -340,6 +340,16 @@ def test_components_between_a_power_law_and_amdahls():
     assert held == pytest.approx(math.sqrt(0.5) * math.exp(0.01), rel=1e-9)
 
 
+def test_a_time_that_has_grown_goes_on_growing():
+    """Of 2p the power law and a + b/p + cp are exact, and Amdahl's form is constant."""
+    sizes = np.array([1.0, 2.0, 4.0])
+    [time] = extrapolate(sizes, 2 * sizes, np.array([8.0]), grows=True)
+    constant, growing = 1 / (0.1**2 + math.log(2**0.5) ** 2), 0.5 / 0.1**2
+    share = growing / (constant + growing)
+    assert math.log2(time / 8) == pytest.approx(share + (1 - share) / 2, rel=1e-6)
+    assert extrapolate(sizes, 2 * sizes, np.array([8.0])) == pytest.approx([8 * 2**0.5], rel=1e-6)
+
+
 def test_a_component_drifts_as_its_scales_did():
     """Forms are exact up to 4; at 8 the time is e^.1 times theirs, so the drift is (4 * .05 + 0 + .1) / 6 there."""
     sizes = np.array([1.0, 2.0, 4.0, 8.0])

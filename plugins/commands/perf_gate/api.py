@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError, UnknownNameError
 from perfcore.hooks.parameters import OptionGroup, OptionsOfEach, OptionsOfSelected, names_of
 from perfcore.reading import Read, read_file
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from perf_gate.comparison import Comparison
     from perf_gate.history import Added, HistoryGate
     from perf_gate.interim_analyses import InterimAnalysis
-    from perf_gate.interleaved_rounds import Measuring
     from perf_gate.self_test import SelfTest
     from perf_gate.versions import VersionGate
     from perfcore.models.model import Model
@@ -131,6 +128,7 @@ def gate_history(
     better: str | Iterable[str] | None = None,
     missing: str = "list",
     inconclusive: str = "inconclusive",
+    parallel: str | None = None,
     reader: str | None = None,
     read: Read | None = None,
 ) -> HistoryGate:
@@ -148,6 +146,8 @@ def gate_history(
         Smallest change that fails, such as 5% (default: any).
     value, better, missing, inconclusive
         As the options of ``perf gate``; with ``missing="fail"`` a benchmark that ended fails.
+    parallel : str, optional
+        Workers that look for steps: ``"local:4"`` or ``"dask://HOST:PORT"``.
     reader, read
         As of `gate`.
 
@@ -167,12 +167,12 @@ def gate_history(
 
     policy = _policy(slower_than or _USUAL, "fwer", missing, inconclusive, False)
     table = opened(history, value, read, better, reader)
-    column = commit or table.column_of_commits()
+    column = commit or table.column_of("commit")
     if column is None:
         raise OptionError(f"{table.source}: no column of commits; name it with --commit")
     threshold = 1.0 if slower_than is None else policy["threshold"]
     chosen = {name: policy[name] for name in ("missing_fails", "undecided")}
-    return gate_series(table, column, since=since, threshold=threshold, **chosen)
+    return gate_series(table, column, since=since, threshold=threshold, parallel=parallel, **chosen)
 
 
 def gate_run(
@@ -217,18 +217,17 @@ def gate_run(
     'fail'
     """
     from perf_gate.benchmark_runs import with_better
-    from perf_gate.interleaved_rounds import measured_until_decided
+    from perf_gate.interleaved_rounds import Measuring, measured_until_decided
     from perf_gate.versions import gate_versions
 
     policy = _policy(slower_than, errors, missing, inconclusive, strict)
-    how = _measuring(versions, points, value, max_rounds, budget, warmup, store, launcher, limit)
+    how = Measuring(versions, points, value, max_rounds, budget, warmup, store, launcher, limit)
 
     def judge(table: LongTable, plan: Sequence[InterimAnalysis]) -> VersionGate:
         one, other, names = with_better(table, better).split("version", list(versions))
         return gate_versions(one, other, names, plan=plan, **policy)
 
-    with _kept_on_interrupt(store):
-        return measured_until_decided(how, judge)
+    return measured_until_decided(how, judge)
 
 
 def gate_self_test(
@@ -266,17 +265,16 @@ def gate_self_test(
     """
     from perf_gate.benchmark_files import opened
     from perf_gate.benchmark_runs import with_better
-    from perf_gate.interleaved_rounds import measured
+    from perf_gate.interleaved_rounds import Measuring, measured
     from perf_gate.self_test import self_test
 
     if versions is None:
         table = opened(runs, value, read, better, reader)
-        column = _version_column(table, version) if base is not None else version or table.column_of_versions()
+        column = _version_column(table, version) if base is not None else version or table.column_of("version")
         table = table if column is None else table.only(column, base)
     else:
-        how = _measuring(versions, runs, value, max_rounds, budget, warmup, store, launcher, limit)
-        with _kept_on_interrupt(store):
-            table = with_better(measured(how), better)
+        how = Measuring(versions, runs, value, max_rounds, budget, warmup, store, launcher, limit)
+        table = with_better(measured(how), better)
     return self_test(table, _factor_of(slower_than))
 
 
@@ -325,7 +323,7 @@ def versions_of(texts: Sequence[str]) -> dict[str, str]:
 
 def _version_column(table: LongTable, column: str | None) -> str:
     """Return the column that identifies the version."""
-    chosen = column or table.column_of_versions()
+    chosen = column or table.column_of("version")
     if chosen is not None:
         return chosen
     if table.reader == "hyperfine" and table.labels["command"].nunique() == 2:
@@ -347,28 +345,6 @@ def _policy(slower_than: str | float, errors: str, missing: str, inconclusive: s
         "undecided": outcomes[_one_of(inconclusive, tuple(outcomes), "--inconclusive")],
         "is_strict": strict,
     }
-
-
-def _measuring(
-    versions: Mapping[str, str | Sequence[str]], points: Any, value: str | Iterable[str], max_rounds: int,
-    budget: str | float | None, warmup: int, store: Named | None, launcher: str, limit: str | float | None,
-) -> Measuring:  # fmt: skip
-    from perf_gate.interleaved_rounds import Measuring
-    from perf_tables.arguments import parse_duration
-
-    budget_s = None if budget is None else parse_duration(str(budget)) / 1e9
-    values = [value] if isinstance(value, str) else list(value)
-    return Measuring(versions, points, store, values, launcher, limit, warmup, max_rounds, budget_s)
-
-
-@contextlib.contextmanager
-def _kept_on_interrupt(store: Named | None) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        if store is not None:
-            progress.note(f"all runs that ended are kept in {store}; the same call goes on")
-        raise
 
 
 def add_to_history(

@@ -1,12 +1,14 @@
 """Times of components beyond the largest scale of runs at a few scales.
 
 A component goes on between two forms: the power law of its last scales, and Amdahl's form a + b/p through all of them
-(non-negative, by relative errors). The estimate is the geometric mean of both. From four scales on it is that of both
-and of the component's scaling model, which counts the more the better it predicts the largest scale from the others.
-Load imbalance is also taken to tend to its measured share of computation. Held-out scales usually take longer than both
-forms say: a component drifts by the mean of that usual drift and of the errors of its own scales, each predicted from
-the smaller ones. The forms, drifts and spreads below are those with the smallest errors, and the stated coverage, if
-the last scales of runs of GROMACS, AMBER, LULESH, EPOCH and of the examples are left out (`benchmarks/projections.py`).
+(non-negative, by relative errors). A category of a table whose time has grown much goes on between that and the same
+with a + b/p + cp for Amdahl's form, as both predicted its own scales from the smaller ones. From four scales on the
+estimate is the geometric mean of that and of the component's scaling model, which counts the more the better it
+predicts the largest scale from the others. Load imbalance is also taken to tend to its measured share of computation.
+Held-out scales usually take longer than the forms say: a component drifts by the mean of that usual drift and of the
+errors of its own scales, each predicted from the smaller ones. The forms, drifts and spreads below are those with the
+smallest errors, and the stated coverage, if the last scales of runs of GROMACS, AMBER, LULESH, Castro, EPOCH, of a
+particle mesh, of MPI collectives and of the examples are left out (`benchmarks/projections.py`).
 
 Errors of the logarithm have a Student's t distribution whose scale grows with the doublings beyond the largest run.
 Each scale that the smaller ones predict makes it smaller or larger: its error counts as one observation beside the
@@ -17,25 +19,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
 
 from perfcore.base.arrays import Floats
 
-PRIOR_RUNS, PRIOR_DRIFTS = 5.0, 4.0  # as many scales that are predicted count the usual spread, and drift
-UNCHECKED = 1.3  # as much wider is the spread if no scale can be predicted from the smaller ones
-# Standard deviation of a log time for a doubling of the scale: of the elapsed time of traces and of tables, whose
-# categories leave more out; of components that compute, of those of tables, and of losses.
-TRACES, TABLES = 0.06, 0.2
+PRIOR_DRIFTS = 4.0  # as many scales that are predicted count the usual drift
 TRACE_DRIFT, TABLE_DRIFT = 0.01, 0.05  # by which log times exceed the two forms for a doubling
-COMPUTING, CATEGORY, LOSS = 0.1, 0.35, 0.4
 LAW_SCALES = 4  # from which scaling models count
 _STEEPEST = 2.0  # exponent of a power law
 _LEAST_TIME = 0.01  # of a component's longest: what is shorter counts with that relative error
 _LEAST_DOUBLINGS, _LARGEST_ERROR = 0.5, 1.0  # of a check: nearer scales differ by noise
+_LEAST_ERROR = 0.1  # of a form at a scale that is predicted from the smaller ones: less is chance
+_GROWN, _GROWTH = 3.0, 0.5  # times that a time has grown by; what the form that grows counts before any check
 _NOISE = 0.1  # doublings that the noise of a run is like
 IMBALANCE = "load imbalance"
+
+
+class Spread(NamedTuple):
+    """The usual errors of log times."""
+
+    deviation: float  # standard deviation for a doubling of the scale
+    runs: float = 5.0  # as many scales that are predicted it counts
+    unchecked: float = 1.3  # as much wider it is if no scale can be predicted from the smaller ones
+
+
+# Of the elapsed time of traces and of tables, whose categories leave more out; of components that compute, of those of
+# tables, and of losses.
+TRACES, TABLES = Spread(0.06), Spread(0.2, 8.0, 1.6)
+COMPUTING, CATEGORY, LOSS = Spread(0.1), Spread(0.35), Spread(0.4)
 
 
 def power_of_scales(sizes: Sequence[float]) -> tuple[int, str]:
@@ -63,31 +77,46 @@ def slope(sizes: Floats, times: Floats) -> float:
     return float(np.clip((weight * x * y).sum() / (weight * x * x).sum(), -_STEEPEST, _STEEPEST))
 
 
-def extrapolate(sizes: Floats, times: Floats, targets: Floats, drift: float = 0.0) -> Floats:
+def extrapolate(sizes: Floats, times: Floats, targets: Floats, drift: float = 0.0, grows: bool = False) -> Floats:
     """Return times of a component (T,) at targets beyond the scales (n,), which ascend, of its measured times (n,).
 
-    ``drift`` is by how much the log time usually exceeds the two forms for each doubling.
+    ``drift`` is by how much the log time usually exceeds the forms for each doubling; with ``grows`` a time that grows
+    may go on growing.
     """
-    estimate = between_forms(sizes, times, targets)
-    if drift:
-        found = [
-            log_error(between_forms(sizes[:n], times[:n], sizes[n : n + 1])[0], times[n], sizes[n] / sizes[n - 1])
-            for n in range(2, len(sizes))
+    has_grown = len(sizes) > 2 and slope(sizes, times) > 0.0 and times[-1] > _GROWN * times[times > 0.0].min()
+    forms = (False, True) if grows and has_grown else (False,)
+    estimates = np.array([between_forms(sizes, times, targets, form) for form in forms])
+    held_out = [
+        [
+            log_error(between_forms(sizes[:n], times[:n], sizes[n : n + 1], form)[0], times[n], sizes[n] / sizes[n - 1])
+            for form in forms
         ]
-        errors = [error for error in found if error is not None]
-        drift = (PRIOR_DRIFTS * drift + sum(errors)) / (PRIOR_DRIFTS + len(errors))
+        for n in range(2, len(sizes))
+    ]
+    errors = np.array([row for row in held_out if None not in row], float).reshape(-1, len(forms))
+    weights = np.array([1.0, _GROWTH][: len(forms)])
+    if len(errors):
+        weights /= _LEAST_ERROR**2 + (errors**2).mean(axis=0)
+    weights /= weights.sum()
+    if drift:
+        drift = (PRIOR_DRIFTS * drift + float((errors @ weights).sum())) / (PRIOR_DRIFTS + len(errors))
+    estimate = np.prod(estimates ** weights[:, None], axis=0)
     return np.asarray(estimate * (targets / sizes[-1]) ** (drift / math.log(2.0)))
 
 
-def between_forms(sizes: Floats, times: Floats, targets: Floats) -> Floats:
-    """Return the geometric mean of the power law of the last scales and of Amdahl's form."""
+def between_forms(sizes: Floats, times: Floats, targets: Floats, grows: bool = False) -> Floats:
+    """Return the geometric mean of the power law of the last scales and of a + b/p, or of a + b/p + cp."""
     last, ratio = times[-1], targets / sizes[-1]
     if not last > 0.0 or len(sizes) < 2:
         return np.full(len(targets), max(float(last), 0.0))
+
+    def terms(p: Floats) -> Floats:
+        return np.column_stack([1.0 / p, np.ones(len(p)), *([p / sizes[-1]] if grows else [])])
+
     weight = sizes / sizes[-1] / np.maximum(times, _LEAST_TIME * times.max())
-    shared, constant = nnls(np.column_stack([1.0 / sizes, np.ones(len(sizes))]) * weight[:, None], times * weight)[0]
-    amdahl = last * (shared / targets + constant) / (shared / sizes[-1] + constant)
-    return np.asarray(np.sqrt(last * ratio ** slope(sizes, times) * amdahl))
+    coefficients = nnls(terms(sizes) * weight[:, None], times * weight)[0]
+    form = last * (terms(targets) @ coefficients) / (terms(sizes[-1:]) @ coefficients)
+    return np.asarray(np.sqrt(last * ratio ** slope(sizes, times) * form))
 
 
 def extrapolate_all(
@@ -98,7 +127,9 @@ def extrapolate_all(
     for name, values in measured.items():
         kept = sizes > alone.get(name, 0)
         drift = TRACE_DRIFT if alone else TABLE_DRIFT
-        times[name] = extrapolate(sizes[kept], values[kept], targets, drift) if kept.any() else np.zeros(len(targets))
+        times[name] = np.zeros(len(targets))
+        if kept.any():
+            times[name] = extrapolate(sizes[kept], values[kept], targets, drift, grows=not alone)
     computing = [name for name in measured if name not in alone]
     before = sum(measured[name][-1] for name in computing)
     if before > 0.0:
@@ -131,10 +162,10 @@ def log_error(estimate: float, true: float, ratio: float) -> float | None:
     return min(max(error, -_LARGEST_ERROR), _LARGEST_ERROR)
 
 
-def log_errors(errors: Sequence[float], usual: float, ranks: Floats, doublings: Floats) -> Floats:
+def log_errors(errors: Sequence[float], spread: Spread, ranks: Floats, doublings: Floats) -> Floats:
     """Return errors of a log time (D, T) at ranks (D,) of their distribution, so many doublings beyond a run (T,)."""
     from scipy.special import stdtrit
 
-    degrees, usual = PRIOR_RUNS + len(errors), usual if errors else UNCHECKED * usual
-    scale = math.sqrt((PRIOR_RUNS * usual**2 + sum(error**2 for error in errors)) / degrees)
+    degrees, usual = spread.runs + len(errors), spread.deviation * (1.0 if errors else spread.unchecked)
+    scale = math.sqrt((spread.runs * usual**2 + sum(error**2 for error in errors)) / degrees)
     return np.asarray(scale * stdtrit(degrees, ranks)[:, None] * np.hypot(doublings, _NOISE))

@@ -204,16 +204,16 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
             law = np.median(drawn[name][:, beyond], axis=0)
             if name in self.kinds and (law > 0.0).all():
                 times[name] = times[name] ** (1.0 - self.law_weight) * law**self.law_weight
-            usual = extrapolation.LOSS if name in self.alone else (
+            spread = extrapolation.LOSS if name in self.alone else (
                 extrapolation.COMPUTING if self.alone else extrapolation.CATEGORY)  # fmt: skip
             errors = extrapolation.check_errors(sizes, measured, self.alone, [name])
             ranks = self._ranks(name, number)
-            shifted[name] = times[name] * np.exp(extrapolation.log_errors(errors, usual, ranks, doublings))
+            shifted[name] = times[name] * np.exp(extrapolation.log_errors(errors, spread, ranks, doublings))
         elapsed, total = np.sum(list(shifted.values()), axis=0), np.sum(list(times.values()), axis=0)
         errors = extrapolation.check_errors(sizes, measured, self.alone, names)
-        usual = extrapolation.TRACES if self.alone else extrapolation.TABLES
+        spread = extrapolation.TRACES if self.alone else extrapolation.TABLES
         ascending = total * np.exp(
-            extrapolation.log_errors(errors, usual, (np.arange(_DRAWS) + 0.5) / _DRAWS, doublings)
+            extrapolation.log_errors(errors, spread, (np.arange(_DRAWS) + 0.5) / _DRAWS, doublings)
         )
         # Of the joint draws those with such elapsed times are taken, so that certain components remain certain.
         drawn_beyond = {name: np.empty_like(elapsed) for name in names}
