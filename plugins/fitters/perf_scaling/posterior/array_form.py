@@ -37,6 +37,7 @@ UNDER = (
 )  # fmt: skip
 _MANY_DEGREES = 1e5  # of freedom; beyond, the next term is below 1e-14
 _LOG_2PI, _ROOT_2PI = math.log(2.0 * math.pi), math.sqrt(2.0 * math.pi)
+_log_gamma = np.vectorize(math.lgamma, otypes=[np.float64])
 
 
 class Terms(NamedTuple):
@@ -293,9 +294,6 @@ def stdtrit(freedom: Floats, level: float) -> Floats:
         if (np.abs(step) <= 1e-13 * np.abs(t)).all():
             break
     return t if level < 0.5 else -t
-
-
-_log_gamma = np.vectorize(math.lgamma, otypes=[np.float64])
 
 
 def _beta(a: Floats, b: Floats, x: Floats, y: Floats) -> Floats:
