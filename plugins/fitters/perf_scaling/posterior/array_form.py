@@ -343,7 +343,7 @@ def draw_paths(
         scale = at.settings[h[own], 1] * math.sqrt(0.5 * length)
         answers[own] = scale[:, None, None] * (responses[k:] - adjusted[own] @ responses[:k])
     answers[:, :, :k] -= adjusted * np.sqrt(variances)[:, None]
-    drawn = (answers.reshape(-1, normals.shape[1]) @ normals.T).reshape(len(h), len(at.places), -1)
+    drawn = (answers.reshape(-1, normals.shape[1]) @ normals.T).reshape(len(h), len(at.places), len(normals))
     number = np.where(occurs[kinds], number, 0)
     constant = law + np.einsum("pcti,pci->pct", adjusted[number], residuals)
     of_draws = drawn[np.take_along_axis(number, component, axis=1), :, np.arange(len(normals))]

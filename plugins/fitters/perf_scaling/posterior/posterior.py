@@ -201,6 +201,8 @@ class Posterior:
         of what the laws make of it.
         """
         points = np.asarray(places, dtype=np.float64)
+        if not len(self.means):
+            return np.empty((0, len(points), len(levels)))
         if self.points.shape[1] == 1 and beyond(*self.measured_range, points).any():
             _ = self._ends, self._last_steps  # which blocks take their parts of
         return np.exp(self._in_blocks(points, lambda block: block._log_quantiles(points, levels, run, smooth)))
