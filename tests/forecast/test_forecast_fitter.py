@@ -1,5 +1,6 @@
 """The fitter `forecast`: distributions of the next values, horizons, bounds, and what is refused."""
 
+import math
 import statistics
 
 import numpy as np
@@ -306,6 +307,18 @@ def test_a_season_is_continued_by_what_came_at_the_same_place():
     for name, forecast in found.items():
         if name.startswith("season"):
             np.testing.assert_allclose(forecast, expected, err_msg=name)
+
+
+def test_a_season_with_drift_by_its_definition():
+    """The last known sample at the same place of the season, and what the series has been off it lately, fading out."""
+    found = forecasts_ahead(VALUES, 7, (5,), 60)["season of 5, mean of 1, off by smoothing 0.5, 0.9 kept"]
+    values = VALUES.tolist()
+    lately = [0.0] * 5 + [values[5] - values[0]]
+    for at in range(6, 120):
+        lately.append(0.5 * lately[-1] + 0.5 * (values[at] - values[at - 5]))
+    for origin in (60, 87, 119):
+        expected = [values[origin + k - 5 * math.ceil(k / 5)] + 0.9**k * lately[origin] for k in range(1, 8)]
+        np.testing.assert_allclose(found[:, origin - 60], expected, rtol=1e-9, atol=1e-9)
 
 
 def test_no_moving_forecast_knows_what_comes_after():
