@@ -32,7 +32,7 @@ from perfcore.hooks.registry import option_fields, registry
 from perfcore.models.fitting import default_fitter
 from perfcore.models.model import Model, is_model_file, load, model_file_entry
 from perfcore.reading import Read, read_file
-from perfcore.reading.many_files import named_files
+from perfcore.reading.recognise import named_files
 from perfcore.results import Result
 
 SAVE_AS = "save_as"
