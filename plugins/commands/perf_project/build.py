@@ -174,7 +174,7 @@ def _rows(rows: Sequence[tuple[Any, ...]], value: str, source: str, scales: Sequ
 
 def projected(
     components: Components, at: str | Sequence[str] | Mapping[str, float] | None, scaling: str,
-    what_if: Mapping[str, Any],
+    what_if: Mapping[str, Any] | None = None,
 ) -> ProjectionModel:  # fmt: skip
     """Fit and look at the targets."""
     if at is not None:
@@ -252,7 +252,7 @@ def projected(
         check=check, law_weight=law_weight,
         notes={"Assumed": tuple(assumed), "Uncertain": tuple(uncertain)},
     )  # fmt: skip
-    return _what_if(model, components, what_if)
+    return _what_if(model, components, what_if) if what_if else model
 
 
 def _pooled(components: Components, law: Any) -> Components | None:
