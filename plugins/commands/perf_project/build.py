@@ -370,12 +370,12 @@ def targets_of(
     """Targets as a user gives them, each a value of every parameter."""
     texts = [f"{name}={value}" for name, value in at.items()] if isinstance(at, Mapping) else at
     texts = [texts] if isinstance(texts, str) else list(texts)
-    if len(texts) == 1 and "=" not in texts[0]:  # of the only parameter, once that is known
+    if texts and not any("=" in text for text in texts):  # of the only parameter, once that is known
         if columns is None:
             return ()
         if len(columns) > 1:
             raise OptionError(f"--at {texts[0]}: name the parameters: {', '.join(shown_names(columns).values())}")
-        texts = [f"{next(iter(columns))}={texts[0]}"]
+        texts = [f"{next(iter(columns))}={','.join(texts)}"]
     places, levels = parse_places(texts), {}
     for name, text in places.items():
         try:

@@ -47,6 +47,12 @@ class ProjectionFitter(Fitter):
     model_type = ProjectionModel
     takes = (Measurements,)
 
+    @classmethod
+    def suits(cls, data: Any) -> bool:
+        return "categories over processors" in data.narrower_kinds and all(
+            data.table[column].nunique() > 1 for column in data.roles.parameters.values()
+        )
+
     def fit(self, data: Any, options: ProjectionOptions, **parts: Any) -> ProjectionModel:
         named = {name: value for name in ("parameter", "value", "unit", "where") if (value := getattr(options, name))}
         return projected(Components(data, named, data.source), options.at or None, options.scaling)
