@@ -43,10 +43,13 @@ TABLES = {
     ),
     "categories at two points": (
         "p,category,time_s\n" + "".join(BY_CATEGORY.splitlines(keepends=True)[:4]),
-        ["lca", "scaling"],
+        ["projection", "lca", "scaling"],
     ),
-    "categories": ("p,category,time_s\n" + BY_CATEGORY, ["lca", "modgen", "scaling"]),
-    "copies by category": ("p,category,time_s\n" + BY_CATEGORY + "8,wait,8\n", ["lca", "modgen", "scaling"]),
+    "categories": ("p,category,time_s\n" + BY_CATEGORY, ["projection", "lca", "modgen", "scaling"]),
+    "copies by category": (
+        "p,category,time_s\n" + BY_CATEGORY + "8,wait,8\n",
+        ["projection", "lca", "modgen", "scaling"],
+    ),
     "one sample": ("time_s,a,b\n0,1,2\n", []),
     "samples": ("time_s,a,b\n0,,2\n1,1,2\n2,1,2\n3,1,2\n", ["forecast"]),
     "one step": ("start,end,value\n0,25,1\n", ["phases", "plot"]),

@@ -99,7 +99,9 @@ def _next(projection: Projection) -> str:
             return ""
         nearer = math.log(target / above) / math.log(target / scales[-1])  # errors grow with the doublings
         factor = (at.elapsed[2] / at.elapsed[1]) ** (0.5 * nearer)
-        return f"measure {name}={above:g}: narrows the 95% interval at {name}={target:g} to about a factor of {factor:.2g}"
+        return (
+            f"measure {name}={above:g}: narrows the 95% interval at {name}={target:g} to about a factor of {factor:.2g}"
+        )
     if not file:
         return ""
     step = limits.name.partition(": ")[0]

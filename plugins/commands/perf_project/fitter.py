@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 from perf_project.build import Components, projected
 from perf_project.model import ProjectionModel
 from perfcore.data.measurements import Measurements
-from perfcore.data.selection import parse_where
+from perfcore.data.selection import DUPLICATES, parse_where
 from perfcore.hooks.options import option
+from perfcore.hooks.registry import registry
 from perfcore.models.fitter import Fitter
 
 
@@ -31,6 +32,7 @@ class ProjectionOptions:
     where: tuple[str, ...] = option(
         (), "only rows that meet all conditions: COLUMN=A|B, COLUMN!=A, COLUMN>3", parse=parse_where, metavar="COND,..."
     )
+    duplicates: str = option("refuse", "treatment of identical rows", choices=DUPLICATES)
     at: tuple[str, ...] = option(
         (), "scales to project to, such as p=64 (default: 4 times the largest)", parse=parse_targets, metavar="p=N,..."
     )
@@ -48,11 +50,22 @@ class ProjectionFitter(Fitter):
     takes = (Measurements,)
 
     @classmethod
+    def facts(cls, data: Any) -> dict[str, Any]:
+        """Return what the fitter of all categories sees."""
+        entries = registry().entries("fitters").values()
+        found: dict[str, Any] = next(each for each in entries if "categories" in each.default_for).load().facts(data)
+        return found
+
+    @classmethod
     def suits(cls, data: Any) -> bool:
         return "categories over processors" in data.narrower_kinds and all(
             data.table[column].nunique() > 1 for column in data.roles.parameters.values()
         )
 
     def fit(self, data: Any, options: ProjectionOptions, **parts: Any) -> ProjectionModel:
-        named = {name: value for name in ("parameter", "value", "unit", "where") if (value := getattr(options, name))}
+        named = {
+            name: value
+            for name in ("parameter", "value", "unit", "where", "duplicates")
+            if (value := getattr(options, name))
+        }
         return projected(Components(data, named, data.source), options.at or None, options.scaling)
