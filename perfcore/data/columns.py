@@ -63,6 +63,7 @@ _SPREADS = {
     kind: re.compile(rf"(?:(?:{_TABLES['spread'][kind]}) )?(?P<rest>.*?)(?: (?:{_TABLES['spread'][kind]}))?")
     for kind in SPREADS
 }
+_STATISTIC_WORD = re.compile(rf"(?:^|[ (\[])(?:{_TABLES['spread']['statistic']})(?:$|[ )\]])")
 _RUNS = re.compile(_TABLES["spread"]["runs"])
 _COUNT_WITH_SPREAD = _TABLES["spread"]["count_with_spread"].split("|")  # may be anything, unless there is a spread
 
@@ -99,14 +100,15 @@ def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> Measurement
         times = [c for c in left if is_called_time(c)]
         # What was measured next to the rates that follow from it, or the only thing that was.
         others = [c for c in left if kinds[c] != "rate" and not is_called_rate(c)]
-        if processors is not None and (len(left) == 1 or (len(others) == 1 and kinds[others[0]] == "time")):
+        rates = [c for c in left if is_called_rate(c)]
+        if rates and all(map(_is_given, others)):  # a percentile beside a rate says nothing of all the work
+            value = rates[0]
+        elif processors is not None and (len(left) == 1 or (len(others) == 1 and kinds[others[0]] == "time")):
             value = (others or left)[0]
         elif len(times) == 1:
             value = times[0]
         elif len(whole := [c for c in times if not _WORDS["whole"].isdisjoint(words_of(c))]) == 1:
             value = whole[0]
-        elif (rates := [c for c in left if is_called_rate(c)]) and all(map(_is_given, others)):
-            value = rates[0]
     return MeasurementRoles(
         parameters={} if processors is None else {_symbol(processors, True, columns): processors},
         value=value,
@@ -257,13 +259,11 @@ def missing_roles(roles: MeasurementRoles, columns: Sequence[str]) -> str | None
 
 def _is_given(column: str) -> bool:
     """Return whether a column holds an input or the number of a run, or a percentile or a count of its result."""
-    names = words_of(column)
-    statistics = _TABLES["spread"]["statistic"].split("|")
     return (
         is_size(column)
         or is_run_identifier(column)
-        or any(plain_name(column).startswith(f"{name} ") or name in names for name in statistics)
-        or not _WORDS["cost"].isdisjoint(names)
+        or _STATISTIC_WORD.search(f"{plain_name(column)} {' '.join(words_of(column))}") is not None
+        or not _WORDS["cost"].isdisjoint(words_of(column))
     )
 
 

@@ -53,8 +53,8 @@ _TIME_ENDINGS = _spelt(
     }
 )
 _TIME_WORDS = _TIME_ENDINGS | _spelt(
-    {"ns": "nanosecond", "us": "microsecond", "ms": "millisecond", "s": "second", "min": "minute", "h": "hr hour",
-     "day": "d day days"}
+    {"ns": "nanosecond", "us": "microsecond", "ms": "millisecond 毫秒", "s": "second 秒", "min": "minute 分钟",
+     "h": "hr hour 小时", "day": "d day days"}
 )  # fmt: skip
 _TIMES_ALONE = {word for word in _TIME_ENDINGS if len(word) > 1} - {"µs", "μs", "min", "mins", "hrs"}  # whole names
 # What is written over a unit is a quantity, not an amount, in "time/s" and "rate_per_s".

@@ -105,10 +105,7 @@ def rank(data: Any, *, fitter: str | None = None, executor: Executor | None = No
 def default_fitter(
     data: Any, options: Mapping[str, Any] = MappingProxyType({}), *, ranking: bool = False
 ) -> tuple[str, str]:
-    """The fitter that takes data when none is named, and one line that says which and why.
-
-    Of several that are registered for a kind, one that comes with perfcore goes before others.
-    """
+    """Return the fitter of data when none is named, one of perfcore before others, and a line that says which."""
     data = coerce(data, options)
     kind, task = kind_of(data), "rank" if ranking else "fit"
     entries = registry().entries("fitters").values()
@@ -142,7 +139,10 @@ def _accepting(options: Mapping[str, Any], data: Any, claiming: Sequence[Entry])
     if (usual := next(filter(accepts, claiming), None)) is not None:
         return usual
     having = [entry for name in _that_take(data) if accepts(entry := registry().entry("fitters", name))]
-    return having[0] if len(having) == 1 else claiming[0]
+    if len(having) > 1:
+        names = " or ".join(entry.name for entry in having)
+        raise OptionError(f"{', '.join(sorted(given))}: options that {claiming[0].name} lacks; use --fitter {names}")
+    return having[0] if having else claiming[0]
 
 
 def types_to_read(

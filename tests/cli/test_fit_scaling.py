@@ -72,9 +72,9 @@ def test_bad_paths_are_listed_the_others_fitted_and_the_status_is_3(perf, runs, 
     ("words", "message"),
     [
         (("--at", "q=3"), "unknown parameter 'q': choose from p"),
-        (("--at", "p=4,p=8"), "scaling: --at 'p=4,p=8': expected NAME=VALUE for each parameter"),
+        (("--at", "p=4,p=8"), "scaling: --at 'p=4,p=8': expected one value of each parameter"),
         (("--at", "p=0"), "--at p=0: a positive level is expected"),
-        (("--at", "many"), "expected NAME=VALUE for each parameter, e.g. p=4096"),
+        (("--at", "many"), "expected one value of each parameter, e.g. p=4096"),
         (("--table", "html"), "'html' is not one of 'csv', 'spreadsheet', 'latex'"),
     ],
 )

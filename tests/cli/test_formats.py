@@ -12,9 +12,17 @@ import perfcore
 from perfcore.__main__ import main
 from perfcore.hooks.registry import registry
 
+_listed = []
 
-def test_every_format_is_listed_with_an_example(perf):
-    listed = json.loads(perf("info", "--formats", "--json").out)["rows"]
+
+@pytest.fixture
+def listed(perf):
+    """What ``perf info --formats`` says, asked once."""
+    _listed[:] = _listed or json.loads(perf("info", "--formats", "--json").out)["rows"]
+    return _listed
+
+
+def test_every_format_is_listed_with_an_example(listed):
     assert [fact["name"] for fact in listed] == list(registry().entries("readers"))
     for fact in listed:
         assert fact["problem"] is not None or fact["example"].startswith("perf ")
@@ -30,11 +38,9 @@ SEVERAL_FILES = {
 
 
 @pytest.mark.parametrize("name", [*SAMPLES, "parquet"])
-def test_each_example_runs_as_it_is_printed(perf, tmp_path, monkeypatch, capsys, name):
+def test_each_example_runs_as_it_is_printed(listed, tmp_path, monkeypatch, capsys, name):
     monkeypatch.chdir(tmp_path)
-    (example,) = (
-        fact["example"] for fact in json.loads(perf("info", "--formats", "--json").out)["rows"] if fact["name"] == name
-    )
+    (example,) = (fact["example"] for fact in listed if fact["name"] == name)
     file = shlex.split(example)[2]
     if name == "parquet":
         (tmp_path / "t.csv").write_text(TRACE)

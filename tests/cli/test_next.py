@@ -20,20 +20,8 @@ def store(perf, folder):
     """Two points of two runs: one of the same value twice, one that spreads by 30 %."""
     perf("experiment", "design", "-f", "n=1,2", "-o", "d.toml")
     code = "import pathlib; f = pathlib.Path('seen-{n}'); print('t', 10 if {n} == 1 or f.exists() else 15); f.touch()"
-    perf(
-        "experiment",
-        "run",
-        "d.toml",
-        "--max-load",
-        "1",
-        "--value",
-        "t=t ([0-9.]+)",
-        "--",
-        sys.executable,
-        "-S",
-        "-c",
-        code,
-    )
+    words = ["--max-load", "1", "--value", "t=t ([0-9.]+)", "--", sys.executable, "-S", "-c", code]
+    perf("experiment", "run", "d.toml", *words)
     return folder / "d.db"
 
 
@@ -67,11 +55,8 @@ def test_replications_that_are_missing(perf, store):
     words = ["--precision", "5%", "--most", "3", "-o", "more.toml", "--overwrite"]
     few = perf("experiment", "next", store, *words).lines
     assert few[0].startswith("2 more runs of 2 points needed for +-5% (95% CI) of each mean, about ")
-    assert (
-        perf("experiment", "run", "more.toml", "--store", store, "--max-load", "1")
-        .lines[0]
-        .endswith("2 new runs made, 6 in total")
-    )
+    lines = perf("experiment", "run", "more.toml", "--store", store, "--max-load", "1").lines
+    assert lines[0].endswith("2 new runs made, 6 in total")
 
 
 @pytest.mark.parametrize(

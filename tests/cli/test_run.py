@@ -62,7 +62,8 @@ def test_an_interrupt_keeps_what_ended(design, perf, number, status):
 
 def test_two_at_once(design, refused, perf):
     program = Path(sys.executable).with_name("perf")
-    words = ["experiment", "run", "d.toml", "--max-load", "1", "--", *PYTHON, "import time; time.sleep(1.5)"]
+    code = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.02)"
+    words = ["experiment", "run", "d.toml", "--max-load", "1", "--", *PYTHON, code]
     with subprocess.Popen([program, *words], cwd=design.parent, stdout=subprocess.PIPE, text=True) as running:
         deadline = time.monotonic() + 30
         while not (Path("d.db").exists() and Path("d.db").stat().st_size) and time.monotonic() < deadline:
@@ -70,6 +71,7 @@ def test_two_at_once(design, refused, perf):
         time.sleep(0.3)
         assert f"d.db: another `perf experiment run` (process {running.pid} on " in refused(*words)
         perf("experiment", "list", "d.db")  # looking is always possible
+        Path("go").touch()
         assert running.communicate(timeout=30)[0].splitlines()[0] == "d.db: 2 new runs made, 2 in total"
     assert running.returncode == 0
 

@@ -379,15 +379,6 @@ def test_holm_by_hand():
     assert is_confident(np.empty(0), 0.95).tolist() == []
 
 
-def test_all_statements_together_are_seldom_wrong(monkeypatch):
-    """Of 50 probabilities that are even where nothing changed, one is called sure in at most 5 % of the cases."""
-    # statsmodels collects garbage in every call, which takes up to a second in a process that ran many tests.
-    monkeypatch.setattr("gc.collect", lambda: 0)
-    rng = np.random.default_rng(0)
-    wrong = np.mean([is_confident(rng.uniform(size=50), 0.95).any() for _ in range(2000)])
-    assert wrong <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 2000)
-
-
 def test_sum_of_independent_normals():
     draws = np.stack([10.0 + PLACES, 20.0 + 2.0 * PLACES, 30.0 + 2.0 * PLACES])[:, None]
     total = sum_of_parts(Drawn(np.array([[10.0], [20.0], [30.0]]), draws), np.array([True, True, True]), seed=3)

@@ -103,52 +103,52 @@ def test_each_point_gets_its_own_resources(study):
     assert all("--time=11" in words and "--no-requeue" in words for words in options)
 
 
-@pytest.mark.parametrize("level", ["$(touch evil)", "a b", "'; touch evil; '", '"`touch evil`"', "\\", "{x} % %j"])
-def test_words_of_levels_reach_the_program_unchanged(study, tmp_path, monkeypatch, level):
+def test_words_of_levels_reach_the_program_unchanged(study, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    levels = ["$(touch evil)", "'; touch evil; '", '"`touch evil`"', "\\ {x} % %j"]
     code = "import sys; print('t 1'); print(sys.argv[1])"
-    design = Design(factors={"w": [level]}, replications=1)
+    design = Design(factors={"w": levels}, replications=1)
     options = RunOptions([sys.executable, "-S", "-c", code, "{w}"], values=["t=t ([0-9]+)"], max_load=1.0)
     run_design(design, study.store, options, "slurm")
     study.slurm.run()
-    assert run_design(design, study.store, options, "slurm").succeeded == 1
+    assert run_design(design, study.store, options, "slurm").succeeded == len(levels)
     with Store.read(study.store) as store:
-        assert store.runs(1)[0].stdout.decode() == f"t 1\n{level}\n"
+        printed = {store.runs(run.number)[0].stdout.decode() for run in store.runs()}
+    assert printed == {f"t 1\n{level}\n" for level in levels}
     assert not Path("evil").exists()
 
 
-@pytest.mark.parametrize(
-    ("state", "code", "problem"),
-    [
-        ("TIMEOUT", "0:0", "Slurm: TIMEOUT (job 4000)"),
-        ("CANCELLED by 1000", "0:15", "Slurm: CANCELLED (job 4000)"),
-        ("OUT_OF_MEMORY", "0:125", "Slurm: OUT_OF_MEMORY (job 4000)"),
-        ("NODE_FAIL", "1:0", "Slurm: NODE_FAIL (job 4000)"),
-        ("FAILED", "127:0", "Slurm: FAILED; it left no record (job 4000)"),
-    ],
-)
-def test_jobs_that_slurm_ended_are_failures(study, state, code, problem):
-    study(factors={"n": [1]})
-    output = study.store.with_suffix(".jobs") / "run-1.out"
-    output.write_text("slurmstepd: error: *** JOB 4000 ENDED ***\n")
-    study.slurm.end("4000", state, code, elapsed=61)
-    assert study(None, factors={"n": [1]}).failed == 1
+def test_jobs_that_slurm_ended_are_failures(study):
+    ended = {
+        "TIMEOUT": ("0:0", "Slurm: TIMEOUT"),
+        "CANCELLED by 1000": ("0:15", "Slurm: CANCELLED"),
+        "OUT_OF_MEMORY": ("0:125", "Slurm: OUT_OF_MEMORY"),
+        "NODE_FAIL": ("1:0", "Slurm: NODE_FAIL"),
+        "FAILED": ("127:0", "Slurm: FAILED; it left no record"),
+    }
+    factors = {"n": list(range(len(ended)))}
+    study(factors=factors)
+    for k, (state, (code, _)) in enumerate(ended.items()):
+        output = study.store.with_suffix(".jobs") / f"run-{k + 1}.out"
+        output.write_text(f"slurmstepd: error: *** JOB {4000 + k} ENDED ***\n")
+        study.slurm.end(str(4000 + k), state, code, elapsed=61)
+    assert study(None, factors=factors).failed == len(ended)
+    assert [run.problem for run in kept(study)] == [f"{p} (job {4000 + k})" for k, (_, p) in enumerate(ended.values())]
+    assert {run.wall_ns for run in kept(study)} == {61 * 10**9}
     with Store.read(study.store) as store:
-        run = store.runs(1)[0]
-    assert run.problem == problem
-    assert run.wall_ns == 61 * 10**9
-    assert b"JOB 4000 ENDED" in run.stderr
-    again = study(None, factors={"n": [1]}, retry_failed=True)
-    assert (again.handed_over, again.waiting) == (1, 1)
-    study.slurm.run("4001")
-    assert study(None, factors={"n": [1]}).succeeded == 1
+        assert b"JOB 4000 ENDED" in store.runs(1)[0].stderr
+    again = study(None, factors=factors, retry_failed=True)
+    assert (again.handed_over, again.waiting) == (5, 5)
+    study.slurm.run("4005")
+    assert study(None, factors=factors).succeeded == 1
 
 
-@pytest.mark.parametrize("state", ["PENDING", "RUNNING", "REQUEUED", "COMPLETING", "SUSPENDED"])
-def test_jobs_that_may_still_end_are_waited_for(study, state):
-    study(factors={"n": [1]})
-    study.slurm.end("4000", state)
-    assert study(None, factors={"n": [1]}).waiting == 1
+def test_jobs_that_may_still_end_are_waited_for(study):
+    states = ["PENDING", "RUNNING", "REQUEUED", "COMPLETING", "SUSPENDED"]
+    study(factors={"n": list(range(5))})
+    for k, state in enumerate(states):
+        study.slurm.end(str(4000 + k), state)
+    assert study(None, factors={"n": list(range(5))}).waiting == 5
 
 
 def test_a_record_may_arrive_late_but_not_for_ever(study):

@@ -223,7 +223,7 @@ def check_kills(tmp_path, kills, seed):
 
 
 def test_killed_at_any_moment(tmp_path):
-    check_kills(tmp_path, 4, 1)
+    check_kills(tmp_path, 3, 1)
 
 
 @pytest.mark.slow

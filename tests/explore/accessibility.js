@@ -4,7 +4,11 @@
   const parse = (text) => { const parts = (text.match(/[\d.]+/g) || []).map(Number); return [...parts.slice(0, 3), parts.length > 3 ? parts[3] : 1]; };
   const light = ([r, g, b]) => { const f = (v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }; return 0.2126 * f(r) + 0.7152 * f(g) + 0.0722 * f(b); };
   const contrast = (one, other) => { const [a, b] = [light(one), light(other)].sort((x, y) => x - y); return (b + 0.05) / (a + 0.05); };
-  const behind = (element) => { for (let each = element; each; each = each.parentElement) { const colour = parse(getComputedStyle(each).backgroundColor); if (colour[3] === 1) return colour; } return [255, 255, 255, 1]; };
+  const known = new Map([[null, [255, 255, 255, 1]]]);
+  const behind = (element) => {
+    if (!known.has(element)) { const colour = parse(getComputedStyle(element).backgroundColor); known.set(element, colour[3] === 1 ? colour : behind(element.parentElement)); }
+    return known.get(element);
+  };
   const seen = (element) => element.checkVisibility({ visibilityProperty: true }) && element.getClientRects().length;
   const name = (element) => (element.outerHTML || "").slice(0, 90);
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-import runpy
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from playwright.sync_api import expect
 from result_kinds import FURTHER_KINDS, KINDS
 
-import perfcore
 from perf_explore import blocks
 from perf_explore.blocks import Writer
 from perf_explore.opening import open_subjects
@@ -259,84 +256,6 @@ def test_the_pointer_is_told_what_it_is_over(tab, trace):
         tab.goto("about:blank")
 
 
-LAWS = {
-    "main": lambda p: 2.0,
-    "main->solve": lambda p: 0.002 * p**2,
-    "main->solve->exchange": lambda p: 1.0 + np.log2(p),
-    "main->setup": lambda p: 400.0 / p,
-}
-
-
-@pytest.fixture(scope="module")
-def model():
-    rng = np.random.default_rng(6)
-    rows = [
-        (p, path, law(float(p)) * (1.0 + 0.02 * rng.standard_normal()))
-        for path, law in LAWS.items()
-        for p in (4, 8, 16, 32, 64)
-        for _ in range(3)
-    ]
-    data = pd.DataFrame(rows, columns=["p", "callpath", "time_s"])
-    return perfcore.fit(data, fitter="scaling", at="p=256")
-
-
-def region(tab, name):
-    return tab.get_by_role("region", name="Call tree").get_by_role("row", name=name)
-
-
-EXAMPLE = Path(__file__).parents[2] / "examples" / "lost_cycles"
-LIST = "one formula on each line"
-
-
-@pytest.fixture(scope="module")
-def fitted():
-    """The example's runs and the model that its first step makes."""
-    runs = runpy.run_path(str(EXAMPLE / "generate.py"))["profile"]()
-    return runs, perfcore.fit(runs, fitter="modgen", parameter="P,D")
-
-
-@pytest.fixture
-def folder(fitted, tmp_path):
-    runs, model = fitted
-    runs.to_csv(tmp_path / "profile.csv", index=False)
-    model.save(tmp_path / "first.json")
-    return tmp_path
-
-
-def page_of(folder, *files):
-    """The page of some files."""
-    return served(open_subjects([str(folder / name) for name in files]))
-
-
-def opened(context, address):
-    tab = context.new_page()
-    tab.goto(address)
-    tab.wait_for_url("**/")
-    return tab
-
-
-def of_sync(tab):
-    """The cell of synchronization loss over D in the overview; the columns stand from the worst to the best."""
-    tab.get_by_role("columnheader", name="synchronization loss").wait_for()
-    column = tab.get_by_role("columnheader").all_inner_texts().index("synchronization loss")
-    return tab.get_by_role("row", name="over D").get_by_role("cell").nth(column - 1)
-
-
-def to_formulae(tab):
-    """From the overview to the formulas of a bad instance, by clicking."""
-    of_sync(tab).get_by_role("link").click()
-    tab.get_by_role("row", name="p=24").get_by_role("link").click()
-    settled(tab).get_by_role("main").get_by_role("link", name="Formulae").click()
-    settled(tab)
-    formulas = tab.get_by_label(LIST)
-    formulas.wait_for()
-    return formulas
-
-
-def send(tab):
-    tab.get_by_role("button", name="preview").click()
-
-
 SVG = '<svg role="img" aria-label="a chart" viewBox="0 0 720 324"></svg>'
 SHOWN = {**KINDS, **FURTHER_KINDS}
 # A notebook's cell has views of others, and any model those of its own kind.
@@ -361,6 +280,7 @@ def sections():
 
 def test_every_kind_of_view_can_be_read(tab, tmp_path, monkeypatch):
     monkeypatch.setattr(blocks, "chart_svg", lambda chart, name: SVG)
+    monkeypatch.setattr(Writer, "content", lambda self, plot: "{}")  # no script draws it
     (tmp_path / "kinds.html").write_text(document("kinds", "report.html", sections=sections(), **EMPTY))
     tab.goto(Path(tmp_path / "kinds.html").as_uri())
     assert accessibility_problems(tab) == []

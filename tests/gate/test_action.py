@@ -25,7 +25,6 @@ EVENT = {"action": "synchronize", "number": 42, "pull_request": {"number": 42, "
     ("base", "new", "status", "verdict"),
     [
         ("old.json", [1.5 + k / 100 for k in range(8)], "1", "fail"),
-        ("old.json", [1.0 + k / 100 for k in range(8)], "0", "pass"),
         ("old.json", [1.13 + k / 60 for k in range(8)], "0", "inconclusive"),
         ("none.json", [1.0], "2", "error"),
     ],

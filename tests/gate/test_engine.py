@@ -8,18 +8,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import special, stats
+from scipy import stats
 
 import perfcore
-from perf_gate.benchmark_files import opened
 from perf_gate.interim_analyses import InterimAnalysis, judge_sequentially, next_analysis, sequential_plan
-from perf_gate.versions import gate_versions
 from perf_statistics.gating import (
     Estimates,
     Judged,
     Outcome,
     Sessions,
-    _inverse_trigamma,
     _prior,
     benjamini_hochberg,
     holm,
@@ -79,8 +76,8 @@ def test_degrees_of_freedom_of_trimmed_means(k: int) -> None:
     assert (p <= 0.0005).mean() <= 0.001
 
 
-@pytest.mark.parametrize("benchmarks", [1, 3, 12, 60])
-@pytest.mark.parametrize("k", [3, 5, 10])
+@pytest.mark.parametrize("benchmarks", [1, 12, 60])
+@pytest.mark.parametrize("k", [3, 10])
 def test_false_alarms_at_the_threshold_are_within_binomial_limits_of_five_per_cent(benchmarks: int, k: int) -> None:
     """All exactly 1.05x slower, noises of 0.5 to 20 %, a common drift: any alarm is false. 99.9 % limit of 7 %."""
     rng = np.random.default_rng([benchmarks, k])
@@ -96,23 +93,8 @@ def test_false_alarms_at_the_threshold_are_within_binomial_limits_of_five_per_ce
     assert alarms <= stats.binom.ppf(0.999, repeated, 0.06)
 
 
-def test_as_many_rounds_as_it_asks_for_decide() -> None:
-    """Of equal versions with 3 % noise, nine in ten decide after the rounds that the rule says."""
-    rng = np.random.default_rng(5)
-    asked, decided = [], []
-    for _ in range(200):
-        first, second = rng.normal(0.0, 0.03, (2, 5))
-        k = int(paired_test([first], [second]).rounds_that_decide(LOG)[0])
-        asked.append(k)
-    k = int(np.median(asked))
-    for _ in range(400):
-        first, second = rng.normal(0.0, 0.03, (2, k))
-        decided.append(judge(paired_test([first], [second]), 1.05).outcome is not Outcome.UNDECIDED)
-    assert np.mean(decided) > stats.binom.ppf(0.001, 400, 0.85) / 400
-
-
-@pytest.mark.parametrize("phi", [0.0, 0.6, 0.9])
-@pytest.mark.parametrize("k", [5, 10, 30])
+@pytest.mark.parametrize("phi", [0.0, 0.9])
+@pytest.mark.parametrize("k", [5, 30])
 def test_one_version_after_the_other_in_noise_with_memory(phi: float, k: int) -> None:
     rng = np.random.default_rng([int(10 * phi), k])
     repeated, alarms = 200, 0
@@ -297,29 +279,6 @@ def test_the_first_verdict_of_a_benchmark_holds_and_it_need_not_be_measured_on()
     assert longer.outcome_of(0) is Outcome.PASSED
 
 
-def runs(rounds: int, factor: float) -> pd.DataFrame:
-    times = np.exp(np.random.default_rng(6).normal(0.0, 0.01, (2, rounds)))
-    return pd.DataFrame(
-        [
-            {"version": name, "round": at, "bench": "sort", "time_s": own}
-            for at in range(rounds)
-            for name, own in (("old", times[0, at]), ("new", factor * times[1, at]))
-        ]
-    )
-
-
-def test_a_table_so_far_is_judged_by_its_plan() -> None:
-    plan = sequential_plan(40)
-    first, second, names = opened(runs(8, 1.0)).split("version", ("old", "new"))
-    verdict = gate_versions(first, second, names, threshold=1.05, plan=plan)
-    plain = gate_versions(first, second, names, threshold=1.05)
-    assert verdict.outcome is Outcome.PASSED
-    assert verdict.judged.p_not_slower[0] > plain.judged.p_not_slower[0]
-    assert (verdict.estimates.bounds()[:, 1] > plain.estimates.bounds()[:, 1]).all()
-    first, second, names = opened(runs(8, 3.0)).split("version", ("old", "new"))
-    assert gate_versions(first, second, names, threshold=1.05, plan=plan).outcome is Outcome.FAILED
-
-
 @pytest.mark.parametrize("counts", [(1, 1), (2, 3)])
 def test_a_given_variation_of_sessions_adds_up_with_that_of_runs(counts: tuple[int, int]) -> None:
     """By hand: Var = (cv'^2 + pi/2 noise^2 / runs) (1/n1 + 1/n2), cv' of the logarithm; Satterthwaite's freedom."""
@@ -377,11 +336,6 @@ def test_intervals_are_wider_by_the_last_digit_on_both_sides() -> None:
     low, high = plain.bounds()[0]
     assert (low, high) == pytest.approx(0.1 + 0.01 * stats.t.ppf([0.025, 0.975], 10))
     assert replace(plain, rounding=0.02 * one).bounds()[0] == pytest.approx([low - 0.02, high + 0.02])
-
-
-@pytest.mark.parametrize("value", [1e-3, 0.4, 1.5, 80.0])
-def test_the_inverse_of_trigamma(value: float) -> None:
-    assert special.polygamma(1, _inverse_trigamma(value)) == pytest.approx(value, rel=1e-9)
 
 
 def test_the_prior_of_variances_is_the_one_they_are_drawn_from() -> None:

@@ -57,8 +57,8 @@ def test_the_scan_is_the_profile_likelihood_of_least_squares() -> None:
         assert with_outlier[place] == pytest.approx(likelihood([np.arange(n) == place]), abs=1e-6)
 
 
-@pytest.mark.parametrize("phi", [0.0, 0.3, 0.6, 0.8, 0.9])
-@pytest.mark.parametrize("count", [30, 120, 300])
+@pytest.mark.parametrize("phi", [0.0, 0.6, 0.9])
+@pytest.mark.parametrize("count", [30, 120])
 def test_series_without_a_change_seldom_alarm(count: int, phi: float) -> None:
     rng = np.random.default_rng([count, int(10 * phi)])
     alarms = sum(bool(detect(noise(rng, count, phi)).steps) for _ in range(150))
@@ -75,17 +75,16 @@ def test_five_per_cent_at_two_per_cent_noise_is_seen_after_ten_commits(phi: floa
     assert seen >= stats.binom.ppf(0.001, 60, least)
 
 
-@pytest.mark.parametrize("phi", [0.6, 0.9])
-def test_large_shocks_that_die_away_are_no_steps(phi: float) -> None:
-    """Innovations of Student's t_3: a normal likelihood finds steps in 12 and 89 % of such series."""
-    rng = np.random.default_rng(int(10 * phi))
+def test_large_shocks_that_die_away_are_no_steps() -> None:
+    """Innovations of Student's t_3: a normal likelihood finds steps in 89 % of such series."""
+    rng = np.random.default_rng(9)
     alarms = 0
-    for _ in range(40):
+    for _ in range(12):
         shocks = rng.standard_t(3, 600)
         for at in range(1, 600):
-            shocks[at] += phi * shocks[at - 1]
+            shocks[at] += 0.9 * shocks[at - 1]
         alarms += bool(detect(0.02 * shocks[100:]).steps)
-    assert alarms <= stats.binom.ppf(0.999, 40, 0.05)
+    assert alarms <= stats.binom.ppf(0.999, 12, 0.05)
 
 
 def test_a_level_that_stays_is_a_step_also_among_shocks() -> None:
@@ -156,12 +155,6 @@ def test_gradual_drift_is_found(spread: float) -> None:
     assert (verdict.outcome.value, alarm.is_gradual) == ("fail", True)
     assert alarm.lower < np.log(1.24) < alarm.upper
     assert 10 <= alarm.first <= 16 <= alarm.last + 2 <= 24
-
-
-def test_forty_histories_with_memory_hardly_alarm() -> None:
-    rng = np.random.default_rng(9)
-    series = [noise(rng, 60, phi) for phi in (0.0, 0.3, 0.6, 0.9) for _ in range(10)]
-    assert sum(perfcore.gate_history(history({"b": each})).outcome == "fail" for each in series) <= 4
 
 
 def test_dates_are_no_measurements(tmp_path: Path) -> None:
@@ -312,9 +305,9 @@ def test_a_step_of_a_short_history_is_not_its_noise(phi: float) -> None:
 def test_a_random_walk_is_not_a_clear_step() -> None:
     outcomes = [
         perfcore.gate_history(history({"b": np.cumsum(np.random.default_rng(seed).normal(0.0, 0.03, 16))})).outcome
-        for seed in range(60)
+        for seed in range(30)
     ]
-    assert outcomes.count("fail") <= 3
+    assert outcomes.count("fail") <= 2
 
 
 def test_more_commits_show_a_smaller_step() -> None:
@@ -347,7 +340,7 @@ def test_a_history_is_known_by_its_column(perf, tmp_path: Path, capsys, column: 
     table = table.rename(columns={"commit": column}).assign(**({"date": dates} if column == "date" else {}))
     table.to_csv(tmp_path / "h.csv", index=False)
     assert perf("gate", tmp_path / "h.csv") == 0
-    assert capsys.readouterr().out.startswith("PASS  none of 1 benchmark slower in the last 12 commits")
+    assert capsys.readouterr().out.startswith("PASS  no slowdown in sort in the last 12 commits")
 
 
 @pytest.mark.parametrize(
@@ -375,3 +368,12 @@ def test_a_step_of_all_benchmarks_counts_once() -> None:
     )
     assert verdict.suite.outcome == "fail"
     assert [each.series.name for each in verdict.judged if each.outcome == "fail"] == ["b5"]
+
+
+def test_workers_find_the_same() -> None:
+    rng = np.random.default_rng(23)
+    table = history({f"b{k}": rng.normal(0.0, 0.01, 40) + 0.1 * k * (np.arange(40) >= 33) for k in range(3)})
+    table["machine"] = np.resize(["a", "b", "b"], len(table))
+    assert perfcore.gate_history(table, parallel="local:2").to_dict() == perfcore.gate_history(table).to_dict()
+    with pytest.raises(OptionError, match="local:N, for N processes"):
+        perfcore.gate_history(table, parallel="somewhere")

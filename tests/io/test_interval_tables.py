@@ -92,7 +92,7 @@ def test_overlaps_of_more_rows_than_memory_should_hold(write, monkeypatch):
 rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(1, 12)), min_size=1, max_size=40)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(rows=rows)
 def test_lanes_are_as_many_as_intervals_are_at_once_and_none_overlaps(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("lanes") / "jobs.csv"

@@ -128,7 +128,7 @@ def nested(draw, start=0, end=30, depth=0):
     return found
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(intervals=nested().filter(lambda rows: any(end > start for start, end, _ in rows)), order=st.randoms())
 def test_every_moment_belongs_to_the_deepest_interval(tmp_path_factory, intervals, order):
     path = tmp_path_factory.mktemp("nested") / "dump.csv"

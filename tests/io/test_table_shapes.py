@@ -33,6 +33,11 @@ SHAPES = {
     "groups of columns": ("p,time,\n,mean,sd\n1,8,0.1\n2,4.5,0.1\n4,2.5,0.1\n", "csv"),
     "title above": ("Runs of Monday\n\np   time_s\n1   8\n2   4.5\n4   2.5\n", "txt"),
     "prose around": ("# Results\n\n| p | time_s |\n|---|---|\n| 1 | 8 |\n| 2 | 4.5 |\n| 4 | 2.5 |\n\nThanks.\n", "md"),
+    "R": ('"p" "mean_s"\n"1" 1 8\n"2" 2 4.5\n"3" 4 2.5\n', "txt"),
+    "spread behind the mean": (
+        "| p | time |\n|---|---|\n| 1 | 8 ± 0.1 s |\n| 2 | 4.5±0.1 s |\n| 4 | 2.5 +- 0.2 s |\n",
+        "md",
+    ),
     "minutes and hours": ("nodes,elapsed\n1,1:00:08\n2,30:04.5\n4,15:02.5\n", "csv"),
     "levels in columns": ("size,p=1,p=2,p=4\n10,8,4.5,2.5\n", "csv"),
     "corner": ("n\\threads,1,2,4\n10,8,4.5,2.5\n", "csv"),
@@ -99,6 +104,13 @@ def test_rounded_runs_are_kept_and_joined_files_refused(tmp_path):
         ("ranks,kernel_ms,time_taken\n1,2,9\n2,1,8\n", {"p": "ranks"}, "time_taken"),
         ("nodes,tasks per node,OMP_NUM_THREADS,time_s\n1,4,2,9\n2,4,2,5\n", {"p": "processors"}, "time_s"),
         ("command,time_s\n./a -n 1,9\n./a -n 2,5\n", {"p": "n"}, "time_s"),
+        ("threads,ops_per_s,p99_ms\n1,1000,2.1\n2,1950,2.3\n", {"p": "threads"}, "ops_per_s"),
+        ("clients,throughput,p95\n1,1000,2.1\n2,1950,2.3\n", {"p": "clients"}, "throughput"),
+        ("replicas  rps  p50  p99\n1  1203.1  8ms  21ms\n2  2310.4  8ms  24ms\n", {"p": "replicas"}, "rps"),
+        ("host,time_s\na,1.2\na,1.3\nb,1.25\n", {}, "time_s"),
+        ("query,version,run,elapsed_ms\nq1,3.4,1,1200\nq1,3.4,2,1180\nq1,3.5,1,1010\n", {}, "elapsed_ms"),
+        ("timestamp,commit,mean_ns,stddev_ns\n2026-01-01,c1,9,1\n2026-01-01,c2,8,1\n", {}, "mean_ns"),
+        ("线程数,时间(秒)\n1,10.1\n2,5.3\n", {"p": "线程数"}, "时间(秒)"),
     ],
 )
 def test_roles_of_columns(tmp_path, text, parameters, value):
@@ -339,3 +351,25 @@ def test_configurations_in_rows_of_a_wide_table_do_not_add_up(read):
     data = read("config,1,2,4\nbase,100,52,28\nfast,80,42,23\n", "a.csv")
     assert (data.roles.code, data.roles.system) == ((), ("config",))
     assert read("function,1,2,4\nsolve,100,52,28\nio,80,42,23\n", "b.csv").roles.code == ("function",)
+
+
+def test_columns_named_after_ways_to_run_are_series_that_do_not_add_up(read):
+    data = read("n,quicksort,mergesort\n1000,0.11,0.13\n2000,0.24,0.28\n4000,0.52,0.61\n", "a.csv")
+    assert (data.roles.parameters, data.roles.value, data.roles.system) == ({"p": "n"}, "value", ("column",))
+    assert data.table[data.table["column"] == "mergesort"]["value"].tolist() == [0.13, 0.28, 0.61]
+    levels = read("n,m,cost\n1,10,3.5\n2,10,3\n2,20,2.5\n1,20,3.1\n", "b.csv")  # what was varied comes again
+    assert list(levels.roles.parameters.values()) == ["n", "m"]
+
+
+def test_a_spread_behind_a_mean_is_a_column_of_its_own(read):
+    data = read("p,time [ms]\n1,8.1 ± 0.2\n2,4.2 ± 0.1\n", "a.csv")
+    assert data.table["time [ms] std"].tolist() == [0.2, 0.1]
+    assert data.notes == ("what stands behind ± in time [ms] is taken as a standard deviation",)
+
+
+@pytest.mark.parametrize("text", ["p,time_s\n4,1.2\n4,1.3\n", "host,time_s\na,1.2\na,1.3\n"])
+def test_where_nothing_was_varied_the_next_command_summarizes_the_runs(tmp_path, monkeypatch, text):
+    monkeypatch.chdir(tmp_path)
+    Path("runs.csv").write_text(text)
+    facts = describe(perfcore.read("runs.csv"), "runs.csv")
+    assert facts["next"] == ["perf stochastic summarize runs.csv --column time_s"]

@@ -385,3 +385,10 @@ def test_a_category_that_is_mostly_zero_has_no_bounds():
     bounds = model.predict_array({"P": [4.0, 4.0], "category": ["rare", "work"]}, interval=0.95)[:, 1:]
     assert np.isnan(bounds[0]).all()
     assert np.isfinite(bounds[1]).all()
+
+
+def test_what_is_held_is_named_whatever_its_symbol(tmp_path):
+    rows = [(24, size, name, time) for size in (1, 2, 4, 8) for name, time in (("work", 3.0 * size), ("start", 2.0))]
+    table = pd.DataFrame(rows, columns=["P", "D", "category", "time_s"])
+    answer = perfcore.fit(table, fitter="lca", parameter="P,D", factor="D").report().answer
+    assert answer.endswith("over D, P=24)")

@@ -12,13 +12,7 @@ from perf_timing.joint_resampling import profile_intervals, reciprocal
 from perf_timing.joint_solver import (
     JointProblem,
     JointStatus,
-    alternate,
-    cell_fits,
     components,
-    data_driven_start,
-    in_gauge,
-    random_start,
-    rank_one,
     search,
     solve,
 )
@@ -43,8 +37,8 @@ def test_exact_data_give_their_parameters(joint, reference, functions):
 
 
 def test_every_random_start_reaches_the_optimum(joint):
-    fit = solve(joint(noise=0.5, seed=3).problem, starts=201, rng=11)
-    assert fit.starts_reached == 201
+    fit = solve(joint(noise=0.5, seed=3).problem, starts=61, rng=11)
+    assert fit.starts_reached == 61
 
 
 def test_starts_that_end_higher_are_not_counted(joint, monkeypatch):
@@ -56,13 +50,6 @@ def test_starts_that_end_higher_are_not_counted(joint, monkeypatch):
 
     monkeypatch.setattr("perf_timing.joint_solver.search", ends_higher)
     assert solve(joint(noise=0.5, seed=3).problem, starts=4).starts_reached == 2
-
-
-def test_same_seed_same_fit(joint):
-    problem = joint(("1/p", "1/p"), noise=0.5).problem
-    first, second = (solve(problem, rng=4) for _ in range(2))
-    assert (first.theta == second.theta).all()
-    assert first.evaluations == second.evaluations
 
 
 def fit_in_speeds(problem, w, r):
@@ -99,10 +86,10 @@ def test_parameters_and_errors_of_a_fit_in_w_and_r(joint):
 
 
 def test_coverage_of_asymptotic_intervals(joint):
-    """95 % of the 95 % intervals hold the truth; 500 draws tell that to one percent (standard deviation)."""
+    """95 % of the 95 % intervals hold the truth; 250 draws tell that to 1.4 percent (standard deviation)."""
     held = []
     quantile = student.ppf(0.975, 96 - 14)
-    for seed in range(500):
+    for seed in range(250):
         data = joint(**BALANCED, noise=0.05, relative=True, seed=seed)
         fit = solve(data.problem, starts=1)
         inside = [
@@ -113,20 +100,6 @@ def test_coverage_of_asymptotic_intervals(joint):
     coverage = np.mean(held, axis=0)
     assert coverage.min() >= 0.92
     assert coverage.max() <= 0.98
-
-
-def test_rows_in_another_order_and_another_reference(joint):
-    data = joint(noise=0.5, seed=2)
-    problem, first = data.problem, solve(data.problem)
-    order = np.random.default_rng(0).permutation(problem.n_rows)
-    shuffled = solve(
-        JointProblem(
-            problem.basis[order], problem.target[order], problem.code[order], problem.system[order], 4, 4, reference=2
-        )
-    )
-    assert shuffled.residuals == pytest.approx(first.residuals[order], rel=1e-9, abs=1e-9)
-    assert shuffled.r / shuffled.r[:, [0]] == pytest.approx(first.r, rel=1e-9)
-    assert shuffled.w / shuffled.w[:, [1]] == pytest.approx(first.w / first.w[:, [1]], rel=1e-9)
 
 
 def test_units_of_time_and_of_the_functions(joint):
@@ -291,91 +264,6 @@ def test_a_problem_without_reference_is_refused(joint):
         solve(joint(reference=None).problem)
 
 
-# Starting values: fits of cells, factors, alternating fits, the gauge.
-def test_cells_are_fitted_alone(joint):
-    problem = joint(noise=1.0, missing=[(1, 2)]).problem
-    coefficients, information = cell_fits(problem)
-    for c in range(4):
-        for s in range(4):
-            rows = (problem.code == c) & (problem.system == s)
-            if (c, s) == (1, 2):
-                assert (coefficients[:, c, s] == 0).all()
-                assert (information[:, c, s] == 0).all()
-            else:
-                expected = np.linalg.lstsq(problem.basis[rows], problem.target[rows])[0]
-                assert coefficients[:, c, s] == pytest.approx(expected, rel=1e-8)
-                assert information[:, c, s] == pytest.approx((problem.basis[rows] ** 2).sum(axis=0))
-
-
-def test_cell_with_one_observation_has_the_shortest_coefficients(joint):
-    """In scaled columns: each function explains the same part of the observation."""
-    problem = joint(processors=(16,)).problem
-    coefficients, _ = cell_fits(problem)
-    for row in range(problem.n_rows):
-        parts = problem.basis[row] * coefficients[:, problem.code[row], problem.system[row]]
-        assert parts == pytest.approx([problem.target[row] / 2] * 2, rel=1e-8)
-
-
-def test_factors_with_equal_weights_are_the_first_singular_pair():
-    table = np.random.default_rng(1).uniform(0.5, 2, (5, 4))
-    left, singular, right = np.linalg.svd(table)
-    work, inverse_speed = rank_one(table, np.ones_like(table))
-    assert np.outer(work, inverse_speed) == pytest.approx(singular[0] * np.outer(left[:, 0], right[0]), rel=1e-8)
-
-
-@pytest.mark.parametrize("reference", [0, 3])
-def test_start_of_exact_data_is_the_solution(joint, reference):
-    problem = joint(reference=reference).problem
-    residuals = problem.residuals(data_driven_start(problem))
-    assert np.abs(residuals).max() < 1e-6 * problem.target.max()
-
-
-def test_alternating_never_gets_worse(joint):
-    problem = joint(noise=2.0).problem
-    v = np.random.default_rng(2).uniform(0.2, 3, (2, 4))
-    v[:, 0] = 1.0
-    sums = []
-    for _ in range(4):
-        theta = alternate(problem, v)
-        v = problem.unpack(theta)[1]
-        sums.append((problem.residuals(theta) ** 2).sum())
-    assert sums == sorted(sums, reverse=True)
-
-
-def test_reference_without_a_part_leaves_a_usable_start(joint):
-    r = np.array([[1.0, 0.5, 2.0], [1e12, 1.0, 0.5]])
-    w = np.array([[2.0, 3.0, 4.0], [3.0, 2.0, 1.0]])
-    problem = joint(w=w, r=r).problem
-    theta = data_driven_start(problem)
-    assert np.isfinite(theta).all()
-    assert np.abs(theta).max() < 1e5
-
-
-def test_copies_of_a_function_start_apart(joint):
-    problem = joint(("1/p", "1/p"), noise=1.0).problem
-    w, v = problem.unpack(data_driven_start(problem))
-    assert np.abs(v[0] - v[1]).max() > 0.05
-    w, v = problem.unpack(random_start(problem, np.random.default_rng(0)))
-    assert np.abs(w[0] - w[1]).max() > 0.05
-
-
-@pytest.mark.parametrize("copies", [[[0], [1]], [[0, 1]]])
-def test_gauge_leaves_the_model(copies):
-    rng = np.random.default_rng(8)
-    w, v = rng.standard_normal((2, 5)), rng.standard_normal((2, 4)) * np.array([[1e3], [1e-4]])
-    if copies == [[0, 1]]:
-        v[1, 2] = 0.0
-    after_w, after_v = in_gauge(w, v, 2, copies)
-    assert (after_v[:, 2] == 1).all()
-    if len(copies) == 2:
-        for k in range(2):
-            assert np.outer(after_w[k], after_v[k]) == pytest.approx(np.outer(w[k], v[k]), rel=1e-12)
-    else:
-        assert after_w.T @ after_v == pytest.approx(w.T @ v, rel=1e-10, abs=1e-12)
-        assert np.abs(after_v).max() < 100
-
-
-# The bilinear model, its derivatives and its table of cells.
 @pytest.mark.parametrize("reference", [0, 2, None])
 def test_jacobian_against_differences(joint, reference):
     """The model is quadratic in theta, so that central differences are exact at any width."""
@@ -384,40 +272,6 @@ def test_jacobian_against_differences(joint, reference):
     steps = np.eye(problem.n_parameters)
     differences = [(problem.residuals(theta + s) - problem.residuals(theta - s)) / 2 for s in steps]
     assert problem.jacobian(theta) == pytest.approx(np.stack(differences, axis=1), rel=1e-12, abs=1e-12)
-
-
-def test_model_is_equation_6(joint):
-    data = joint(reference=1)
-    v = data.r[:, [1]] / data.r
-    theta = data.problem.pack(data.w / data.r[:, [1]], v)
-    assert data.problem.n_parameters == len(theta) == 14
-    assert data.problem.predict(theta) == pytest.approx(data.exact, rel=1e-14)
-    assert np.abs(data.problem.residuals(theta)).max() < 1e-13 * data.exact.max()
-
-
-@pytest.mark.parametrize("reference", [0, 3, None])
-def test_parameters_have_places(joint, reference):
-    problem = joint(reference=reference).problem
-    w = np.arange(8.0).reshape(2, 4)
-    v = 10 + np.arange(8.0).reshape(2, 4)
-    if reference is not None:
-        v[:, reference] = 1.0
-    theta = problem.pack(w, v)
-    again = problem.unpack(theta)
-    assert (again[0] == w).all()
-    assert (again[1] == v).all()
-
-
-def test_components():
-    code = np.array([0, 0, 1, 2, 3, 3])
-    system = np.array([0, 1, 1, 2, 2, 3])
-    of_code, of_system = components(code, system, 5, 5)
-    assert of_code.tolist() == [0, 0, 1, 1, 2]
-    assert of_system.tolist() == [0, 0, 1, 1, 3]
-    # One cell more joins the two parts; a code and a system without observations stay alone.
-    of_code, of_system = components(np.append(code, 1), np.append(system, 3), 5, 5)
-    assert of_code.tolist() == [0, 0, 0, 0, 1]
-    assert of_system.tolist() == [0, 0, 0, 0, 2]
 
 
 # Profile intervals: the asymptotic ones in the linear limit, open where the data leave them open.

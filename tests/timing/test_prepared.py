@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import perfcore
 from perf_timing.options import ScalingOptions, parse_quantities
-from perf_timing.prepared import Preparation, Step, prepare, quantities_of
+from perf_timing.prepared import prepare, quantities_of
 from perfcore import Measurements
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.hooks.options import build
@@ -151,83 +151,7 @@ def test_a_spread_that_is_zero_by_chance_does_not_rule(runs):
     assert weight.max() <= weight[relative.seen.repetitions == 1][0] * 5 / 4 * (1 + 1e-12)
 
 
-def test_selected_observations_keep_their_scale_and_weights(runs):
-    ready = prepared(runs, weights="repetitions", operations=OPERATIONS, peak=PEAK)
-    kept = ready.seen.system == 1
-    part = ready.select(kept)
-    assert part.seen.systems == (ready.seen.systems[1],)
-    for name in ("factor", "by_point", "target", "root_weight"):
-        assert getattr(part, name).tolist() == getattr(ready, name)[kept].tolist()
-
-
-# Preparation: the factors of equation 4, their order, and the way back.
 QUICK = settings(max_examples=40, deadline=None, derandomize=True)
-# Operation counts of class A in units of 10^9, from the formulas that NPB 3.3.1 prints its rates by; peak rates of one
-# processor in Mflop/s.
-OPERATIONS_OF_PREPARATION = {"BT": 168.284, "SP": 85.01, "LU": 119.297, "MG": 3.892}
-PEAK_OF_PREPARATION = {"SP2": 266.0, "Paragon": 75.0, "T3D": 150.0}
-STEPS = (
-    Step("parameter", "p"), Step("code", "W", OPERATIONS_OF_PREPARATION), Step("system", "r_peak", PEAK_OF_PREPARATION),
-)  # fmt: skip
-EQUATION_4 = Preparation(STEPS)
-
-
-def test_equation_4_by_hand():
-    """t' = t p / W_c r_peak, point by point."""
-    seconds = np.array([100.0, 30.0, 7.0])
-    where = {"p": np.array([4.0, 16.0, 2.0])}, ["SP", "BT", "MG"], ["T3D", "SP2", "T3D"]
-    scaled = seconds * EQUATION_4.factor(*where)
-    by_hand = [100 * 4 / 85.01 * 150, 30 * 16 / 168.284 * 266, 7 * 2 / 3.892 * 150]
-    assert scaled == pytest.approx(by_hand, rel=1e-15)
-    assert EQUATION_4.formula == "t' = t * p / W * r_peak"
-
-
-def test_without_steps_nothing_changes():
-    nothing = Preparation()
-    assert nothing.factor({}, ["SP", "BT"], ["T3D", "T3D"]).tolist() == [1.0, 1.0]
-    assert nothing.formula == "t' = t"
-
-
-positive = st.floats(1e-6, 1e9)
-observed = st.lists(
-    st.tuples(
-        positive,
-        st.integers(1, 10**6),
-        st.sampled_from(sorted(OPERATIONS_OF_PREPARATION)),
-        st.sampled_from(sorted(PEAK_OF_PREPARATION)),
-    ),
-    max_size=20,
-)
-chosen = st.lists(st.sampled_from(STEPS), max_size=5).map(lambda steps: Preparation(tuple(steps)))
-
-
-def columns(found):
-    values, p, code, system = (list(column) for column in zip(*found, strict=True)) if found else ([], [], [], [])
-    return np.array(values, dtype=float), {"p": np.array(p, dtype=float)}, code, system
-
-
-@QUICK
-@given(observed, chosen, chosen)
-def test_steps_can_be_chained(found, first, second):
-    _, *where = columns(found)
-    both = Preparation(first.steps + second.steps)
-    np.testing.assert_allclose(both.factor(*where), first.factor(*where) * second.factor(*where), rtol=1e-14)
-    assert (both.factor(*where) > 0).all()
-    assert both.formula == first.formula + second.formula.removeprefix("t' = t")
-
-
-@QUICK
-@given(observed, chosen)
-def test_the_part_of_parameters_and_the_rest_make_the_whole(found, preparation):
-    """The part that depends on parameters belongs to the functions; the rest is one number for each pair."""
-    _, *where = columns(found)
-    part = preparation.of_parameters
-    assert all(step.of == "parameter" for step in part.steps)
-    rest = Preparation(tuple(step for step in preparation.steps if step not in part.steps))
-    np.testing.assert_allclose(part.factor(*where) * rest.factor(*where), preparation.factor(*where), rtol=1e-14)
-    by_pair = {}
-    for code, system, factor in zip(where[1], where[2], rest.factor(*where), strict=True):
-        assert by_pair.setdefault((code, system), factor) == factor
 
 
 # Quantities of codes and systems: from columns, formulas, small tables, or typed.

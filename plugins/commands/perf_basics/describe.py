@@ -60,6 +60,7 @@ def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[st
                 facts["next"].append(_plot(named))
     elif isinstance(data, Measurements):
         facts = _measurements(data, named)
+        facts["next"] = facts["next"] or _summary(data, named)
         if (more := _more_files(data, name)) is not None:
             facts["next"] = [more + reading]
     else:
@@ -169,7 +170,8 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         facts["rows to know about"] = notes
         return facts | {"next": [f"perf fit {name}"]}
     observations, problem, flags = _observed(data)
-    if observations is None and any("(perf gate" in line for line in facts["roles"]):  # commits, versions or dates
+    histories = [c for c in called("version", facts["columns"]) + called("date", facts["columns"]) if _varies(data, c)]
+    if observations is None and histories:
         return facts | {"observations": "none", "next": [f"perf gate {name}"]}
     if observations is None:
         if gate := _gate(data, name):
@@ -326,11 +328,28 @@ def _seen_by_fitter(data: Any, name: str, flags: str = "") -> dict[str, Any]:
     return {**facts, "next": [f"perf fit {name} {options}{flags}" for options in suggested]}
 
 
+def _varies(data: Measurements, column: str) -> bool:
+    return data.table[column].nunique() > 1
+
+
+def _summary(data: Measurements, name: str) -> list[str]:
+    """The summary of runs in which nothing was varied."""
+    roles = data.roles
+    if (
+        roles.value is None
+        or roles.category
+        or len(data.table) == 1
+        or any(_varies(data, column) for column in roles.parameters.values())
+    ):
+        return []
+    return [f"perf stochastic summarize {name} --column {shlex.quote(roles.value)}"]
+
+
 def _more_files(data: Measurements, name: str) -> str | None:
     """The command that also reads the neighbours of a file that holds a single point, of which no model can be made."""
     columns = data.roles.parameters.values()
     path = Path(name)
-    if not path.suffix or glob.has_magic(name) or not columns or any(data.table[c].nunique() > 1 for c in columns):
+    if not path.suffix or glob.has_magic(name) or not columns or any(_varies(data, column) for column in columns):
         return None
     pattern = str(path.with_name("*" + path.suffix))
     if len(list(path.parent.glob("*" + path.suffix))) == 1:

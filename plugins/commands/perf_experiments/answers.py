@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perf_experiments.points import PRINTED, VERSION, duration_text, level_text, point_text
@@ -27,13 +28,15 @@ _MOST_ABOUT = 40  # rows about one run
 _MOST_WIDE = 5  # points named whose median is not precise enough
 
 
-def _following(default: str, then: str) -> str:
-    """Return the command that saves a result, or what makes its runs if this one did."""
+def _following(name: str, then: str) -> str:
+    """Return the command that saves a result under a free name, or what makes its runs if this one did."""
     words = [word for word in sys.argv[1:] if word not in ("--json", "--all")]
-    files = [file for word, file in itertools.pairwise(words) if word in ("-o", "--output")]
-    if files:
-        return then.format(shlex.quote(files[0]))
-    return shlex.join(["perf", *words, "-o", default]) if words[:1] == ["experiment"] else f"save it as {default}"
+    for word, file in itertools.pairwise(words):
+        if word in ("-o", "--output"):
+            return then.format(shlex.quote(file))
+    names = (f"{name}{f'-{k}' if k > 1 else ''}.toml" for k in itertools.count(1))
+    free = next(file for file in names if not Path(file).exists())
+    return shlex.join(["perf", *words, "-o", free]) if words[:1] == ["experiment"] else f"save it as {free}"
 
 
 def _program(names: Iterable[str]) -> str:
@@ -68,7 +71,7 @@ def report_of_design(result: Design) -> Report:
         answer=answer + refused,
         figures=figures,
         tables=[Table([*levels, Column("repetitions", counts, importance="data")])],
-        next=_following("design.toml", _program(result.factors)),
+        next=_following("design", _program(result.factors)),
         details=details,
     )
 
@@ -217,7 +220,7 @@ def report_of_recommendation(result: Recommendation) -> Report:
         figures=figures,
         tables=[Table(columns, result.choices)],
         notes=notes,
-        next=_following("more.toml", _program(first.point)),
+        next=_following("more", _program(first.point)),
         details=[
             f"run-to-run SD at the target {result.noise:.3g}",
             *(
@@ -252,5 +255,5 @@ def report_of_replications(result: Replications) -> Report:
         answer=answer,
         figures=[Figure("runs needed", more, format="d"), Figure("time", seconds, "s")],
         tables=[Table(columns, result.points)],
-        next=_following("more.toml", f"perf experiment run {{}} --store {shlex.quote(result.store)}") if more else "",
+        next=_following("more", f"perf experiment run {{}} --store {shlex.quote(result.store)}") if more else "",
     )

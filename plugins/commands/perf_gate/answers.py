@@ -102,66 +102,65 @@ def _report_of_benchmark(result: VersionGate, name: str) -> Report:
 
 
 def _answer_of_versions(result: VersionGate) -> tuple[str, list[Figure]]:
-    count, limit, judged = len(result), f"{result.judged.threshold:g}x", result.judged
-    benchmarks = f"{count} benchmark{'s' * (count != 1)}"
-    order, bounds = _order(result), np.exp(result.estimates.bounds())
+    count, judged, order = len(result), result.judged, _order(result)
+    limit, ratios, bounds = (
+        f"{judged.threshold:g}x",
+        np.exp(result.estimates.log_ratio),
+        np.exp(result.estimates.bounds()),
+    )
+    benchmarks = f"{count} benchmarks"
+    is_pair = count == 1 and result.commands is not None and result.sources[0] == result.sources[1]
+    pair = " against ".join(shortened(name, _WIDE) for name in reversed(result.names))
 
-    def ratio_of(k: int) -> Figure:
+    def named(k: int) -> tuple[str, str, list[Figure]]:
         ends = (float(bounds[k, 0]), float(bounds[k, 1])) if np.isfinite(bounds[k]).all() else None
-        return Figure("ratio", float(np.exp(result.estimates.log_ratio[k])), "x", ends, format=".3f")
-
-    def named(k: int) -> tuple[str, str]:
-        figure = ratio_of(k)
-        ends = "" if figure.interval is None else f" [{figure.interval[0]:.3f}, {figure.interval[1]:.3f}]"
-        pair = [shortened(name, _WIDE) for name in result.names]
-        is_pair = count == 1 and result.reader == "hyperfine" and result.sources[0] == result.sources[1]
-        name = f"{pair[1]} against {pair[0]}" if is_pair else shortened(result.benchmarks[k], _NAME)
-        return name, f"{figure.value:.3f}x{ends}"
+        name = pair if is_pair else shortened(result.benchmarks[k], _NAME)
+        ratio = f"{ratios[k]:.3f}x" + ("" if ends is None else f" [{ends[0]:.3f}, {ends[1]:.3f}]")
+        return name, ratio, [Figure("ratio", float(ratios[k]), "x", ends, format=".3f")]
 
     if judged.slower.any():
-        worst = next(k for k in order if judged.slower[k])
+        name, ratio, figures = named(next(k for k in order if judged.slower[k]))
         errors = "family-wise error 5%" if result.errors == "fwer" else "false discovery rate 5%"
-        name, ratio = named(worst)
-        text = f"FAIL  {int(judged.slower.sum())} of {benchmarks} slower than {limit} ({errors}); {name} {ratio}"
-        return text, [ratio_of(worst)]
+        if count == 1:
+            return f"FAIL  {name} {ratio}, slower than {limit} (95% confidence)", figures
+        return (
+            f"FAIL  {int(judged.slower.sum())} of {benchmarks} slower than {limit} ({errors}); {name} {ratio}",
+            figures,
+        )
     if result.outcome is Outcome.FAILED:
-        missing = sum(map(len, result.only))
-        return f"FAIL  {missing} benchmark{'s are' if missing != 1 else ' is'} missing in one version", [
-            Figure("missing benchmarks", missing, format="d")
-        ]
+        missing = [name for names in result.only for name in names]
+        verb = f"benchmark{'s are' if len(missing) != 1 else ' is'} missing in one version"
+        text = f"FAIL  {len(missing)} {verb}: {listing(missing, 3)}"
+        return text, [Figure("missing benchmarks", len(missing), format="d")]
     if result.outcome is Outcome.UNDECIDED:
-        possible = [k for k in order if judged.possibly_slower[k] and result.estimates.decides[k]]
+        open_ones = [k for k in order if judged.possibly_slower[k]]
+        possible = [k for k in open_ones if result.estimates.decides[k]]
+        name, ratio, figures = named(possible[0] if possible else open_ones[0])
         if not possible:
-            first = next(k for k in order if judged.possibly_slower[k])
-            name, ratio = named(first)
             why = "the machines differ" if result.machines else f"at least {FEWEST_ROUNDS} runs of each are needed"
-            what = "nothing" if not result.estimates.decides.any() else name
-            text = f"INCONCLUSIVE  {what} can be judged: {why}; {name} {ratio}"
-            return text.replace(f"{name} can be", f"{name} cannot be"), [ratio_of(first)]
-        name, ratio = named(possible[0])
-        what = "possibly slower" if not result.is_strict else f"possibly slower than {limit}"
+            subject = f"{name} cannot" if result.estimates.decides.any() else "nothing can"
+            return f"INCONCLUSIVE  {subject} be judged: {why}; {name} {ratio}", figures
+        what = f"possibly slower{f' than {limit}' if result.is_strict else ''}"
         if len(possible) == 1:
-            text = f"INCONCLUSIVE  {name} is {what}: {ratio}; run it again"
-        else:
-            text = f"INCONCLUSIVE  {len(possible)} of {benchmarks} {what}: {name} {ratio}; run these again"
-        return text, [ratio_of(possible[0])]
+            return f"INCONCLUSIVE  {name} is {what}: {ratio}; run it again", figures
+        return f"INCONCLUSIVE  {len(possible)} of {benchmarks} {what}: {name} {ratio}; run these again", figures
     if result.is_strict:
-        name, ratio = named(order[0])
-        text = f"PASS  none of {benchmarks} slower than {limit} (95% confidence); {name} {ratio}"
-        return text, [ratio_of(order[0])]
+        name, ratio, figures = named(order[0])
+        none = f"none of {benchmarks} is" if count > 1 else f"{name} is not"
+        return f"PASS  {none} slower than {limit} (95% confidence); {name} {ratio}", figures
     resolution = result.resolution
     typical, worst = float(np.median(resolution)), int(np.argmax(resolution))
-    figures = [Figure("resolution", typical, "x", format=".2f"), *([ratio_of(0)] if count == 1 else [])]
+    name, ratio, figures = named(0)
+    figures = [Figure("resolution", typical, "x", format=".2f"), *(figures if count == 1 else [])]
+    what = benchmarks if count > 1 else f"{name} ({ratio})"
     if not typical <= _COARSE:
         size = f"less than {typical:.1f}x" if np.isfinite(typical) else "a slowdown"
         more = "more rounds" if set(result.designs) == {"interleaved"} else "more runs, or interleaved ones,"
-        return f"PASS  but too few data to find {size} in {benchmarks}; {more} do", figures
-    text = f"PASS  no slowdown in {benchmarks}; one beyond {typical:.2f}x would have been found"
+        return f"PASS  but too few data to find {size} in {what}; {more} do", figures
+    text = f"PASS  no slowdown in {what}; one beyond {typical:.2f}x would have been found"
     if count > 1:
         much = f"{resolution[worst]:.2f}x" if np.isfinite(resolution[worst]) else "not judged"
         text += f" (worst: {shortened(result.benchmarks[worst], _NAME)} {much})"
-    else:
-        text = text.replace("in 1 benchmark", f"in {named(0)[0]} ({named(0)[1]})")
     return text, figures
 
 
@@ -367,48 +366,47 @@ def _size(step: Step, spec: str = "+.1%") -> tuple[str, Figure]:
 def _answer_of_history(result: HistoryGate) -> tuple[str, list[Figure]]:
     from perf_gate.change_detection import FEWEST_AFTER, FEWEST_VALUES, WINDOW, change_of
 
+    suite = [] if result.suite is None else [result.suite]
     able = [each for each in result.judged if each.detected is not None]
     where = f"since {_commit(result.since)}" if result.since is not None else f"in the last {WINDOW} commits"
-    benchmarks = f"{len(able)} benchmark{'s' * (len(able) != 1)}"
-    failed = [each for each in able if each.outcome is Outcome.FAILED]
-    suite = result.suite if result.suite is not None and result.suite.alarm is not None else None
+    what = f"{len(able)} benchmarks" if len(able) != 1 else shortened(able[0].series.name, _NAME)
 
-    def single(each: JudgedSeries) -> tuple[str, Figure]:
+    def step_of(each: JudgedSeries, name: str = "") -> tuple[str, list[Figure]]:
         assert each.alarm is not None
         size, figure = _size(each.alarm)
-        how = "gradually since" if each.alarm.is_gradual else "since"
-        return f"{shortened(each.series.name, _NAME)} {size} {how} {_commit(each.commit_of(each.alarm))}", figure
+        since = f"{'gradually ' if each.alarm.is_gradual else ''}since {_commit(each.commit_of(each.alarm))}"
+        return f"{name or shortened(each.series.name, _NAME)} {size} {since}", [figure]
 
-    if suite is not None and suite.alarm is not None:
-        size, figure = _size(suite.alarm)
-        how = "gradually since" if suite.alarm.is_gradual else "since"
-        text = f"FAIL  all {benchmarks} together {size} {how} {_commit(suite.commit_of(suite.alarm))}"
-        return f"{text}; single steps: {single(failed[0])[0]}" if failed else text, [figure]
+    failed = [step_of(each) for each in able if each.outcome is Outcome.FAILED]
+    if suite and suite[0].alarm is not None:
+        text, figures = step_of(suite[0], f"all {what} together")
+        return f"FAIL  {text}" + (f"; single steps: {failed[0][0]}" if failed else ""), figures
     if failed:
-        text, figure = single(failed[0])
-        return f"FAIL  {len(failed)} of {benchmarks} slower {where}; {text}", [figure]
+        text, figures = failed[0]
+        return f"FAIL  {text if len(able) == 1 else f'{len(failed)} of {what} slower {where}; {text}'}", figures
     if result.outcome is Outcome.FAILED:
-        return f"FAIL  {len(result.ended)} of {len(result) + len(result.ended)} benchmarks ended", []
+        ended = listing([f"{name} after {_commit(commit)}" for name, commit in result.ended], 3)
+        return f"FAIL  {len(result.ended)} of {len(result) + len(result.ended)} benchmarks ended: {ended}", []
     if not able:
         longest = max((len(each.series.logs) for each in result.judged), default=0)
         few = f"{longest} commit{'s are' if longest != 1 else ' is'} too few to judge"
         return f"INCONCLUSIVE  {few}: at least {FEWEST_VALUES} are needed", []
     if result.outcome is Outcome.UNDECIDED:
-        both = [*([] if result.suite is None else [result.suite]), *able]
-        first = next(each for each in both if each.outcome is Outcome.UNDECIDED)
+        first = next(each for each in [*suite, *able] if each.outcome is Outcome.UNDECIDED)
         name = shortened(first.series.name, _NAME)
         if first.unclear is not None:
             size, figure = _size(first.unclear)
             since, values = _commit(first.commit_of(first.unclear)), len(first.series.values) - first.unclear.place
             doubt = f"in {values} values so far" if values < FEWEST_AFTER else "or it drifts"
             return f"INCONCLUSIVE  {name} {size} since {since}, {doubt}; more commits decide", [figure]
-        change = f"{first.newest[0] - 1.0:+.1%}, {first.newest[1]:.1f} sigma"
-        figure = Figure("change", first.newest[0] - 1.0, "", format="+.1%")
-        newest = _commit(first.series.commits[-1])
-        return f"INCONCLUSIVE  newest commit {newest}: {name} {change}; run it again", [figure]
+        change, sigma = first.newest[0] - 1.0, first.newest[1]
+        text = (
+            f"newest commit {_commit(first.series.commits[-1])}: {name} {change:+.1%}, {sigma:.1f} sigma; run it again"
+        )
+        return f"INCONCLUSIVE  {text}", [Figure("change", change, "", format="+.1%")]
     sight = max(change_of(each.detected.sight) for each in able if each.detected is not None)
-    text = f"PASS  none of {benchmarks} slower {where}"
-    return f"{text}; {sight:+.1%} six commits ago is detectable (90%)", [Figure("detectable", sight, format="+.1%")]
+    text = f"PASS  no slowdown in {what} {where}; {sight:+.1%} six commits ago is detectable (90%)"
+    return text, [Figure("detectable", sight, format="+.1%")]
 
 
 def _notes_of_history(result: HistoryGate) -> list[Note]:

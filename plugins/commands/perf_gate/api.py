@@ -131,6 +131,7 @@ def gate_history(
     better: str | Iterable[str] | None = None,
     missing: str = "list",
     inconclusive: str = "inconclusive",
+    parallel: str | None = None,
     reader: str | None = None,
     read: Read | None = None,
 ) -> HistoryGate:
@@ -148,6 +149,8 @@ def gate_history(
         Smallest change that fails, such as 5% (default: any).
     value, better, missing, inconclusive
         As the options of ``perf gate``; with ``missing="fail"`` a benchmark that ended fails.
+    parallel : str, optional
+        Workers that look for steps: ``"local:4"`` or ``"dask://HOST:PORT"``.
     reader, read
         As of `gate`.
 
@@ -167,12 +170,12 @@ def gate_history(
 
     policy = _policy(slower_than or _USUAL, "fwer", missing, inconclusive, False)
     table = opened(history, value, read, better, reader)
-    column = commit or table.column_of_commits()
+    column = commit or table.column_of("commit")
     if column is None:
         raise OptionError(f"{table.source}: no column of commits; name it with --commit")
     threshold = 1.0 if slower_than is None else policy["threshold"]
     chosen = {name: policy[name] for name in ("missing_fails", "undecided")}
-    return gate_series(table, column, since=since, threshold=threshold, **chosen)
+    return gate_series(table, column, since=since, threshold=threshold, parallel=parallel, **chosen)
 
 
 def gate_run(
@@ -271,7 +274,7 @@ def gate_self_test(
 
     if versions is None:
         table = opened(runs, value, read, better, reader)
-        column = _version_column(table, version) if base is not None else version or table.column_of_versions()
+        column = _version_column(table, version) if base is not None else version or table.column_of("version")
         table = table if column is None else table.only(column, base)
     else:
         how = _measuring(versions, runs, value, max_rounds, budget, warmup, store, launcher, limit)
@@ -325,7 +328,7 @@ def versions_of(texts: Sequence[str]) -> dict[str, str]:
 
 def _version_column(table: LongTable, column: str | None) -> str:
     """Return the column that identifies the version."""
-    chosen = column or table.column_of_versions()
+    chosen = column or table.column_of("version")
     if chosen is not None:
         return chosen
     if table.reader == "hyperfine" and table.labels["command"].nunique() == 2:

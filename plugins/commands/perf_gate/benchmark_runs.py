@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +13,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.meanings import NUMBERS, meaning_of, meanings_of, spread_columns, spread_of_rows
+from perf_tables.meanings import (
+    DIRECTIONS,
+    MAY_NAME_CASES,
+    NUMBERS,
+    called,
+    directions_of,
+    meaning_of,
+    meanings_of,
+    moments_of,
+    spread_columns,
+    spread_of_rows,
+)
 from perfcore.base import progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
@@ -28,6 +41,19 @@ if TYPE_CHECKING:
 
 _SECONDS = 60.0  # between the end of a run and the start of the next one of its round
 _TIMES = 10.0  # as long as usual between runs of a round: what lies farther apart was interrupted
+# Formats whose rows say more than their columns: hyperfine measures one command after the other, in the order of its
+# file; Google Benchmark numbers repetitions, of all benchmarks alike.
+_IN_ORDER_OF_TIME = ("hyperfine",)
+_REPETITION_IS_ROUND = ("google-benchmark",)
+_STORES = ("experiments",)  # of `perf experiment run`: replications are rounds, times are of one clock
+TABLES = ("csv", "parquet")  # formats whose columns may be called anything
+PRINTED = "printed name"  # column of readers: a benchmark's name as its tool prints it, with all arguments
+TEXTS = ["unit", "better", "metric"]  # of a benchmark, whose runs agree in them
+_USUAL_RUNS = 10.0  # behind a mean whose number of runs is not recorded: the fewest of hyperfine
+_EACH = ("iter", "op", "iteration")  # of a time for each, which a plain time is too
+_IN_COMMON = 0.5  # of the names of the side that has fewer
+_COUNTS = ("instructions", "allocations", "allocs", "bytes", "calls")
+_CLOCK, _SAME_CLOCK = "mhz_per_cpu", 1.05  # varies a little from run to run
 
 
 def rounds_together(table: pd.DataFrame, keys: Sequence[str]) -> npt.NDArray[np.float64]:
@@ -42,9 +68,8 @@ def rounds_together(table: pd.DataFrame, keys: Sequence[str]) -> npt.NDArray[np.
     started = times.dt.as_unit("ns").astype("int64").to_numpy() / 1e9
     ended = started + table["wall_s"].to_numpy(dtype=float)
     rounds = table["repetition"].to_numpy(dtype=float)
-    names: Any = (
-        table.groupby(list(keys), sort=False, dropna=False).ngroup().to_numpy() if keys else np.zeros(len(table))
-    )
+    grouped = table.groupby([*keys] or np.zeros(len(table)), sort=False, dropna=False)
+    names = grouped.ngroup().to_numpy()
     order = np.lexsort((started, names))
     same_name = np.diff(names[order]) == 0
     same_round = same_name & (np.diff(rounds[order]) == 0)
@@ -62,20 +87,6 @@ def rounds_together(table: pd.DataFrame, keys: Sequence[str]) -> npt.NDArray[np.
     alone = pieces.loc[~pieces["stretch"].isin(main_stretches), "row"].to_numpy()
     new_rounds[alone] = -1.0 - np.arange(len(alone))
     return new_rounds
-
-
-# What columns of tables are called that say when a run was, and which round it belongs to.
-_ORDER, _ROUND = words("rows", "date"), words("rows", "round")
-# Formats whose rows say more than their columns: hyperfine measures one command after the other, in the order of its
-# file; Google Benchmark numbers repetitions, of all benchmarks alike.
-_IN_ORDER_OF_TIME = ("hyperfine",)
-_REPETITION_IS_ROUND = ("google-benchmark",)
-_STORES = ("experiments",)  # of `perf experiment run`: replications are rounds, times are of one clock
-TABLES = ("csv", "parquet")  # formats whose columns may be called anything
-BETTER = ("smaller", "larger")
-VERSIONS = words("roles", "version")
-PRINTED = "printed name"  # column of readers: a benchmark's name as its tool prints it, with all arguments
-_COMMITS = ("commit", "sha", "revision", "version", "date")
 
 
 @dataclass(frozen=True)
@@ -102,7 +113,7 @@ class LongTable:
     def split(self, column: str, version_names: Sequence[str | None]) -> tuple[LongTable, LongTable, tuple[str, str]]:
         """Two versions that a column identifies, and their names."""
         versions = self._versions(column)
-        present = list(dict.fromkeys(versions))
+        present = versions.unique().tolist()
         for name in version_names:
             if name is not None and name not in present:
                 raise UnknownNameError(f"version in column {column} of {self.source}", name, present)
@@ -120,21 +131,16 @@ class LongTable:
         first, second = (self._rows(versions == name, keys) for name in names)
         return first, second, (names[0], names[1])
 
-    def column_of_versions(self) -> str | None:
-        """A column whose name means a version."""
-        return next((str(c) for c in self.labels.columns if str(c).strip().lower() in VERSIONS), None)
-
-    def column_of_commits(self, fewest: int = 1) -> str | None:
-        """Return a column whose name means a commit, with several of them; a plain date counts last."""
-        names = {str(column).strip().lower(): str(column) for column in self.labels.columns}
-        found = (names[word] for word in _COMMITS if word in names)
-        return next((column for column in found if self.labels[column].nunique() >= fewest), None)
+    def column_of(self, meaning: str, fewest: int = 1) -> str | None:
+        """Return the first column whose name means versions or commits, with so many of them; None without one."""
+        columns = called(meaning, map(str, self.labels.columns))
+        return next((column for column in columns if self.labels[column].nunique() >= fewest), None)
 
     def only(self, column: str, name: str | None) -> LongTable:
         """One version alone: the one of this name, or the first of the file."""
         versions = self._versions(column)
-        if name is not None and name not in set(versions):
-            raise UnknownNameError(f"version in column {column} of {self.source}", name, dict.fromkeys(versions))
+        if name is not None and name not in (present := versions.unique().tolist()):
+            raise UnknownNameError(f"version in column {column} of {self.source}", name, present)
         chosen = versions == (versions.iloc[0] if name is None else name)
         return self._rows(chosen, tuple(key for key in self.keys if key != column))
 
@@ -149,7 +155,7 @@ class LongTable:
 
 
 def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -> LongTable:
-    """Measurements of one file as a long table."""
+    """Return measurements of one file as a long table."""
     import pandas as pd
 
     data = reading.data
@@ -180,26 +186,24 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
         table = table.assign(**{code: table[PRINTED].fillna(table[code])})
         keys = tuple(dict.fromkeys([*(key for key in keys if key not in roles.parameters.values()), code]))
     is_store = reading.reader in _STORES
-    order = _order(table, columns, reading.reader)
-    names = [key for key in keys if key.lower() not in VERSIONS]
+    order = range(len(table)) if reading.reader in _IN_ORDER_OF_TIME else moments_of(table, columns)
     with_meaning = {meaning: column for column, meaning in reversed(meanings.items()) if column not in columns}
-    rounds: Any = float("nan")
+    rounds: Any = math.nan
     if is_store:
-        rounds = rounds_together(table, names)
+        rounds = rounds_together(table, [key for key in keys if not called("version", [key])])
     elif counted := with_meaning.get("repetition" if reading.reader in _REPETITION_IS_ROUND else "round"):
         rounds = pd.to_numeric(table[counted], errors="coerce").astype(float)
     units = table[with_meaning["unit"]].fillna("").astype(str) if "unit" in with_meaning else ""
-    deviation, number = _spread(data) if columns == [roles.value] else (float("nan"), 1.0)
+    deviation, number = _spread(data) if columns == [roles.value] else (math.nan, 1.0)
     parts, labels, notes = list[pd.DataFrame](), list[pd.DataFrame](), list[str]()
     not_copied = without_duplicates(data, np.ones(len(table), dtype=np.bool_), notes=notes)
     for column in columns:
         numbers = values_of(data if column == roles.value else data.with_roles(value=column), notes)
         kept = not_copied & ~np.isnan(numbers)
         unit = (roles.unit if column == roles.value else None) or unit_of(column)
-        constant = {"session": session, "order": order, "round": rounds, "written": float("nan"), "row": float("nan")}
-        constant |= {"deviation": deviation, "number": number}
-        if not any(map(is_run_identifier, table.columns)):
-            constant["row"] = np.arange(len(table))
+        row = math.nan if any(map(is_run_identifier, table.columns)) else np.arange(len(table))
+        constant = {"session": session, "order": math.nan if order is None else order, "round": rounds, "row": row}
+        constant |= {"written": math.nan, "deviation": deviation, "number": number}
         part = pd.DataFrame(
             {
                 "value": numbers,
@@ -207,7 +211,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
                 "machine": table[list(roles.system)].astype(str).agg(" ".join, axis=1) if roles.system else "",
                 "metric": column,
                 "unit": units if unit is None else unit,
-                "better": _better(table),
+                "better": directions_of(table),
             }
         )
         parts.append(part if kept.all() else part[kept])
@@ -220,15 +224,12 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
     return LongTable(runs, own, keys, data.source, reading.reader, 1, local, is_store)
 
 
-_USUAL_RUNS = 10.0  # behind a mean whose number of runs is not recorded: the fewest of hyperfine
-
-
 def _spread(data: Measurements) -> tuple[Any, Any]:
-    """Standard deviation and number of the runs behind each row; NaN and 1 where rows are runs."""
+    """Return standard deviation and number of the runs behind each row; NaN and 1 where rows are runs."""
     columns, rows = spread_columns(data), np.arange(len(data.table))
     spread = None if columns is None else spread_of_rows(data, np.ones(len(rows), dtype=bool), rows)
     if columns is None or spread is None:
-        return float("nan"), 1.0
+        return math.nan, 1.0
     if columns.number is None:
         progress.note(f"{data.source}: assumed {_USUAL_RUNS:g} runs behind each mean, since no column counts them")
     counts = spread.counts if columns.number else np.where(spread.counts > 1.0, _USUAL_RUNS, 1.0)
@@ -243,8 +244,8 @@ def with_better(table: LongTable, better: str | Iterable[str] | None) -> LongTab
     directions = {}
     for text in [better] if isinstance(better, str) else better:
         column, _, word = (part.strip() for part in text.rpartition("="))
-        if word not in BETTER:
-            raise UnknownNameError("--better", word, BETTER)
+        if word not in DIRECTIONS:
+            raise UnknownNameError("--better", word, DIRECTIONS)
         if column and column not in columns:
             raise UnknownNameError(f"measured column of {table.source}", column, columns)
         directions[column] = word
@@ -253,76 +254,37 @@ def with_better(table: LongTable, better: str | Iterable[str] | None) -> LongTab
     return replace(table, runs=table.runs.assign(better=given.where(given.notna(), table.runs["better"])))
 
 
-_EACH = ("iter", "op", "iteration")  # of a time for each, which a plain time is too
-TEXTS = ["unit", "better", "metric"]  # of a benchmark, whose runs agree in them
-
-
+@functools.cache
 def better_of(unit: str, better: str, metric: str) -> str:
-    """Which values of a benchmark are better: as the file says, otherwise larger of rates and smaller of all else."""
+    """Return which values are better: as the file says, otherwise larger of rates and smaller of all else."""
     return better or direction(unit, metric) or "smaller"
 
 
+@functools.cache
 def unsure_of_better(unit: str, better: str, metric: str) -> bool:
-    """Whether neither the file, nor the unit, nor the name of what was measured says which values are better."""
+    """Return whether neither the file, nor the unit, nor the name of what was measured says which values are better."""
     return not (better or direction(unit, metric))
 
 
-def _order(table: pd.DataFrame, values: Sequence[str], reader: str) -> Any:
-    """When each run was, as a number; NaN where no column says it."""
-    import pandas as pd
-
-    if reader in _IN_ORDER_OF_TIME:
-        return range(len(table))
-    for name in _ORDER:
-        column = next((c for c in table.columns if c.strip().lower() == name and c not in values), None)
-        if column is None:
-            continue
-        numbers = pd.to_numeric(table[column], errors="coerce")
-        if numbers.notna().all():
-            if name == "time" and meaning_of(table[column], column) != "date":
-                continue  # how long runs took
-            return numbers.astype(float)
-        times = pd.to_datetime(table[column], errors="coerce", utc=True, format="ISO8601")
-        if times.notna().all():
-            return times.astype("int64").astype(float)
-    return float("nan")
-
-
-def _better(table: pd.DataFrame) -> Any:
-    """What a column ``better`` says; empty where there is none."""
-    if "better" not in table.columns:
-        return ""
-    directions = table["better"].fillna("").astype(str).str.strip().str.lower()
-    return directions.where(directions.isin(BETTER), "")
-
-
-_ABOUT_RUNS = {*VERSIONS, "better", "unit", "units", "commit", "file", "log", "comment", "note", "notes", "result"}
-_IN_COMMON = 0.5  # of the names of the side that has fewer
-
-
 def case_columns(sides: Sequence[pd.DataFrame], keys: Collection[str], but: Collection[str]) -> list[str]:
-    """Columns of text whose values differ, and are for the most part the same on all sides; of numbers, all the same.
+    """Return columns of text whose values differ and mostly agree on all sides; of numbers, all agree.
 
     Runs of different cases are no repeated runs: pooled, one that is twice as slow is lost among the others. Numbers
     that count from 0 or 1 may number the runs: they tell cases apart where each has several runs.
     """
-    shared = [str(column) for column in sides[0].columns if all(column in side for side in sides)]
     free = [
         column
-        for column in shared
-        if column not in keys
-        and column not in but
-        and column.strip().lower() not in _ABOUT_RUNS
-        and not is_run_identifier(column)
+        for column in map(str, sides[0].columns)
+        if column not in {*keys, *but}
+        and all(column in side for side in sides)
+        and meaning_of(sides[0][column], column) in MAY_NAME_CASES
         and not guess_roles([column], ()).system
     ]
+    numbers = [column for column in free if all(side[column].dtype.kind in "iuf" for side in sides)]
     texts = [column for column in free if sides[0][column].dtype.kind not in "iufbmM"]
     cases = [column for column in texts if _are_names(sides, column)]
-    numbers = [
-        column for column in free if all(side[column].dtype.kind in "iuf" for side in sides) and unit_of(column) is None
-    ]
     for column in numbers:
-        if _are_levels(sides, column, [*keys, *cases]):
+        if unit_of(column) is None and _are_levels(sides, column, [*keys, *cases]):
             cases.append(column)
     return cases
 
@@ -334,7 +296,7 @@ def _are_names(sides: Sequence[pd.DataFrame], column: str) -> bool:
 
 
 def _are_levels(sides: Sequence[pd.DataFrame], column: str, keys: Sequence[str]) -> bool:
-    """Whether numbers were chosen: the same on all sides, with several runs of most, and no mere numbers of runs."""
+    """Return whether numbers were chosen: the same on all sides, with several runs of most, no numbers of runs."""
     levels = [set(side[column].dropna()) for side in sides]
     if len(levels[0]) < 2 or any(each != levels[0] for each in levels[1:]):
         return False
@@ -348,7 +310,7 @@ def _are_levels(sides: Sequence[pd.DataFrame], column: str, keys: Sequence[str])
 
 
 def same_metrics(metrics: Collection[str], others: Collection[str]) -> Mapping[str, str]:
-    """Names of the second that mean what one of the first does: the same but for case, spelling and the unit."""
+    """Return names of the second that mean what one of the first does: the same but for case, spelling and the unit."""
     renamed = {}
     for other in others:
         if other in metrics:
@@ -373,7 +335,7 @@ def _taken_apart(column: str) -> tuple[str, KnownUnit | None]:
 
 
 def _unit_factor(unit: KnownUnit | None, other: KnownUnit | None) -> float | None:
-    """How many of the other unit one is; None where they measure different things."""
+    """Return how many of the other unit one is; None if they measure different things."""
     if unit is None or other is None or unit.kind != other.kind or _counted(unit) != _counted(other):
         return None
     return unit.factor / other.factor
@@ -385,7 +347,7 @@ def conversion(unit: str, other: str) -> float | None:
 
 
 def _counted(unit: KnownUnit) -> tuple[str, ...]:
-    """What a unit counts, of its prefix and of the time that a rate is over aside: B of GB/s, images of images/min."""
+    """Return what a unit counts, without its prefix and the time of a rate: B of GB/s, images of images/min."""
     amount, *over = unit.label.split("/")
     over = [each for each in over if each not in _EACH]
     base = LABELS[amount][0] if amount in LABELS else amount
@@ -413,7 +375,7 @@ class Runs(NamedTuple):
 
     @property
     def is_one_session(self) -> bool:
-        """Whether all runs are of one session."""
+        """Return whether all runs are of one session."""
         return bool((self.session == self.session[0]).all())
 
     def of_sessions(self) -> list[Runs]:
@@ -423,7 +385,7 @@ class Runs(NamedTuple):
         return [self.take(self.session == number) for number in np.unique(self.session)]
 
     def medians(self, groups: Floats) -> tuple[Floats, Floats]:
-        """Sorted distinct groups, and the median of each."""
+        """Return sorted distinct groups, and the median of each."""
         if (groups == groups[0]).all():
             return groups[:1], np.array([quantile(self.value)])
         names, places = np.unique(groups, return_inverse=True)
@@ -435,11 +397,8 @@ class Runs(NamedTuple):
         return Runs(*(column[rows] for column in self))
 
     def in_time(self) -> Runs:
-        """In order of time, where it is known."""
+        """Return the runs in order of time if it is known."""
         return self.take(np.argsort(self.order, kind="stable")) if np.isfinite(self.order).all() else self
-
-
-_IN_UNIT = [Runs._fields.index("value"), Runs._fields.index("deviation")]
 
 
 @dataclass(frozen=True)
@@ -487,7 +446,7 @@ def match(first: LongTable, second: LongTable) -> Matched:
                 if factor is None:
                     problem = f"{first.source} is in {unit or 'no unit'}, {side.source} in {label or 'no unit'}"
                     raise DataError(f"{name}: {problem}. Convert one")
-                for number in _IN_UNIT:
+                for number in (Runs._fields.index("value"), Runs._fields.index("deviation")):
                     rows[number][own == label] *= factor
             of_side[name] = Runs(*rows)
         if unsure_of_better(*about):
@@ -499,20 +458,14 @@ def match(first: LongTable, second: LongTable) -> Matched:
     return Matched(names, runs, larger, units, counted, (only[0], only[1]))
 
 
-_COUNTS = ("instructions", "allocations", "allocs", "bytes", "calls")
-
-
+@functools.cache
 def _is_count(unit: str, metric: str) -> bool:
     known_unit = unit_of_text(unit)
     return last_word(metric) in _COUNTS or (known_unit is not None and known_unit.kind in ("bytes", "operations"))
 
 
-_CLOCK = "mhz_per_cpu"  # varies a little from run to run
-_SAME_CLOCK = 1.05
-
-
 def machine_difference(first: LongTable, second: LongTable) -> str:
-    """In what the machines of two versions differ; empty where nothing shows it."""
+    """Return in what the machines of two versions differ; empty if nothing shows it."""
     for one, other in itertools.product(first.machines, second.machines):
         for name in sorted(one.keys() & other.keys()):
             if name == _CLOCK:
@@ -528,7 +481,7 @@ def machine_difference(first: LongTable, second: LongTable) -> str:
 
 
 def _called_alike(first: LongTable, second: LongTable) -> LongTable:
-    """The second with what it measures called as by the first, where it is the same but for spelling and unit."""
+    """Return the second with its metrics called as by the first, if they differ in spelling and unit only."""
     names = same_metrics(*(side.runs["metric"].unique().tolist() for side in (first, second)))
     for name, metric in names.items():
         progress.note(f"{name} of {second.source} is taken as {metric} of {first.source}")
@@ -536,11 +489,11 @@ def _called_alike(first: LongTable, second: LongTable) -> LongTable:
 
 
 def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
-    """Runs of both with a column ``benchmark``: what identifies benchmarks in either file, and no more."""
+    """Return runs of both with a column ``benchmark``: what identifies benchmarks in either file, and no more."""
     first, second = sides
     keys = [key for key in dict.fromkeys([*first.keys, *second.keys]) if all(key in s.labels for s in sides)]
     # What distinguishes the files does not distinguish benchmarks.
-    keys = [key for key in keys if key.lower() not in VERSIONS or any(s.labels[key].nunique() > 1 for s in sides)]
+    keys = [key for key in keys if not called("version", [key]) or any(s.labels[key].nunique() > 1 for s in sides)]
     if sides[0].reader in TABLES and sides[1].reader in TABLES and sides[0] is not sides[1]:
         metric = {str(name) for side in sides for name in side.runs["metric"].unique()}
         keys += case_columns([side.labels for side in sides], keys, metric)
@@ -600,7 +553,11 @@ def _refuse_duplicates(side: LongTable, names: pd.Series) -> None:
     """Refuse two results of one name in a file: repetitions are numbered again, or both are summaries."""
     if side.reader in TABLES:
         return
-    about = {column: side.labels[column] for column in ("repetition", "fork", *_ROUND) if column in side.labels}
+    about = {
+        column: side.labels[column]
+        for column in ("repetition", "fork", *words("rows", "round"))
+        if column in side.labels
+    }
     rows = side.runs[["session", "metric", "machine"]].assign(benchmark=names, **about)
     twice = rows.duplicated() & (("repetition" in about) | (side.runs["number"] > 1.0))
     if twice.any():
@@ -609,7 +566,7 @@ def _refuse_duplicates(side: LongTable, names: pd.Series) -> None:
 
 
 def text_of(value: object) -> str:
-    """A cell as a name."""
+    """Return a cell as a name."""
     if isinstance(value, float) and value.is_integer():  # also of whole numbers among which some are missing
         value = int(value)
     return " ".join(str(value).split())

@@ -348,17 +348,6 @@ class Comparison(Result):
         return report_of(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, JSON-ready but for NaN."""
-        draws = self.total_draws()
-        bounds, larger = draws.bounds(), draws.above(1.0)
-        columns = self.by_name({symbol: values.tolist() for symbol, values in self.points.items()})
-        points = []
-        for place, row in enumerate(zip(*columns.values(), strict=True)):
-            entry = {**dict(zip(columns, row, strict=True)), "values": self.totals.values[:, place].tolist()}
-            entry.update(ratio=float(self.ratio[place]), bounds=bounds[place].tolist(), larger=float(larger[place]))
-            if self.parts:
-                entry[self.plural] = self._parts_at(place)
-            points.append(entry)
         return {
             "models": self.names,
             "unit": self.unit,
@@ -367,16 +356,11 @@ class Comparison(Result):
                 {"at": c.at, "value": c.value, "smaller_before": self.names[c.below], "held": self.by_name(c.held)}
                 for c in self.crossings
             ],
-            "points": points,
-            "measured": self.measured
-            and {
-                name: values.tolist() if isinstance(values, np.ndarray) else values
-                for name, values in self.measured._asdict().items()
-            },
+            "points": self.to_frame().to_dict("records"),
+            "measured": self.measured and {k: np.asarray(v).tolist() for k, v in self.measured._asdict().items()},
             "laws": {self.parts[k]: change._asdict() for k, change in self.growth.items()},
             "left_out": dict(zip(self.names, map(dict, self.left_out), strict=True)),
             "perhaps_renamed": self.renamed,
-            "gates": [],  # `perf gate` judges; empty here
         }
 
     @property
@@ -388,21 +372,6 @@ class Comparison(Result):
     def agrees(self) -> bool:
         """Whether both models predict the same everywhere."""
         return bool(np.allclose(self.ratio, 1.0, rtol=_SAME, atol=0.0))
-
-    def _parts_at(self, place: int) -> dict[str, Any]:
-        draws, ratio = self.part_draws(place), self.part_ratio(place).tolist()
-        bounds, larger = draws.bounds().tolist(), draws.above(1.0).tolist()
-        return {
-            name: {
-                "values": [v if has else None for v, has in zip(values, owned, strict=True)],
-                "ratio": ratio[k],
-                "bounds": bounds[k],
-                "larger": larger[k],
-            }
-            for k, (name, values, owned) in enumerate(
-                zip(self.parts, self.of_part.values[:, :, place].T.tolist(), self.has.T.tolist(), strict=True)
-            )
-        }
 
 
 def draws_of(model: Model, points: Columns) -> PartDraws:

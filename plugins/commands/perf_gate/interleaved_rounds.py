@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perf_gate.benchmark_runs import VERSIONS, LongTable, long_table
+from perf_gate.benchmark_runs import LongTable, long_table
 from perf_gate.interim_analyses import InterimAnalysis, next_analysis, sequential_plan
 from perf_gate.versions import VersionGate
 from perfcore.base import progress
@@ -140,6 +140,6 @@ def _read(store: Path, columns: Sequence[str]) -> LongTable:
 
 
 def _benchmarks(table: LongTable) -> int:
-    keys = [key for key in table.keys if key not in VERSIONS]
+    keys = [key for key in table.keys if key != "version"]
     points = len(table.labels[keys].drop_duplicates()) if keys else 1
     return points * int(table.runs["metric"].nunique())

@@ -24,7 +24,6 @@ from perfcore.tables import Column, Table
 _GROUPS = {"not fitted": "held-out points", "fitted": "training points", "all points": "points"}
 _COLOURS = {"not fitted": "series:1", "fitted": "series:0", "all points": "series:0"}
 _MOST_ROWS = 40
-_SURE = 1.96  # standard errors to the ends of a 95 % interval
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,49 +58,55 @@ class Verification(Result):
         return self.predicted / self.measured - 1.0
 
     def figures(self, kept: Booleans) -> dict[str, float | int | None]:
-        """How well the points of a group are predicted."""
+        """Return how well the points of a group are predicted."""
         measured, predicted, errors = self.measured[kept], self.predicted[kept], np.abs(self.errors[kept])
-        bounded = kept & np.isfinite(self.lower)
-        inside = (self.lower <= self.measured) & (self.measured <= self.upper)
+        inside = self.inside[kept & np.isfinite(self.lower)]
         return {
             "n_points": int(kept.sum()),
             "r2_centered": _r2_centered(measured, predicted),
             "median_relative_error": float(np.median(errors)),
             "max_relative_error": float(errors.max()),
-            "coverage": float(inside[bounded].mean()) if bounded.any() else None,
+            "coverage": float(inside.mean()) if len(inside) else None,
         }
 
+    @property
+    def inside(self) -> Booleans:
+        """Which points (n,) lie inside their interval."""
+        return (self.lower <= self.measured) & (self.measured <= self.upper)
+
+    def coverage_interval(self, kept: Booleans) -> tuple[float, float]:
+        """Return Wilson's interval of the share of points that the intervals hold (E. B. Wilson, 1927)."""
+        from scipy.stats import binomtest
+
+        inside = self.inside[kept & np.isfinite(self.lower)]
+        interval = binomtest(int(inside.sum()), len(inside)).proportion_ci(method="wilson")
+        return float(interval.low), float(interval.high)
+
     def category_figures(self, kept: Booleans) -> list[dict[str, str | float | None]]:
-        """How well each category is predicted at the points of a group, the largest error first.
+        """Return how well each category is predicted at the points of a group, the largest error first.
 
         ``error_of_total`` is the median of the absolute errors, each as a share of its point's total; ``share`` the
         category's part of the measured time.
         """
         rows: list[dict[str, str | float | None]] = []
-        for number, name in enumerate(self.categories):
-            measured, predicted = self.of_category[kept, number].T
+        for name, (measured, predicted) in zip(self.categories, self.of_category[kept].transpose(1, 2, 0), strict=True):
             finite = np.isfinite(measured)
-            if not finite.any():
-                continue
-            measured, predicted, total = measured[finite], predicted[finite], self.measured[kept][finite]
-            rows.append(
-                {
-                    "category": name,
-                    "share": float(measured.sum() / self.measured[kept].sum()),
-                    "r2_centered": _r2_centered(measured, predicted),
-                    "error_of_total": float(np.median(np.abs(predicted - measured) / total)),
-                }
-            )
+            if finite.any():
+                total, error = self.measured[kept], np.abs(predicted - measured)
+                rows.append(
+                    {
+                        "category": name,
+                        "share": float(measured[finite].sum() / total[finite].sum()),
+                        "r2_centered": _r2_centered(measured[finite], predicted[finite]),
+                        "error_of_total": float(np.median((error / total)[finite])),
+                    }
+                )
         return sorted(rows, key=lambda row: -float(row["error_of_total"] or 0.0))
 
     def report(self, data: Any = None) -> Report:
         return _report_of(self)
 
     def to_dict(self) -> dict[str, Any]:
-        columns = {"point": self.labels, "measured": self.measured.tolist(), "predicted": self.predicted.tolist()}
-        columns |= {"lower": self.lower.tolist(), "upper": self.upper.tolist()}
-        if self.fitted is not None:
-            columns["fitted"] = self.fitted.tolist()
         return {
             "model": self.model,
             "data": self.source,
@@ -111,12 +116,12 @@ class Verification(Result):
                 name: {**self.figures(kept), "categories": self.category_figures(kept)}
                 for name, kept in self.groups.items()
             },
-            "points": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+            "points": self.to_frame().to_dict("records"),
         }
 
 
 def _r2_centered(measured: Floats, predicted: Floats) -> float | None:
-    """About the mean of these points; None where all are the same."""
+    """Return R^2 about the mean of these points; None if all are the same."""
     around = float(((measured - measured.mean()) ** 2).sum())
     return 1.0 - float(((measured - predicted) ** 2).sum()) / around if around > 0.0 else None
 
@@ -182,82 +187,54 @@ def _fitted(model: Model, points: Mapping[str, Any]) -> npt.NDArray[np.bool_] | 
 
 
 def _report_of(result: Verification) -> Report:
-    """Whether intervals hold and how large errors are, of points that the model was not fitted to if there are such."""
+    """Return whether intervals hold and how large errors are, of held-out points if there are any."""
     name, kept = next(iter(result.groups.items()))
-    notes = [Note("Training", _score(result, group)) for group in list(result.groups)[1:]]
-    if name == "fitted":
-        notes.append(Note("Uncertain", "training points only: errors of held-out points are larger"))
-    return Report(
-        title=f"{result.model}, against {result.source}",
-        answer=_answer(result, name),
-        figures=_figures(result, kept),
-        tables=_tables(result, name),
-        draw=lambda: [_value_plot(result), _error_plot(result)],
-        notes=notes,
-        details=[_score(result, group) for group in result.groups],
-    )
-
-
-def _figures(result: Verification, kept: Booleans) -> list[Figure]:
     figures = result.figures(kept)
-    found = [
+    answer = score = _score(result, name)
+    shown = [
         Figure("median error", figures["median_relative_error"], format=".1%"),
         Figure("largest error", figures["max_relative_error"], format=".1%"),
     ]
     if figures["coverage"] is not None:
-        ends = _coverage_interval(result, kept)
-        found.insert(0, Figure("coverage", figures["coverage"], "", ends, "95% confidence interval", ".0%"))
-    return found
-
-
-def _coverage_interval(result: Verification, kept: Booleans) -> tuple[float, float]:
-    """Wilson's interval of the share of points that the intervals hold (E. B. Wilson, 1927)."""
-    bounded = kept & np.isfinite(result.lower)
-    n, share = (
-        int(bounded.sum()),
-        float(((result.lower <= result.measured) & (result.measured <= result.upper))[bounded].mean()),
-    )
-    middle = (share + _SURE**2 / (2 * n)) / (1.0 + _SURE**2 / n)
-    half = _SURE * np.sqrt(share * (1.0 - share) / n + _SURE**2 / (4 * n**2)) / (1.0 + _SURE**2 / n)
-    return float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
-
-
-def _answer(result: Verification, name: str) -> str:
-    """What the errors and the coverage say of the predictions, with how sure that is."""
-    kept = result.groups[name]
-    figures = result.figures(kept)
-    if figures["coverage"] is None:
-        return _score(result, name)
-    low, high = _coverage_interval(result, kept)
-    count, level = f"{figures['n_points']:,}", f"{result.interval:.0%}"
-    points = _GROUPS[name] if figures["n_points"] != 1 else _GROUPS[name].removesuffix("s")
-    verdict = "Predictions agree with what was measured"
-    if high < result.interval:
-        verdict = "Predictions are too narrow"
-    elif low > result.interval:
-        verdict = "Predictions are wider than they need to be"
-    errors = f"median error {figures['median_relative_error']:.1%}, max {figures['max_relative_error']:.1%}"
-    if figures["n_points"] == 1:
-        where = "inside" if figures["coverage"] == 1.0 else "outside"
-        return f"1 {points}: {result.errors[kept][0]:+.1%} off, {where} the {level} prediction interval"
-    bias = float(np.median(result.errors[kept]))
-    return (
-        f"{verdict}: {level} intervals hold {figures['coverage']:.0%} of {count} {points} [{low:.0%}, {high:.0%}]; "
-        f"{errors}, bias {bias:+.1%}"
+        low, high = result.coverage_interval(kept)
+        shown.insert(0, Figure("coverage", figures["coverage"], "", (low, high), "95% confidence interval", ".0%"))
+        level, count = f"{result.interval:.0%}", f"{figures['n_points']:,} {_GROUPS[name]}"
+        verdict = "Predictions agree with what was measured"
+        if high < result.interval:
+            verdict = "Predictions are too narrow"
+        elif low > result.interval:
+            verdict = "Predictions are wider than they need to be"
+        answer = (
+            f"{verdict}: {level} intervals hold {figures['coverage']:.0%} of {count} [{low:.0%}, {high:.0%}]; "
+            f"median error {figures['median_relative_error']:.1%}, max {figures['max_relative_error']:.1%}, "
+            f"bias {float(np.median(result.errors[kept])):+.1%}"
+        )
+        if figures["n_points"] == 1:
+            where = "inside" if figures["coverage"] == 1.0 else "outside"
+            points = _GROUPS[name].removesuffix("s")
+            answer = f"1 {points}: {result.errors[kept][0]:+.1%} off, {where} the {level} prediction interval"
+    training = [_score(result, group) for group in list(result.groups)[1:]]
+    notes = [Note("Training", text) for text in training]
+    if name == "fitted":
+        notes.append(Note("Uncertain", "training points only: errors of held-out points are larger"))
+    return Report(
+        title=f"{result.model}, against {result.source}",
+        answer=answer,
+        figures=shown,
+        tables=_tables(result, name),
+        draw=lambda: [_value_plot(result), _error_plot(result)],
+        notes=notes,
+        details=[score, *training],
     )
 
 
 def _score(result: Verification, name: str) -> str:
     figures = result.figures(result.groups[name])
-    r2 = "" if figures["r2_centered"] is None else f", R^2 {figures['r2_centered']:.4f}"
     points = _GROUPS[name] if figures["n_points"] != 1 else _GROUPS[name].removesuffix("s")
-    text = (
-        f"{figures['n_points']:,} {points}: median error {figures['median_relative_error']:.1%}, max "
-        f"{figures['max_relative_error']:.1%}{r2}"
-    )
-    if figures["coverage"] is not None:
-        text += f", {figures['coverage']:.1%} inside the {result.interval:.0%} prediction interval"
-    return text
+    errors = f"median error {figures['median_relative_error']:.1%}, max {figures['max_relative_error']:.1%}"
+    r2 = "" if figures["r2_centered"] is None else f", R^2 {figures['r2_centered']:.4f}"
+    held = f", {figures['coverage']:.1%} inside the {result.interval:.0%} prediction interval"
+    return f"{figures['n_points']:,} {points}: {errors}{r2}{held if figures['coverage'] is not None else ''}"
 
 
 def _tables(result: Verification, name: str) -> list[Table]:

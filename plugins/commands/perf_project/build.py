@@ -358,7 +358,7 @@ def _check(
     median, lower, upper = model.predict_array(place, 0.95)[-1].tolist()
     check, weight = Check(largest, true, median, lower, upper), 0.0
     if len(set(sizes.tolist())) >= LAW_SCALES and median > 0.0:
-        by_law = float(_replace(model, law_weight=1.0).predict(place)[-1])
+        by_law = float(with_changes(model, law_weight=1.0).predict(place)[-1])
         off, law_off = (math.log(true / each) ** 2 + _LEAST_ERROR**2 for each in (median, by_law))
         weight = off / (off + law_off)
     return check, weight
@@ -443,7 +443,7 @@ def _what_if(model: ProjectionModel, components: Components, what_if: Mapping[st
     if not factors:
         return model
     notes = {**model.notes, "What if": (", ".join(texts), *_replayed(model, components, factors, replay))}
-    return _replace(model, factors=factors, notes=notes)
+    return with_changes(model, factors=factors, notes=notes)
 
 
 def _replayed(
@@ -464,6 +464,7 @@ def _replayed(
     ]
 
 
-def _replace(model: ProjectionModel, **changes: Any) -> ProjectionModel:
+def with_changes(model: ProjectionModel, **changes: Any) -> ProjectionModel:
+    """Return the model with other values of some fields."""
     fields = {name: getattr(model, name) for name in model.__struct_fields__}
     return ProjectionModel(**{**fields, **changes})

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from perf_project.build import Components, projected
+import msgspec
+
+from perf_project.build import Components, projected, with_changes
 from perf_project.model import ProjectionModel
 from perfcore.data.measurements import Measurements
 from perfcore.data.selection import DUPLICATES, parse_where
-from perfcore.hooks.options import option
-from perfcore.hooks.registry import registry
+from perfcore.hooks.options import option, to_dict
 from perfcore.models.fitter import Fitter
 
 
@@ -50,13 +51,6 @@ class ProjectionFitter(Fitter):
     takes = (Measurements,)
 
     @classmethod
-    def facts(cls, data: Any) -> dict[str, Any]:
-        """Return what the fitter of all categories sees."""
-        entries = registry().entries("fitters").values()
-        found: dict[str, Any] = next(each for each in entries if "categories" in each.default_for).load().facts(data)
-        return found
-
-    @classmethod
     def suits(cls, data: Any) -> bool:
         return "categories over processors" in data.narrower_kinds and all(
             data.table[column].nunique() > 1 for column in data.roles.parameters.values()
@@ -68,4 +62,6 @@ class ProjectionFitter(Fitter):
             for name in ("parameter", "value", "unit", "where", "duplicates")
             if (value := getattr(options, name))
         }
-        return projected(Components(data, named, data.source), options.at or None, options.scaling)
+        model = projected(Components(data, named, data.source), options.at or None, options.scaling)
+        origin = msgspec.structs.replace(model.origin, fitter="projection", options=to_dict(options))
+        return with_changes(model, origin=origin)

@@ -32,7 +32,6 @@ def register_fitters(register: Register) -> None:
         "perf_lost_cycles.generation:ModgenFitter",
         options="perf_lost_cycles.options:ModgenOptions",
         help="models of every category over several factors, made of default models; their sum is the application",
-        default_for=("categories",),
     )
 
 

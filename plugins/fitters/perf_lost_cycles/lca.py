@@ -28,6 +28,7 @@ from perf_tables.category_table import CategoryTable
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.contracts import Fitter
+from perfcore.data.columns import shown_names
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin, Points
@@ -66,7 +67,7 @@ class LcaModel(ModgenModel, frozen=True, forbid_unknown_fields=True, dict=True):
     @property
     def held(self) -> dict[str, float]:
         """The other parameters as texts call them, each at its only level."""
-        names, points = self.shown_names, self.observations.points
+        points, names = self.observations.points, shown_names(self.columns)
         return {names[symbol]: points[symbol][0] for symbol in self.columns if symbol != self.factor}
 
     @property

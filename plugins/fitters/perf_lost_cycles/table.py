@@ -18,7 +18,7 @@ from perfcore.data.columns import guess_roles
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.registry import registry
 
-_FITTERS = ("projection", "lca", "modgen", "scaling")  # that take times by category, the usual and simple first
+_FITTERS = ("lca", "modgen", "scaling")  # that take times by category, the simplest model first
 
 
 def category_facts(data: Measurements) -> dict[str, Any]:

@@ -16,7 +16,7 @@ def register_fitters(register: Register) -> None:
         "perf_scaling.fitter:ScalingFitter",
         options="perf_scaling.options:ScalingOptions",
         help="scaling models n^i log2(n)^j of each call path, averaged by probability",
-        default_for=("timings",),
+        default_for=("timings", "categories"),
     )
 
 

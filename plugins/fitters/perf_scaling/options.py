@@ -103,7 +103,7 @@ def parse_target(raw: Any) -> tuple[str, ...]:
     except (PerfError, ValueError, ZeroDivisionError):
         is_point = False
     if not is_point:
-        raise ValueError("expected NAME=VALUE for each parameter, e.g. p=4096")
+        raise ValueError("expected one value of each parameter, e.g. p=4096 (`perf project` takes several)")
     return tuple(f"{name}={text}" for name, text in places.items())
 
 

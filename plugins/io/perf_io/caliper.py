@@ -23,6 +23,17 @@ from perfcore.reading.source import Reader, Source
 _REFERENCE = re.compile(r"(?:^|,)(id|parent)=([0-9]{1,20})(?=,|$)")
 _DAMAGED = (ReaderError, LookupError, ValueError, TypeError, AttributeError, StopIteration, RuntimeError)
 _DEEPEST = 1000  # nodes between a record and the root; each level is a region that some code entered
+_STARTS = re.compile(rb"__rec=(?:node|ctx|globals|attr),")
+_METRIC_TYPES = ("int", "uint", "double")
+_INCLUSIVE = re.compile(r"inclusive#|\(i(?:nc)?l?\)$", re.IGNORECASE)
+_RANKS = ("jobsize", "mpi.world.size")
+_JSON_STARTS = re.compile(
+    rb'\s*(?:\{\s*"data"\s*:\s*\[|\[\s*\{(?=[^{}]*"(?:path|[\w.#]*duration[\w.#]*|annotation|function)"\s*:))'
+)
+_JSON_SECONDS = re.compile(
+    r"(?:(?:avg|min|max|total|sum)[ #])?time(?:/rank)?(?: \((?:exc|inc|e|i)l?\))?", re.IGNORECASE
+)
+_NO_METRICS = (*_RANKS, "mpi.rank", "rank", "path")
 
 
 class CaliperRecords(io.TextIOBase):
@@ -54,12 +65,6 @@ class CaliperRecords(io.TextIOBase):
             problem = "is its own parent" if identifier == parent else f"is more than {_DEEPEST} levels deep"
             raise InputError(self._source.name, f"node {identifier or '?'} {problem}", line=self.line)
         self._depths[identifier] = depth
-
-
-_STARTS = re.compile(rb"__rec=(?:node|ctx|globals|attr),")
-_METRIC_TYPES = ("int", "uint", "double")
-_INCLUSIVE = re.compile(r"inclusive#|\(i(?:nc)?l?\)$", re.IGNORECASE)
-_RANKS = ("jobsize", "mpi.world.size")
 
 
 class CaliperProfileReader(Reader):
@@ -113,15 +118,6 @@ def _profile(
     rows = profile_rows(run, exclusive, inclusive, value)
     names = [name for name in run if name != "cluster"]
     return results(rows, source, parameters=names, value=value, system=["cluster"], category=["callpath"])
-
-
-_JSON_STARTS = re.compile(
-    rb'\s*(?:\{\s*"data"\s*:\s*\[|\[\s*\{(?=[^{}]*"(?:path|[\w.#]*duration[\w.#]*|annotation|function)"\s*:))'
-)
-_JSON_SECONDS = re.compile(
-    r"(?:(?:avg|min|max|total|sum)[ #])?time(?:/rank)?(?: \((?:exc|inc|e|i)l?\))?", re.IGNORECASE
-)
-_NO_METRICS = (*_RANKS, "mpi.rank", "rank", "path")
 
 
 class _Node(msgspec.Struct):

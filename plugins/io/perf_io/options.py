@@ -11,6 +11,13 @@ from perfcore.data.units import NANOSECONDS
 from perfcore.hooks.options import option
 
 KINDS = ("auto", "curve", "trace", "series", "measurements", "samples")
+_WHOSE_EVENTS = "whose events to read: streams of GPUs, threads, or both; auto: streams if there are any, else threads"
+_KIND = option(
+    "auto",
+    "what to read: states of locations as a trace, or variables as a series; auto: states if there are any",
+    choices=("auto", "states", "variables"),
+)
+_MEASURES = ("busy", "available", "iowait", "steal")
 
 
 @dataclass(frozen=True)
@@ -77,9 +84,6 @@ def _levels() -> tuple[str, ...]:
     return LEVELS
 
 
-_WHOSE_EVENTS = "whose events to read: streams of GPUs, threads, or both; auto: streams if there are any, else threads"
-
-
 @dataclass(frozen=True)
 class ChromeOptions:
     """What counts, as the format does not say it."""
@@ -92,13 +96,6 @@ class NsightOptions:
     """What to read, as a report holds both sides."""
 
     locations: str = option("auto", _WHOSE_EVENTS, choices=_levels)
-
-
-_KIND = option(
-    "auto",
-    "what to read: states of locations as a trace, or variables as a series; auto: states if there are any",
-    choices=("auto", "states", "variables"),
-)
 
 
 @dataclass(frozen=True)
@@ -163,9 +160,6 @@ class ServingOptions:
     """What of a benchmark of serving is a row."""
 
     requests: bool = option(False, "a row for each request, where the file holds their times")
-
-
-_MEASURES = ("busy", "available", "iowait", "steal")
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,15 @@ _NON_FINITE = re.compile(
 )
 _PLACE = re.compile(r" \(byte (\d+)\)$")
 _AROUND = 24  # bytes shown before and behind a mistake
+T = TypeVar("T")
+# A thousand benchmarks of a thousand repetitions take 30 MB, a day of 128 processors 3 MB. What is larger by far is no
+# such document, or a small file that decompresses to fill the memory.
+LARGEST_DOCUMENT = 256 << 20
+_STEP = 1 << 20
+_INT64 = 1 << 63
+_FARTHEST_NS = 1 << 62  # from 0, so that differences of two times fit into 64 bits
+# Decimal's own digits are enough for any time that fits int64 nanoseconds; the rest is rounded once, half up.
+_CONTEXT = decimal.Context(prec=60, rounding=decimal.ROUND_HALF_UP)
 
 
 def numbered_lines(source: Source) -> Iterator[tuple[int, str]]:
@@ -58,14 +67,6 @@ def is_number(text: str) -> bool:
     return True
 
 
-T = TypeVar("T")
-
-# A thousand benchmarks of a thousand repetitions take 30 MB, a day of 128 processors 3 MB. What is larger by far is no
-# such document, or a small file that decompresses to fill the memory.
-LARGEST_DOCUMENT = 256 << 20
-_STEP = 1 << 20
-
-
 def decode_document(source: Source, shape: type[T], description: str, largest: int = LARGEST_DOCUMENT) -> T:
     """Decode the whole input as one document."""
     with source.open() as stream:  # counted first, so that what is too large is never held
@@ -91,12 +92,6 @@ def decode_content(content: bytes, shape: type[T], description: str, name: str) 
         raise InputError(name, f"is not {description}: no UTF-8, {error.reason}") from None
     except RecursionError:
         raise InputError(name, f"is not {description}: it is nested too deeply", line=1) from None
-
-
-_INT64 = 1 << 63
-_FARTHEST_NS = 1 << 62  # from 0, so that differences of two times fit into 64 bits
-# Decimal's own digits are enough for any time that fits int64 nanoseconds; the rest is rounded once, half up.
-_CONTEXT = decimal.Context(prec=60, rounding=decimal.ROUND_HALF_UP)
 
 
 def sql_ns(column: str, kind: str, time_unit: str) -> str:

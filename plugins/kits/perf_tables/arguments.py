@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 
 MOST_POINTS = 1_000_000  # that a person asks for at once
+_FORM = "NAME=VALUE,... is expected; a VALUE is a number, FIRST..LAST:STEP, FIRST..LAST*FACTOR, or a name"
+_DURATION_NS = {unit: int(LABELS[unit][1] * NANOSECONDS["s"]) for unit in (*NANOSECONDS, "min", "h", "d")}
+_DURATION = re.compile(r"\s*(\d{1,15}(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*")
 
 
 def parse_values(text: str) -> list[float]:
@@ -62,8 +65,6 @@ def check_count(count: float, text: str) -> None:
 # One grammar for all commands and options that take points: pieces are separated by commas; one that contains ``=``
 # begins another variable, the others go on with the values of the variable before.
 
-_FORM = "NAME=VALUE,... is expected; a VALUE is a number, FIRST..LAST:STEP, FIRST..LAST*FACTOR, or a name"
-
 
 def parse_places(texts: str | Iterable[str], option: str = "--at") -> dict[str, str]:
     """The values of each variable as text, for callers that know which of them are numbers."""
@@ -81,10 +82,12 @@ def levels_at(model: Model, at: str | Iterable[str] | Mapping[str, Any], option:
         arrays = {name: np.atleast_1d(v).tolist() for name, v in at.items() if not isinstance(v, str)}
     symbols = {**{column: symbol for symbol, column in model.variables.items()}, **{s: s for s in model.variables}}
     known = {name: model.levels[symbol] for name, symbol in symbols.items() if symbol in model.levels}
+    numbers = [symbol for symbol in model.variables if symbol not in model.levels]
+    alone = numbers[0] if len(numbers) == 1 else ""
     levels: dict[str, list[Any]] = {}
-    for name, words in [*_words(texts, known, option).items(), *arrays.items()]:
+    for name, words in [*_words(texts, known, option, alone).items(), *arrays.items()]:
         if name not in symbols:
-            raise UnknownNameError("variable", name, model.variables)
+            raise UnknownNameError("variable", name, model.variables.values())
         chosen = levels.setdefault(symbols[name], [])
         chosen += _numbers(name, words, option) if name not in known else _names(symbols[name], words, known[name])
     return {symbol: levels[symbol] for symbol in model.variables if symbol in levels}
@@ -105,17 +108,22 @@ def grid(model: Model, at: str | Iterable[str] | Mapping[str, Any], option: str 
     return {symbol: [row[k] for row in rows] for k, symbol in enumerate(model.variables)}
 
 
-def _words(texts: str | Iterable[str], known: Mapping[str, Collection[str]], option: str) -> dict[str, list[str]]:
-    """The pieces of each variable; names that are known are one piece, whatever they hold."""
+def _words(
+    texts: str | Iterable[str], known: Mapping[str, Collection[str]], option: str, alone: str = ""
+) -> dict[str, list[str]]:
+    """The pieces of each variable; names that are known are one piece, whatever they hold.
+
+    Pieces before any name are of the only variable that is a number, if there is one.
+    """
     words: dict[str, list[str]] = {}
     for text in [texts] if isinstance(texts, str) else texts:
-        for name, word in _pairs(text, known, option):
+        for name, word in _pairs(text, known, option, alone):
             words.setdefault(name, []).append(word)
     return words
 
 
-def _pairs(text: str, known: Mapping[str, Collection[str]], option: str) -> Iterator[tuple[str, str]]:
-    name, pieces = "", text.split(",")
+def _pairs(text: str, known: Mapping[str, Collection[str]], option: str, name: str) -> Iterator[tuple[str, str]]:
+    pieces = text.split(",")
     while pieces:
         count = _pieces_of_a_name(pieces, known.get(name, ()))
         if not count and "=" in pieces[0]:
@@ -150,10 +158,6 @@ def _names(symbol: str, words: Iterable[Any], known: Collection[str]) -> list[st
         if str(word) not in known:
             raise UnknownNameError(symbol, str(word), known)
     return [str(word) for word in words]
-
-
-_DURATION_NS = {unit: int(LABELS[unit][1] * NANOSECONDS["s"]) for unit in (*NANOSECONDS, "min", "h", "d")}
-_DURATION = re.compile(r"\s*(\d{1,15}(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*")
 
 
 def parse_duration(text: str) -> int:

@@ -24,6 +24,7 @@ _ROUNDING = 2e-3
 
 # A category of this name is the whole run.
 _TOTALS = ("total", "whole run", "overall", "run time", "wall time", "elapsed", "elapsed time")
+_CALL_PATH, _ARROW = "callpath", "->"  # how readers of Extra-P's files call the column, and part the names of a path
 
 
 class Runs(NamedTuple):
@@ -112,9 +113,6 @@ def with_other(runs: Runs, names: tuple[str, ...], other: str, notes: list[str])
     return runs._replace(values=values), names
 
 
-_CALL_PATH, _ARROW = "callpath", "->"  # how readers of Extra-P's files call the column, and part the names of a path
-
-
 @dataclass(frozen=True)
 class CategoryTable:
     """What models of categories are fitted to: one row for each point, repeated runs joined."""
@@ -186,16 +184,23 @@ def by_category(
     """Measurements of which each row is one category of a run, as a table of points by categories.
 
     Rows of one point are identified as runs by a column such as ``run`` or ``repetition``; without one, the k-th row of
-    each category belongs to the k-th run.
+    each category belongs to the k-th run. What was computed of a table once is not computed again.
     """
-    import pandas as pd
-
     checked = (aggregate, AGGREGATES, "aggregate"), (duplicates, DUPLICATES, "duplicates"), (absent, ABSENT, "absent")
     for choice, choices, option in checked:
         if choice not in choices:
             raise UnknownNameError(option, choice, choices)
     data.require_roles()
-    data = with_call_paths(data)
+    data, how = with_call_paths(data), (total, other, aggregate, duplicates, absent)
+    table: CategoryTable = data.once(("by category", repr(data.roles), *how), lambda: _by_category(data, *how))
+    return table
+
+
+def _by_category(
+    data: Measurements, total: str | None, other: str, aggregate: str, duplicates: str, absent: str
+) -> CategoryTable:
+    import pandas as pd
+
     roles, notes = data.roles, list[str]()
     if not roles.category:
         raise OptionError(

@@ -30,16 +30,23 @@ from typing import Any
 
 from perfcore.base.errors import DataError, MissingDependencyError, OptionError, PerfError
 
+Task = Callable[..., bytes]
+_AHEAD = 128  # tasks that are at work or wait for a worker
+_SERVE = "from perf_tables.executors import serve; serve()"
+_TRIES = 2
+_MOST_PROCESSES = 1 << 10
+_ANSWERS_WITHIN_S, _ENDS_WITHIN_S = 5, 2
+_DONE, _REFUSED = b"+", b"-"
+_SIZE_BYTES = 8
+_LARGEST_GREETING_BYTES = 1 << 20  # some hundred bytes
+_THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # of which several processes need one each
+
 
 def thread_count(most: int) -> int:
     """As many as there are processors for this process, or as OMP_NUM_THREADS says: 1 in each of several processes."""
     setting = os.environ.get("OMP_NUM_THREADS", "")
     named = int(setting) if setting.isdecimal() else 0
     return min(named or len(os.sched_getaffinity(0)), most)
-
-
-Task = Callable[..., bytes]
-_AHEAD = 128  # tasks that are at work or wait for a worker
 
 
 def as_they_end(
@@ -94,16 +101,6 @@ def in_order(
         while following in early:
             yield early.pop(following)
             following += 1
-
-
-_SERVE = "from perf_tables.executors import serve; serve()"
-_TRIES = 2
-_MOST_PROCESSES = 1 << 10
-_ANSWERS_WITHIN_S, _ENDS_WITHIN_S = 5, 2
-_DONE, _REFUSED = b"+", b"-"
-_SIZE_BYTES = 8
-_LARGEST_GREETING_BYTES = 1 << 20  # some hundred bytes
-_THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # of which several processes need one each
 
 
 class LocalProcesses(Executor):

@@ -193,6 +193,7 @@ def _derived_columns(data: Measurements, columns: Sequence[str]) -> dict[str, st
         if is_size(column):  # what was chosen follows from nothing that was measured
             others = [c for c in others if c != roles.value and not is_called_time(c) and not is_called_rate(c)]
         forms = {f"{c}": numbers[c] for c in others}
+        forms |= {f"1/{c}": 1.0 / numbers[c] for c in others if c == roles.value or is_called_time(c)}
         forms |= {f"{a}/{b}": numbers[a] / numbers[b] for a in others for b in others if a != b}
         forms |= {f"{a}*{b}": numbers[a] * numbers[b] for k, a in enumerate(others) for b in others[:k]}
         for text, expected in forms.items():

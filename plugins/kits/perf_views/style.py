@@ -203,9 +203,16 @@ def join_legends(figure: Figure, may_grow: bool) -> None:
         figure.set_size_inches(width, height + legend.get_window_extent().height / figure.dpi)
 
 
+def _lay_out(figure: Figure) -> None:
+    """Give all panels their places, without drawing them."""
+    engine = figure.get_layout_engine()
+    assert engine is not None  # pictures have a constrained layout
+    engine.execute(figure)
+
+
 def panel_shapes(figure: Figure) -> dict[Axes, float]:
     """Height over width of each panel of a picture that has the size in which it was thought."""
-    figure.draw_without_rendering()
+    _lay_out(figure)
     boxes = {axes: axes.get_window_extent() for axes in _panels(figure)}
     return {axes: box.height / box.width for axes, box in boxes.items()}
 
@@ -213,7 +220,7 @@ def panel_shapes(figure: Figure) -> dict[Axes, float]:
 def set_height(figure: Figure, shapes: Mapping[Axes, float]) -> None:
     """Give a picture the height at which no panel is flatter than it was thought: its texts don't shrink with it."""
     for _ in range(_ROUNDS):
-        figure.draw_without_rendering()
+        _lay_out(figure)
         boxes = {axes: axes.get_window_extent() for axes in _panels(figure) if axes in shapes}
         least = {axes: max(_LEAST_HEIGHT * figure.dpi, shapes[axes] * box.width) for axes, box in boxes.items()}
         factor = max((least[axes] / boxes[axes].height for axes in boxes), default=1.0)
@@ -283,7 +290,7 @@ def _covered(boxes: list[BboxBase]) -> float:
 
 def break_long_lines(figure: Figure) -> None:
     """Break titles and labels of axes that a narrow picture would cut off."""
-    figure.draw_without_rendering()
+    _lay_out(figure)
     width = figure.bbox.width
     overall = [title for title in (figure._suptitle,) if title is not None]  # type: ignore[attr-defined]
     texts = [(title, width - title.get_window_extent().x0 if title.get_ha() == "left" else width) for title in overall]

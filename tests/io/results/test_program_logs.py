@@ -29,30 +29,6 @@ def test_sections_of_lammps_are_average_times(tmp_path):
     assert data.roles.category == ("section",)
 
 
-def test_a_run_of_lammps_that_did_not_end_is_refused(tmp_path):
-    (tmp_path / "log.lammps").write_text("LAMMPS (2 Aug 2023)\nStep Temp\n0 1.0\n10 1.1\n")
-    with pytest.raises(InputError, match="the run did not end"):
-        perfcore.read(tmp_path / "log.lammps")
-
-
-def test_activities_of_gromacs(tmp_path):
-    (tmp_path / "md.log").write_text(
-        "     R E A L   C Y C L E   A N D   T I M E   A C C O U N T I N G\n\n"
-        "On 4 MPI ranks, each using 2 OpenMP threads\n\n"
-        " Activity:              Num   Num      Call    Wall time         Giga-Cycles\n"
-        "                        Ranks Threads  Count      (s)         total sum    %\n"
-        " Domain decomp.            4    2        101       0.521         19.950   1.5\n"
-        " Force                     4    2      10001      28.250       1080.000  81.2\n"
-        " Rest                                              0.100          3.000   0.3\n"
-        "               Core t (s)   Wall t (s)        (%)\n       Time:      230.4       28.8      800.0\n"
-        "Performance:       60.0        0.400\n"
-    )
-    data = perfcore.read(tmp_path / "md.log")
-    rows = data.table[["activity", "time_s"]].to_numpy().tolist()
-    assert rows == [["Domain decomp.", 0.521], ["Force", 28.25], ["Rest", 0.1]]
-    assert data.table[["ranks", "threads", "wall_time_s", "ns_per_day"]].iloc[0].tolist() == [4, 2, 28.8, 60.0]
-
-
 def test_ranks_of_pme_are_counted_and_their_rows_left_out(tmp_path):
     """They run beside those of the other ranks: the rows of these, with the rest, are the wall time."""
     (tmp_path / "md.log").write_text(
@@ -69,19 +45,6 @@ def test_ranks_of_pme_are_counted_and_their_rows_left_out(tmp_path):
         data = perfcore.read(tmp_path / "md.log")
     assert data.table[["ranks", "threads", "time_s"]].to_numpy().tolist() == [[16, 4, 28.25], [16, 4, 0.1]]
     assert "2 rows of PME" in notes[0]
-
-
-def test_lines_of_hpl(tmp_path):
-    (tmp_path / "hpl.out").write_text(
-        "T/V                N    NB     P     Q               Time                 Gflops\n" + "-" * 80 + "\n"
-        "WR11C2R4       29184   192     2     4              6.08              2.7260e+03\n"
-        "WR11C2R4       29184   192     4     4              3.50              4.7300e+03\n"
-    )
-    table = perfcore.read(tmp_path / "hpl.out").table
-    assert table[["processes", "N", "NB", "time_s"]].to_numpy().tolist() == [
-        [8, 29184, 192, 6.08],
-        [16, 29184, 192, 3.5],
-    ]
 
 
 def mllog(key, kind, time_ms, **metadata):
@@ -137,23 +100,6 @@ def test_figures_of_benchmarks_are_rates(tmp_path, program):
     assert (list(data.roles.parameters.values()), data.roles.unit) == ([parameter], unit)
     assert data.table[parameter].tolist() == [1, 2]
     assert data.table[data.roles.value].tolist() == rates
-
-
-def test_a_report_without_its_figure_is_refused(tmp_path):
-    (tmp_path / "runs.txt").write_text("HPCG-Benchmark\nMachine Summary::Distributed Processes=4\n")
-    with pytest.raises(InputError, match=r"runs\.txt:1: the report of HPCG has no rate; was it cut short"):
-        perfcore.read(tmp_path / "runs.txt")
-
-
-def test_iperf3_gives_the_bandwidth_that_was_received(tmp_path):
-    (tmp_path / "iperf.json").write_text(
-        '{"start":{"test_start":{"protocol":"TCP","num_streams":4,"blksize":131072}},"intervals":[],"end":{"sum_sent":'
-        '{"seconds":2.0,"bits_per_second":9398592000.0,"retransmits":7},"sum_received":{"seconds":2.0,'
-        '"bits_per_second":9396000000.0}}}'
-    )
-    data = perfcore.read(tmp_path / "iperf.json")
-    assert data.roles.unit == "bit/s"
-    assert data.table[["streams", "retransmits", "bandwidth"]].iloc[0].tolist() == [4, 7, 9396000000.0]
 
 
 @pytest.mark.parametrize(

@@ -251,6 +251,57 @@ TABLES = {
         {"code": ("name",), "system": ()}),
     "sacct, json": (SACCT_JSON, {}, "nodes elapsed_s", [[2, 60], [4, 40]], {"system": ("cluster",)}),
     "sacct, Slurm 21.08": (SLURM_21, {}, "nodes elapsed_s", [[2, 217]], {"parameters": {"p": "nodes"}}),
+    "libtest": ("running 2 tests\ntest sort/100 ... bench:         135 ns/iter (+/- 24)\n"
+        "test sort/1000 ... bench:      18,149.5 ns/iter (+/- 755)\ntest result: ok.\n", {},
+        "time_ns stddev_ns", [[135, 24], [18149.5, 755]], {"parameters": {"p": "arg1"}, "unit": "ns"}),
+    "criterion, console": (
+        "sort/100                time:   [26.0 us 26.2 us 26.8 us]\n                        change: [-1% +0% +2%]\n"
+        "a very long name of a benchmark/1000\n                        time:   [1.00 ms 1.10 ms 1.30 ms]\n", {},
+        "benchmark printed#name time_ns ci95_ns", [["sort", "sort/100", 26200, 400],
+        ["a very long name of a benchmark", "a very long name of a benchmark/1000", 1.1e6, 150e3]], {}),
+    "google-benchmark, console": ("2024-05-01T10:00:00+00:00\nRunning ./bench\n" + "-" * 60 + "\n"
+        "Benchmark                  Time             CPU   Iterations\n" + "-" * 60 + "\n"
+        "BM_Sort/1024            10245 ns        10240 ns        68000\n"
+        "BM_Sort/8192             105.5 us        104990 ns         6700 items_per_second=1.2M/s\n"
+        "BM_Sort_BigO             12.1 NlgN        12.0 NlgN\n", {}, "arg1 real_time_ns",
+        [[1024, 10245], [8192, 105500]], {}),
+    "pytest-benchmark, csv": ("name,min,max,mean,stddev,median,iqr,outliers,ops,rounds,iterations\n"
+        "test_sort[10],0.9,1.4,1.0,0.02,1.0,0.01,1;0,1.0,50,1\ntest_sort[20],1.9,2.4,2.0,0.05,2.0,0.01,1;0,.5,30,1\n",
+        {"name": "run.csv"}, "time_s stddev_s n_runs arg1", [[1, 0.02, 50, 10], [2, 0.05, 30, 20]], {}),
+    "hyperfine, Markdown": (
+        "| Command | Mean [ms] | Min [ms] | Max [ms] | Relative |\n|:---|---:|---:|---:|---:|\n"
+        "| `sort 100` | 102.5 ± 0.5 | 101.0 | 104.0 | 1.00 |\n| `sort 200` | 205.0 ± 1.5 | 203.0 | 209.0 | 2.00 |\n",
+        {"name": "run.md"}, "time_s stddev_s sort", [[0.1025, 0.0005, 100], [0.205, 0.0015, 200]], {}),
+    "compare.js": ('"binary","filename","configuration","rate","time"\n"old","buffers/a.js","n=6 b=1",392.5,0.15\n'
+        '"new","buffers/a.js","n=6 b=1",362.5,0.15\n', {"name": "run.csv"}, "binary", [["old"], ["new"]],
+        {"value": "rate", "unit": "ops/s"}),
+    "BenchmarkDotNet": ("Method,Job,WarmupCount,N,Mean,Error,StdDev\n"
+        "Sort,DefaultJob,Default,100,1.500 us,0.02 us,12.0 ns\n"
+        'Sort,DefaultJob,Default,1000,"2,300.0 us",20.0 us,1.5 us\n', {"name": "run.csv"}, "time_ns stddev_ns",
+        [[1500, 12], [2.3e6, 1500]], {"parameters": {"p": "N"}}),
+    "pyperf": ({"benchmarks": [{"metadata": {"name": "sort", "unit": "second"},
+        "runs": [{"values": [0.1, 0.2]}, {"metadata": {}}, {"values": [0.3]}]}], "version": "1.0"}, {}, "time_s",
+        [[0.1], [0.2], [0.3]], {}),
+    "BenchmarkTools.jl": ([{"Julia": "1.9", "BenchmarkTools": "1.0"}, [["BenchmarkGroup", {"tags": [], "data": {"sort":
+        ["BenchmarkGroup", {"data": {"100": ["Trial", {"times": [10.0, 20.0]}]}}]}}]]], {}, "benchmark arg1 time_ns",
+        [["sort", 100, 10], ["sort", 100, 20]], {}),
+    "gromacs": ("     R E A L   C Y C L E   A N D   T I M E   A C C O U N T I N G\n\n"
+        "On 4 MPI ranks, each using 2 OpenMP threads\n\n"
+        " Activity:              Num   Num      Call    Wall time         Giga-Cycles\n"
+        "                        Ranks Threads  Count      (s)         total sum    %\n"
+        " Domain decomp.            4    2        101       0.521         19.950   1.5\n"
+        " Rest                                              0.100          3.000   0.3\n"
+        "               Core t (s)   Wall t (s)        (%)\n       Time:      230.4       28.8      800.0\n"
+        "Performance:       60.0        0.400\n", {}, "activity ranks threads time_s wall_time_s ns_per_day",
+        [["Domain decomp.", 4, 2, 0.521, 28.8, 60], ["Rest", 4, 2, 0.1, 28.8, 60]], {}),
+    "hpl": ("T/V                N    NB     P     Q               Time                 Gflops\n" + "-" * 80 + "\n"
+        "WR11C2R4       29184   192     2     4              6.08              2.7260e+03\n"
+        "WR11C2R4       29184   192     4     4              3.50              4.7300e+03\n", {},
+        "processes N NB time_s", [[8, 29184, 192, 6.08], [16, 29184, 192, 3.5]], {}),
+    "iperf3, received": ({"start": {"test_start": {"protocol": "TCP", "num_streams": 4, "blksize": 131072}},
+        "intervals": [], "end": {"sum_sent": {"seconds": 2.0, "bits_per_second": 9.398e9, "retransmits": 7},
+        "sum_received": {"seconds": 2.0, "bits_per_second": 9.396e9}}}, {}, "streams retransmits bandwidth",
+        [[4, 7, 9.396e9]], {"unit": "bit/s"}),
 }  # fmt: skip
 
 
@@ -259,7 +310,10 @@ def test_rows_and_roles(read, name):
     content, options, columns, rows, roles = TABLES[name]
     data = read(content, **options)
     data.table.columns = [name.partition(" [")[0] for name in data.table.columns]
-    assert data.table[columns.split()].astype(object).fillna("").to_numpy().tolist() == rows
+    named = [name.replace("#", " ") for name in columns.split()]
+    found = data.table[named].astype(object).fillna("").to_numpy().tolist()
+    rounded = [[float(f"{cell:.12g}") if isinstance(cell, float) else cell for cell in row] for row in found]
+    assert rounded == rows
     found = {role: getattr(data.roles, role) for role in roles}
     assert {**found, **({"parameters": dict(found["parameters"])} if "parameters" in found else {})} == roles
 
@@ -297,6 +351,8 @@ REFUSED = [
     (SACCT, "|2|64", "|two|64", r"run.txt:2: 'two' is no number of nodes"),
     (SACCT, "|2|64", "|2", r"run.txt:2: has 6 fields, expected 7"),
     (SACCT, "Elapsed", "Start", r"run.txt:1: the fields elapsed are missing"),
+    ("HPCG-Benchmark\nMachine Summary::Distributed Processes=4\n", "", "", r"txt:1: .* HPCG has no rate; was it cut"),
+    ("LAMMPS (2 Aug 2023)\nStep Temp\n0 1.0\n10 1.1\n", "", "", "the run did not end"),
     # Texts for people name what is read.
     ("Linux 5.15.0 (n01) \t01/02/2025 \t_x86_64_\t(8 CPU)\n\n12:00:01 CPU %user\n", "", "", "sadf -d FILE"),
     ('{"commit_hash": "a1", "params": {"machine": "m"}, "results": {}}', "", "", "one commit.*perf gate"),
@@ -414,3 +470,23 @@ def test_intervals_of_perf_stat_are_a_series(read):
         "task-clock [ms]": [1200.5, 3.0],
         "cs": [0.0, 4.0],
     }
+
+
+@pytest.mark.parametrize(("point", "head"), [(".", "99.9%"), (",", "99,9%")])
+def test_csv_of_jmh_in_any_locale(read, point, head):
+    """The error is half of a 99.9 % interval of 5 samples: Student's t of 4 degrees of freedom is 8.610."""
+    rows = [("0.12", "0.0861", 1000), ("1.5", "NaN", 10000)]
+    lines = [
+        f'"o.Sort.merge","avgt",1,5,"{score.replace(".", point)}","{error.replace(".", point)}","ms/op",{n}'
+        for score, error, n in rows
+    ]
+    header = f'"Benchmark","Mode","Threads","Samples","Score","Score Error ({head})","Unit","Param: n"'
+    data = read("\n".join([header, *lines]) + "\n", "jmh.csv")
+    assert data.table["average_time"].tolist() == [0.12, 1.5]
+    assert data.table["stddev"][0] == pytest.approx(0.0861 * 5**0.5 / 8.610, rel=1e-4)
+    assert (data.roles.parameters, data.roles.unit) == ({"p": "n"}, "ms/op")
+
+
+def test_what_is_no_number_in_a_table_of_a_tool_is_refused_with_its_line(read):
+    with pytest.raises(InputError, match=r"run.csv:2: 'abc' is no number or time"):
+        read("Method,Job,N,Mean,Error,StdDev\nSort,DefaultJob,1,abc,1 ns,1 ns\n", "run.csv")

@@ -30,6 +30,43 @@ _INTERVAL = re.compile(r"[0-9]+\.[0-9]{6,}")  # seconds since the start, of -I
 _PLACE = re.compile(r"(?:[SDLCN]|CPU|Node)-?[0-9][\w-]*")
 _SPREAD = re.compile(r"([0-9.]+)%")
 _ALL_PERCENT = 99.995  # of the time counted, by two decimals
+_TIME_V = re.compile(r"\t((?:[^:()]|\([^()]*\))+): (.*)")
+_TIME_COLUMNS = {
+    **{"Command being timed": "command", "Exit status": "exit_status"},
+    **{"Elapsed (wall clock) time (h:mm:ss or m:ss)": "elapsed_s", "User time (seconds)": "user_s"},
+    **{"System time (seconds)": "system_s", "Maximum resident set size (kbytes)": "max_rss [KiB]"},
+}
+_SHELL_TIME = re.compile(r"(real|user|sys)\s+(?:([0-9]{1,6})m)?([0-9]{1,9}[.,][0-9]{1,9})s?")
+_GNU_TIME = re.compile(r"([0-9.]+)user ([0-9.]+)system ([0-9:.]+)elapsed .*")
+_SHELL_COLUMNS = {"real": "elapsed_s", "user": "user_s", "sys": "system_s"}
+_SHELL_COMMAND = re.compile(r"[+$] (\S.*)")  # as set -x and people write it
+_SHELL_SETTINGS = re.compile(r"[\s#=*-]*((?:[A-Za-z_]\w*\s*[=:]\s*[0-9]{1,15}[,;\s]*)+)[\s#=*-]*")
+_SHELL_SETTING = re.compile(r"([A-Za-z_]\w*)\s*[=:]\s*([0-9]+)")
+_HEADER = re.compile(rb"\A(?=[^\n]*\b(?i:jobid(?:raw)?)\|)(?=[^\n]*\b(?i:state|elapsed(?:raw)?)\b)[\w%/.|]+\r?\n")
+# Columns as wide as the dashes below their names.
+_PRINTED = re.compile(
+    rb"\A *(?i:jobid(?:raw)?) +\w[\w% ]*\r?\n *-{3,}(?: +-+)+ *\r?\n"
+)  # columns as wide as the dashes
+# What is measured of steps, by its field: the column, and the largest or the job's own (a sum).
+_GIB = 1 << 30
+_OF_STEPS = {
+    **{"maxrss": "MaxRSS [GiB]", "averss": "AveRSS [GiB]", "maxvmsize": "MaxVMSize [GiB]", "reqmem": "ReqMem [GiB]"},
+    **{"totalcpu": "TotalCPU [s]", "usercpu": "UserCPU [s]", "systemcpu": "SystemCPU [s]", "cputime": "CPUTime [s]"},
+}
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)([KMGTP]?)([nc]?)")
+# The fields that XDMoD asks sacct for, without a line of names.
+_XDMOD = (
+    *("jobid", "jobidraw", "cluster", "partition", "qos", "account", "group", "gid", "user", "uid", "submit"),
+    *("eligible", "start", "end", "elapsed", "exitcode", "state", "nnodes", "ncpus", "reqcpus", "reqmem", "reqtres"),
+    *("alloctres", "timelimit", "nodelist", "jobname"),
+)
+_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}|Unknown|None"
+_XDMOD_LINE = re.compile(
+    rb"\A[^|\n]+\|[0-9]+\|(?:[^|\n]*\|){8}(?:(?:" + _TIME.encode() + rb")\|){4}[0-9:-]+\|[0-9]+:[0-9]+\|[A-Z]"
+)
+_JSON = re.compile(rb'\s*\{\s*"(?:meta|jobs|metadata|errors|warnings)"\s*:')
+_SLURM = re.compile(rb'"(?:allocation_nodes|Slurm|slurm|derived_exit_code)"\s*:')
+_ELAPSED = re.compile(r"(?:([0-9]{1,6})-)?(?:([0-9]{1,4}):)?([0-9]{1,4}):([0-9]{1,2}(?:\.[0-9]{1,9})?)")
 
 
 class _Count(msgspec.Struct, rename="kebab"):
@@ -151,20 +188,6 @@ def _perf_fields(line: str) -> Sequence[str] | None:
     return None
 
 
-_TIME_V = re.compile(r"\t((?:[^:()]|\([^()]*\))+): (.*)")
-_TIME_COLUMNS = {
-    **{"Command being timed": "command", "Exit status": "exit_status"},
-    **{"Elapsed (wall clock) time (h:mm:ss or m:ss)": "elapsed_s", "User time (seconds)": "user_s"},
-    **{"System time (seconds)": "system_s", "Maximum resident set size (kbytes)": "max_rss [KiB]"},
-}
-_SHELL_TIME = re.compile(r"(real|user|sys)\s+(?:([0-9]{1,6})m)?([0-9]{1,9}[.,][0-9]{1,9})s?")
-_GNU_TIME = re.compile(r"([0-9.]+)user ([0-9.]+)system ([0-9:.]+)elapsed .*")
-_SHELL_COLUMNS = {"real": "elapsed_s", "user": "user_s", "sys": "system_s"}
-_SHELL_COMMAND = re.compile(r"[+$] (\S.*)")  # as set -x and people write it
-_SHELL_SETTINGS = re.compile(r"[\s#=*-]*((?:[A-Za-z_]\w*\s*[=:]\s*[0-9]{1,15}[,;\s]*)+)[\s#=*-]*")
-_SHELL_SETTING = re.compile(r"([A-Za-z_]\w*)\s*[=:]\s*([0-9]+)")
-
-
 class TimeReader(ResultReader):
     """Runs timed by GNU's ``time``, also with ``-v``, or by that of a shell, in any log; each is a row.
 
@@ -221,33 +244,6 @@ def _clock(text: str, found: Found, line: int) -> float:
     if (match := _ELAPSED.fullmatch(text)) is None:
         found.refuse(f"elapsed time {text[:40]!r} is not h:mm:ss or m:ss", line)
     return _in_seconds(match)
-
-
-_HEADER = re.compile(rb"\A(?=[^\n]*\b(?i:jobid(?:raw)?)\|)(?=[^\n]*\b(?i:state|elapsed(?:raw)?)\b)[\w%/.|]+\r?\n")
-# Columns as wide as the dashes below their names.
-_PRINTED = re.compile(
-    rb"\A *(?i:jobid(?:raw)?) +\w[\w% ]*\r?\n *-{3,}(?: +-+)+ *\r?\n"
-)  # columns as wide as the dashes
-# What is measured of steps, by its field: the column, and the largest or the job's own (a sum).
-_GIB = 1 << 30
-_OF_STEPS = {
-    **{"maxrss": "MaxRSS [GiB]", "averss": "AveRSS [GiB]", "maxvmsize": "MaxVMSize [GiB]", "reqmem": "ReqMem [GiB]"},
-    **{"totalcpu": "TotalCPU [s]", "usercpu": "UserCPU [s]", "systemcpu": "SystemCPU [s]", "cputime": "CPUTime [s]"},
-}
-_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)([KMGTP]?)([nc]?)")
-# The fields that XDMoD asks sacct for, without a line of names.
-_XDMOD = (
-    *("jobid", "jobidraw", "cluster", "partition", "qos", "account", "group", "gid", "user", "uid", "submit"),
-    *("eligible", "start", "end", "elapsed", "exitcode", "state", "nnodes", "ncpus", "reqcpus", "reqmem", "reqtres"),
-    *("alloctres", "timelimit", "nodelist", "jobname"),
-)
-_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}|Unknown|None"
-_XDMOD_LINE = re.compile(
-    rb"\A[^|\n]+\|[0-9]+\|(?:[^|\n]*\|){8}(?:(?:" + _TIME.encode() + rb")\|){4}[0-9:-]+\|[0-9]+:[0-9]+\|[A-Z]"
-)
-_JSON = re.compile(rb'\s*\{\s*"(?:meta|jobs|metadata|errors|warnings)"\s*:')
-_SLURM = re.compile(rb'"(?:allocation_nodes|Slurm|slurm|derived_exit_code)"\s*:')
-_ELAPSED = re.compile(r"(?:([0-9]{1,6})-)?(?:([0-9]{1,4}):)?([0-9]{1,4}):([0-9]{1,2}(?:\.[0-9]{1,9})?)")
 
 
 class _State(msgspec.Struct):

@@ -32,6 +32,17 @@ DEFAULT_METRIC = "<default>"
 _FIGURES = ("median", "minimum", "maximum", "std", "repetitions")
 
 T = TypeVar("T")
+_PRESENT = re.compile(rb'\s*\{\s*"parameters"\s*:\s*\[')
+_OLDER = re.compile(
+    rb'\s*\{\s*"(?:callpaths|coordinates|measurements|metrics|parameters)"\s*:.*?"(?:\w+_)?id"\s*:', re.DOTALL
+)
+_Number = float | None | str  # numbers that are not finite stand as texts
+_DOCUMENT = "experiment.json"
+_MEMBER = slice(30, 30 + len("experiment.json"))  # of a zip file: the name of its first member
+_LINES_START = re.compile(rb'\s*\{[^\n]*"params"\s*:\s*\{\s*(?:\}|"[^"\n]*"\s*:\s*[-0-9])')
+_BLOCK = 1 << 22
+_TEXT_STARTS = re.compile(rb"(?:\s*#[^\n]*\n)*\s*PARAMETER[ \t]+\S")
+_POINT = re.compile(r"\(((?:[^()]|\([^()]*\))*)\)|([^()\s]+)")
 
 
 class _Values:
@@ -81,13 +92,6 @@ class _Values:
         code = ["callpath", "metric"] if several else ["callpath"]
         lines = self.lines or None
         return Measurements(table, parameters, value, code=code, system=(), source=self.source, lines=lines)
-
-
-_PRESENT = re.compile(rb'\s*\{\s*"parameters"\s*:\s*\[')
-_OLDER = re.compile(
-    rb'\s*\{\s*"(?:callpaths|coordinates|measurements|metrics|parameters)"\s*:.*?"(?:\w+_)?id"\s*:', re.DOTALL
-)
-_Number = float | None | str  # numbers that are not finite stand as texts
 
 
 class _Point(msgspec.Struct):
@@ -197,10 +201,6 @@ def _add_older(found: _Values, document: _Older) -> None:
         raise InputError(found.source, f"refers to the identifier {error}, which nothing has") from None
 
 
-_DOCUMENT = "experiment.json"
-_MEMBER = slice(30, 30 + len("experiment.json"))  # of a zip file: the name of its first member
-
-
 class ExtrapArchiveReader(Reader):
     """An experiment of Extra-P 4: means with their standard deviations and numbers of runs."""
 
@@ -263,9 +263,6 @@ def _finite(number: _Number) -> float | None:
     return number if isinstance(number, float) and math.isfinite(number) else None
 
 
-_LINES_START = re.compile(rb'\s*\{[^\n]*"params"\s*:\s*\{\s*(?:\}|"[^"\n]*"\s*:\s*[-0-9])')
-
-
 class _Line(msgspec.Struct, gc=False):
     params: dict[str, float]
     value: float | list[float | None] | None  # None of a NaN
@@ -274,7 +271,6 @@ class _Line(msgspec.Struct, gc=False):
 
 
 _DECODER = msgspec.json.Decoder(_Line)
-_BLOCK = 1 << 22
 
 
 class ExtrapLinesReader(Reader):
@@ -363,10 +359,6 @@ def _decoded(block: bytes, first: int, source: str) -> tuple[Sequence[int], list
             raise InputError(source, f"no object of Extra-P: {json_problem(raw, error)[0]}", line=number) from None
         numbers.append(number)
     return numbers, decoded
-
-
-_TEXT_STARTS = re.compile(rb"(?:\s*#[^\n]*\n)*\s*PARAMETER[ \t]+\S")
-_POINT = re.compile(r"\(((?:[^()]|\([^()]*\))*)\)|([^()\s]+)")
 
 
 class ExtrapTextReader(Reader):

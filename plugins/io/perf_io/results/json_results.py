@@ -19,6 +19,59 @@ from perfcore.reading.source import Source
 
 _FAILED = "since they failed: {} runs"
 PRINTED = "printed name"  # column of a benchmark's name as its tool prints it, with all arguments
+_MEAN_CELL = re.compile(r"\| *`?(?P<command>.*?)`? *\| *(?P<mean>[0-9.]+)(?: ± (?P<stddev>[0-9.]+))? *\|")
+# What a name holds other than arguments: how the run was set up, not what was varied.
+_SETTINGS = ("iterations", "repeats", "min_time", "min_warmup_time")
+_MARKS = ("real_time", "manual_time", "process_time")
+_AGGREGATE = re.compile(r"_(mean|median|stddev|cv|BigO|RMS)$")  # of versions before run_type
+_NO_COUNTER = {
+    *("name", "run_name", "run_type", "family_index", "per_family_instance_index", "repetitions", "repetition_index"),
+    *("threads", "iterations", "real_time", "cpu_time", "time_unit", "label", "error_occurred", "error_message"),
+    *("aggregate_name", "aggregate_unit", "skipped", "skip_message"),
+}
+_CONSOLE = re.compile(
+    r"(?P<name>\S.*?)\s+(?P<real_time>[0-9.]+(?:e[+-]?[0-9]+)?) (?P<time_unit>[num]?s)\s+"
+    r"(?P<cpu_time>[0-9.]+(?:e[+-]?[0-9]+)?) [num]?s\s+(?P<iterations>[0-9]+)(?:\s.*)?"
+)
+_BETTER = {"customBiggerIsBetter": "larger", "customSmallerIsBetter": "smaller"}
+_RANGE = re.compile(r"(?:±|\+/-|stddev:)?\s*([0-9.]+(?:e[-+]?[0-9]+)?)\s*(%?)", re.IGNORECASE)
+_ROUNDS = re.compile(r"\b(?:rounds|samples|runs): ([0-9]{1,9})\b|\b([0-9]{1,9}) (?:samples|runs)\b")
+_MODES = {"thrpt": "throughput", "avgt": "average_time", "sample": "sample_time", "ss": "single_shot_time"}
+# fio counts in powers of 1024 unless kb_base says otherwise, and drops a B at the end.
+_SIZE = re.compile(r"([0-9]{1,15})\s*([kmgtp]?)i?b?", re.IGNORECASE)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+_SERVING_NAMES = {"model_id": "model", "backend": "backend", "endpoint_type": "backend"}
+_STATISTIC = re.compile(r"(?:mean|median|std|p[0-9.]{1,8})_(?:ttft|tpot|itl|e2el)_ms")
+_TOTALS = {
+    **{"duration": "duration_s", "completed": "completed", "request_throughput": "requests_per_s"},
+    **{"output_throughput": "output_tokens_per_s", "total_token_throughput": "total_tokens_per_s"},
+}
+# Keys of efficiencies to names; those before 3.5 knew MPI alone and did not say so.
+_EFFICIENCIES = {
+    "parallelEfficiency": "parallel",
+    "mpiParallelEfficiency": "MPI parallel",
+    "mpiLoadBalance": "MPI load balance",
+    "mpiLoadBalanceIn": "MPI load balance within nodes",
+    "mpiLoadBalanceOut": "MPI load balance between nodes",
+    "mpiCommunicationEfficiency": "MPI communication",
+    "ompParallelEfficiency": "OpenMP parallel",
+    "ompLoadBalance": "OpenMP load balance",
+    "ompSchedulingEfficiency": "OpenMP scheduling",
+    "ompSerializationEfficiency": "OpenMP serialisation",
+    "deviceOffloadEfficiency": "device offload",
+    "gpuParallelEfficiency": "GPU parallel",
+    "gpuLoadBalance": "GPU load balance",
+    "gpuCommunicationEfficiency": "GPU communication",
+    "gpuOrchestrationEfficiency": "GPU orchestration",
+    "communicationEfficiency": "communication",
+    "loadBalance": "load balance",
+    "lbIn": "load balance within nodes",
+    "lbOut": "load balance between nodes",
+}
+_OF_MPI = re.compile("MPI (load balance|communication)")  # of ranks without threads these are those of the whole run
+_TALP_TIMES = {"elapsedTime": "elapsed_time_s", "usefulTime": "useful_time_s", "mpiTime": "mpi_time_s"}
+_TALP_COUNTS = {"cycles": "useful_cycles", "instructions": "useful_instructions", "numMpiCalls": "mpi_calls"}
+_LARGEST = 1 << 63  # nanoseconds and counts have 64 bits
 
 
 class _Command(msgspec.Struct):
@@ -32,9 +85,6 @@ class _Command(msgspec.Struct):
 
 class _Commands(msgspec.Struct):
     results: list[_Command]
-
-
-_MEAN_CELL = re.compile(r"\| *`?(?P<command>.*?)`? *\| *(?P<mean>[0-9.]+)(?: ± (?P<stddev>[0-9.]+))? *\|")
 
 
 class HyperfineReader(ResultReader):
@@ -105,17 +155,6 @@ class HyperfineReader(ResultReader):
 def spread_columns(deviation: float | None, runs: float | None, unit: str = "") -> Row:
     """Return the columns of a mean, from which fitters take the spread and number of its runs."""
     return {} if deviation is None else {f"stddev{unit}": deviation, **({"n_runs": runs} if runs else {})}
-
-
-# What a name holds other than arguments: how the run was set up, not what was varied.
-_SETTINGS = ("iterations", "repeats", "min_time", "min_warmup_time")
-_MARKS = ("real_time", "manual_time", "process_time")
-_AGGREGATE = re.compile(r"_(mean|median|stddev|cv|BigO|RMS)$")  # of versions before run_type
-_NO_COUNTER = {
-    *("name", "run_name", "run_type", "family_index", "per_family_instance_index", "repetitions", "repetition_index"),
-    *("threads", "iterations", "real_time", "cpu_time", "time_unit", "label", "error_occurred", "error_message"),
-    *("aggregate_name", "aggregate_unit", "skipped", "skip_message"),
-}
 
 
 class _GoogleRun(msgspec.Struct):
@@ -221,12 +260,6 @@ class GoogleBenchmarkReader(ResultReader):
             others = {name: value for name, value in fields.items() if name not in _NO_COUNTER}
             counters = {name: value for name, value in others.items() if type(value) in (int, float)}
             found.add(columns, arguments, counters=counters)
-
-
-_CONSOLE = re.compile(
-    r"(?P<name>\S.*?)\s+(?P<real_time>[0-9.]+(?:e[+-]?[0-9]+)?) (?P<time_unit>[num]?s)\s+"
-    r"(?P<cpu_time>[0-9.]+(?:e[+-]?[0-9]+)?) [num]?s\s+(?P<iterations>[0-9]+)(?:\s.*)?"
-)
 
 
 def _console_run(match: re.Match[str]) -> dict[str, Any]:
@@ -405,11 +438,6 @@ class _BenchData(msgspec.Struct):
     entries: dict[str, list[_BenchEntry]]
 
 
-_BETTER = {"customBiggerIsBetter": "larger", "customSmallerIsBetter": "smaller"}
-_RANGE = re.compile(r"(?:±|\+/-|stddev:)?\s*([0-9.]+(?:e[-+]?[0-9]+)?)\s*(%?)", re.IGNORECASE)
-_ROUNDS = re.compile(r"\b(?:rounds|samples|runs): ([0-9]{1,9})\b|\b([0-9]{1,9}) (?:samples|runs)\b")
-
-
 class BenchmarkActionReader(ResultReader):
     """Results for github-action-benchmark, as custom tools write them, or its data of all commits.
 
@@ -454,9 +482,6 @@ class BenchmarkActionReader(ResultReader):
             columns = {**about, **named, "metric": metric, "value": bench.value}
             columns["unit"] = same_unit(bench.unit)
             found.add(columns | spread_columns(float(spread[1]) * factor if spread else None, runs), arguments)
-
-
-_MODES = {"thrpt": "throughput", "avgt": "average_time", "sample": "sample_time", "ss": "single_shot_time"}
 
 
 class _JmhMetric(msgspec.Struct, rename="camel"):
@@ -551,11 +576,6 @@ def _iterations(metric: _JmhMetric) -> Iterator[tuple[int, int, Any]]:
         for repetition, histogram in enumerate(histograms, start=1):
             if count := sum(number for _, number in histogram):
                 yield fork, repetition, sum(value * number for value, number in histogram) / count
-
-
-# fio counts in powers of 1024 unless kb_base says otherwise, and drops a B at the end.
-_SIZE = re.compile(r"([0-9]{1,15})\s*([kmgtp]?)i?b?", re.IGNORECASE)
-_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 
 
 class _IperfSum(msgspec.Struct):
@@ -680,14 +700,6 @@ def _bytes(text: str) -> int | None:
     return int(match[1]) * 1024 ** _POWERS[match[2].lower()] if match else None
 
 
-_SERVING_NAMES = {"model_id": "model", "backend": "backend", "endpoint_type": "backend"}
-_STATISTIC = re.compile(r"(?:mean|median|std|p[0-9.]{1,8})_(?:ttft|tpot|itl|e2el)_ms")
-_TOTALS = {
-    **{"duration": "duration_s", "completed": "completed", "request_throughput": "requests_per_s"},
-    **{"output_throughput": "output_tokens_per_s", "total_token_throughput": "total_tokens_per_s"},
-}
-
-
 class _Requests(msgspec.Struct):
     ttfts: list[float] = []
     itls: list[list[float]] = []
@@ -745,34 +757,6 @@ def _add_requests(setup: Row, requests: _Requests, found: Found) -> None:
         if requests.itls:
             row["request_s"] = ttft + sum(requests.itls[index])
         found.add(row)
-
-
-# Keys of efficiencies to names; those before 3.5 knew MPI alone and did not say so.
-_EFFICIENCIES = {
-    "parallelEfficiency": "parallel",
-    "mpiParallelEfficiency": "MPI parallel",
-    "mpiLoadBalance": "MPI load balance",
-    "mpiLoadBalanceIn": "MPI load balance within nodes",
-    "mpiLoadBalanceOut": "MPI load balance between nodes",
-    "mpiCommunicationEfficiency": "MPI communication",
-    "ompParallelEfficiency": "OpenMP parallel",
-    "ompLoadBalance": "OpenMP load balance",
-    "ompSchedulingEfficiency": "OpenMP scheduling",
-    "ompSerializationEfficiency": "OpenMP serialisation",
-    "deviceOffloadEfficiency": "device offload",
-    "gpuParallelEfficiency": "GPU parallel",
-    "gpuLoadBalance": "GPU load balance",
-    "gpuCommunicationEfficiency": "GPU communication",
-    "gpuOrchestrationEfficiency": "GPU orchestration",
-    "communicationEfficiency": "communication",
-    "loadBalance": "load balance",
-    "lbIn": "load balance within nodes",
-    "lbOut": "load balance between nodes",
-}
-_OF_MPI = re.compile("MPI (load balance|communication)")  # of ranks without threads these are those of the whole run
-_TALP_TIMES = {"elapsedTime": "elapsed_time_s", "usefulTime": "useful_time_s", "mpiTime": "mpi_time_s"}
-_TALP_COUNTS = {"cycles": "useful_cycles", "instructions": "useful_instructions", "numMpiCalls": "mpi_calls"}
-_LARGEST = 1 << 63  # nanoseconds and counts have 64 bits
 
 
 class _Talp(msgspec.Struct):

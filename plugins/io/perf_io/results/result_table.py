@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 # Fields of a name that tell runs of the same point apart; they are columns and no parameters.
 _REPETITIONS = frozenset({"r", "rep", "repeat", "repetition", "run", "trial"})
 _FILE = "file"
+_WORD_AND_NUMBER = re.compile(r"([A-Za-z]*)([=_-]?)([0-9]{1,18})")
+ARROW = "->"  # between the regions of a call path, as in Extra-P
+Row = dict[str, Any]
+SHARE = "share"  # unit of efficiencies
+_LONGEST_NAME = 120
+_UNNAMED = "unnamed"
 
 
 def join_measurements(
@@ -71,9 +77,6 @@ def join_measurements(
         if len(parts) == 1 and first.line(0) is not None
         else None,
     )
-
-
-_WORD_AND_NUMBER = re.compile(r"([A-Za-z]*)([=_-]?)([0-9]{1,18})")
 
 
 def _numbers_in_names(paths: Sequence[Path], name: str) -> list[dict[str, Any]]:
@@ -127,9 +130,6 @@ def varied_columns(table: pd.DataFrame, columns: Sequence[str], named: Sequence[
     return kept
 
 
-ARROW = "->"  # between the regions of a call path, as in Extra-P
-
-
 def profile_rows(run: Row, exclusive: Mapping[str, float], inclusive: Mapping[str, float], value: str) -> list[Row]:
     """One row for each call path of a run, with what was spent in it alone and with all that it called."""
     return [
@@ -149,13 +149,6 @@ def exclusive_of(inclusive: Mapping[tuple[str, ...], float]) -> dict[str, float]
         if caller:
             left[caller] -= amount
     return {ARROW.join(path): max(amount, 0.0) for path, amount in left.items()}
-
-
-Row = dict[str, Any]
-SHARE = "share"  # unit of efficiencies
-
-_LONGEST_NAME = 120
-_UNNAMED = "unnamed"
 
 
 class Found:

@@ -27,6 +27,78 @@ _NPB_COLUMNS = {
     **{"Total threads": "threads", "Avail threads": "available_threads"},
     **{"Mop/s total": "mops_total", "Verification": "verification", "Version": "version"},
 }
+_RATES = {"Best Rate MB/s": "MB/s", "Rate (MB/s)": "MB/s", "MBytes/sec": "MB/s", "MiBytes/sec": "MiB/s"}
+_TIMES = {
+    **{"Avg time": "average_s", "Average": "average_s", "Average (sec)": "average_s"},
+    **{"Min time": "minimum_s", "Min (sec)": "minimum_s", "Max time": "maximum_s", "Max": "maximum_s"},
+    "Max (sec)": "maximum_s",
+}
+_STREAM_HEADING = re.compile(r"Function {2,}(" + "|".join(map(re.escape, _RATES)) + r") {2,}\S.*")
+_STREAM_BEGINS = re.compile(r"STREAM version .*|BabelStream")
+_STREAM_SETTINGS = {
+    "threads": re.compile(r"Number of Threads (?:requested|counted)\s*=\s*([0-9]{1,9})"),
+    "processes": re.compile(r"Data are distributed across ([0-9]{1,9}) MPI ranks"),
+    "elements": re.compile(r"(?:Total Aggregate )?Array size\s*=\s*([0-9]{1,15})\b.*"),
+}
+_STREAM_ROW = re.compile(r"([A-Za-z]\w{0,30}):?((?:\s+[-+0-9.eE]+)+)")
+_STREAM_FAILED = re.compile(r"Failed Validation\b.*|Validation failed\b.*")
+_IMB_BENCHMARK = re.compile(r"#\s*Benchmarking\s+(\S+).*")
+_IMB_PROCESSES = re.compile(r"#\s*#processes\s*=\s*([0-9]{1,9}).*")
+_IMB_MEASURED = ("t_avg", "t", "t_ovrl", "bandwidth")  # what stands for a line, in this order
+_OSU_TITLE = re.compile(r"# ?OSU (.+?)(?: v[0-9][\w.]*)?")
+# Comments that say how a table was measured.
+_OSU_SETTING = re.compile(r"#\s*(Datatype|Window creation|Synchronization):\s*(\S.*?)\.?")
+_OSU_BUFFERS = re.compile(r"#\s*Send Buffer on (\w+) \(\w+\) and Receive Buffer on (\w+) \(\w+\)")
+_OSU_PAIRS = re.compile(r"#\s*\[ pairs: ([0-9]{1,9}) \](?: \[ window size: ([0-9]{1,9}) \])?.*")
+# Non-blocking collectives without messages have this heading without a #.
+_OSU_HEADING = re.compile(r"#\s*(?:Size\b.*|Avg Latency ?\(us\).*)|Overall\(us\).*")
+_OSU_STARTUP = re.compile(
+    r"nprocs: ([0-9]{1,9}), min: ([0-9.]{1,20}) (\w+), max: ([0-9.]{1,20}) \w+, avg: ([0-9.]{1,20}) \w+"
+)
+_VALIDATION = "validation"
+# How mpirun and srun mark the lines of a process: `[1,0]<stdout>:`, `0: `.
+_TAG = r"(?:\[[0-9]{1,9},[0-9]{1,9}\]<stdout>: ?|[0-9]{1,9}: )?"
+_TAGGED = re.compile(_TAG)
+_NCCL_BEGINS = re.compile(r"# (?:nccl-tests version|nThread |Collective test starting: )")
+_NCCL_TEST = re.compile(r"# Collective test starting: (\S{1,80})")
+_NCCL_RANK = re.compile(r"#\s+Rank\s+([0-9]{1,9})\b.*")
+_NCCL_HEADING = re.compile(r"#\s+size\s+count\s+type\b.*\balgbw\s+busbw\b.*")
+_PLACES = ("out-of-place", "in-place")
+# Time in us and bandwidths in 10^9 bytes a second, as the line below the heading says in all versions.
+_NCCL_MEASURED = {"time": "time_us", "algbw": "algorithm_GB_s", "busbw": "bus_GB_s"}
+_IOR_TITLE = re.compile(r"IOR-\S+: MPI Coordinated Test of Parallel I/O")
+_IOR_HEADING = re.compile(r"access(?:,| +)bw\(MiB/s\)[^\n]*")
+_IOR_SETTING = re.compile(r"(api|access|nodes|tasks|clients per node|segments|clients)\s*[:=]\s*(\S.*)")
+_IOR_CLIENTS = re.compile(r"([0-9]{1,9}) \(([0-9]{1,9}) per node\)")
+# Columns that runs have, by the setting that holds them.
+_IOR_SETUP = {
+    **{"api": "api", "access": "file_access", "nodes": "nodes", "tasks": "tasks", "clients per node": "tasks_per_node"},
+    **{"segments": "segments"},
+}
+# The columns that headings become; removing the file has no bandwidth and is no row.
+_IOR_COLUMNS = {
+    **{"access": "operation", "bw(MiB/s)": "bandwidth", "IOPS": "iops", "Latency(s)": "latency_s"},
+    **{"Latency": "latency_s", "block(KiB)": "block_kib", "xfer(KiB)": "transfer_kib", "open(s)": "open_s"},
+    **{"wr/rd(s)": "transfer_s", "close(s)": "close_s", "total(s)": "total_s", "numTasks": "tasks"},
+    **{"iter": "repetition"},
+}
+_IOR_ORDER = (
+    *("operation", "api", "file_access", "nodes", "tasks", "tasks_per_node", "segments", "repetition"),
+    *("block_kib", "transfer_kib", "bandwidth", "iops", "latency_s", "open_s", "transfer_s", "close_s", "total_s"),
+)
+_GO_HEAD = re.compile(rb"^Benchmark[^\s\x00]*[ \t]+[0-9]+[ \t]+[0-9][0-9.e+-]* [^\s\d]\S*(?:[ \t]|\r?$)", re.MULTILINE)
+_GO_LINE = re.compile(r"Benchmark(\S*)\s+([0-9]{1,15})\s+(\S.*)")
+_GO_SETUP = re.compile(r"(pkg|cpu):\s+(\S.*)")
+_GO_PROCESSORS = re.compile(r"(.+)-([0-9]{1,6})")
+# Fields of a test of ReFrame that count what it ran on.
+TASKS = ("num_tasks", "num_tasks_per_node", "num_cpus_per_task", "num_gpus_per_node")
+_PARAMETER = re.compile(r" %([\w.]+)=(\S+)")
+_ABSENT = ("null", "None", "")
+_RULE = re.compile(r"(?=.*---)[-+|\s]+")
+_COUNT_OF_ROWS = re.compile(r"\s*\([0-9]+ rows?\)\s*")  # below tables that databases print
+_NONE = {"", "nan", "non-avail", "warning!", "n/a"}
+_PER_CENT = re.compile(r".*(efficiency|scalability|balance)", re.IGNORECASE)
+_PROCESSES = re.compile(r"([0-9]{1,9})(?![0-9]).*")  # of several traces with as many, a number follows
 
 
 class NpbReader(ResultReader):
@@ -67,23 +139,6 @@ class NpbReader(ResultReader):
                 found.left_out["since they were verified as wrong: {} runs"] += 1
             else:
                 found.add(row, line=line)
-
-
-_RATES = {"Best Rate MB/s": "MB/s", "Rate (MB/s)": "MB/s", "MBytes/sec": "MB/s", "MiBytes/sec": "MiB/s"}
-_TIMES = {
-    **{"Avg time": "average_s", "Average": "average_s", "Average (sec)": "average_s"},
-    **{"Min time": "minimum_s", "Min (sec)": "minimum_s", "Max time": "maximum_s", "Max": "maximum_s"},
-    "Max (sec)": "maximum_s",
-}
-_STREAM_HEADING = re.compile(r"Function {2,}(" + "|".join(map(re.escape, _RATES)) + r") {2,}\S.*")
-_STREAM_BEGINS = re.compile(r"STREAM version .*|BabelStream")
-_STREAM_SETTINGS = {
-    "threads": re.compile(r"Number of Threads (?:requested|counted)\s*=\s*([0-9]{1,9})"),
-    "processes": re.compile(r"Data are distributed across ([0-9]{1,9}) MPI ranks"),
-    "elements": re.compile(r"(?:Total Aggregate )?Array size\s*=\s*([0-9]{1,15})\b.*"),
-}
-_STREAM_ROW = re.compile(r"([A-Za-z]\w{0,30}):?((?:\s+[-+0-9.eE]+)+)")
-_STREAM_FAILED = re.compile(r"Failed Validation\b.*|Validation failed\b.*")
 
 
 class StreamReader(ResultReader):
@@ -148,11 +203,6 @@ def _with_metric(columns: Mapping[str, tuple[Any, str]], metric: str) -> Row:
     return {**row, "metric": metric, "value": columns[metric][0], "unit": columns[metric][1]}
 
 
-_IMB_BENCHMARK = re.compile(r"#\s*Benchmarking\s+(\S+).*")
-_IMB_PROCESSES = re.compile(r"#\s*#processes\s*=\s*([0-9]{1,9}).*")
-_IMB_MEASURED = ("t_avg", "t", "t_ovrl", "bandwidth")  # what stands for a line, in this order
-
-
 class ImbReader(ResultReader):
     """Tables of the Intel MPI Benchmarks; each message size is a row.
 
@@ -187,19 +237,6 @@ class ImbReader(ResultReader):
                 metric = next((name for name in _IMB_MEASURED if name in columns), next(reversed(columns)))
                 row = {"benchmark": benchmark, "processes": processes or None}
                 found.add({**row, **_with_metric(columns, metric)}, line=number)
-
-
-_OSU_TITLE = re.compile(r"# ?OSU (.+?)(?: v[0-9][\w.]*)?")
-# Comments that say how a table was measured.
-_OSU_SETTING = re.compile(r"#\s*(Datatype|Window creation|Synchronization):\s*(\S.*?)\.?")
-_OSU_BUFFERS = re.compile(r"#\s*Send Buffer on (\w+) \(\w+\) and Receive Buffer on (\w+) \(\w+\)")
-_OSU_PAIRS = re.compile(r"#\s*\[ pairs: ([0-9]{1,9}) \](?: \[ window size: ([0-9]{1,9}) \])?.*")
-# Non-blocking collectives without messages have this heading without a #.
-_OSU_HEADING = re.compile(r"#\s*(?:Size\b.*|Avg Latency ?\(us\).*)|Overall\(us\).*")
-_OSU_STARTUP = re.compile(
-    r"nprocs: ([0-9]{1,9}), min: ([0-9.]{1,20}) (\w+), max: ([0-9.]{1,20}) \w+, avg: ([0-9.]{1,20}) \w+"
-)
-_VALIDATION = "validation"
 
 
 class OsuReader(ResultReader):
@@ -255,18 +292,6 @@ class OsuReader(ResultReader):
                     found.add({**settings, **_with_metric(columns, metric)}, line=number)
                 else:
                     found.left_out["since their validation failed: {} message sizes"] += 1
-
-
-# How mpirun and srun mark the lines of a process: `[1,0]<stdout>:`, `0: `.
-_TAG = r"(?:\[[0-9]{1,9},[0-9]{1,9}\]<stdout>: ?|[0-9]{1,9}: )?"
-_TAGGED = re.compile(_TAG)
-_NCCL_BEGINS = re.compile(r"# (?:nccl-tests version|nThread |Collective test starting: )")
-_NCCL_TEST = re.compile(r"# Collective test starting: (\S{1,80})")
-_NCCL_RANK = re.compile(r"#\s+Rank\s+([0-9]{1,9})\b.*")
-_NCCL_HEADING = re.compile(r"#\s+size\s+count\s+type\b.*\balgbw\s+busbw\b.*")
-_PLACES = ("out-of-place", "in-place")
-# Time in us and bandwidths in 10^9 bytes a second, as the line below the heading says in all versions.
-_NCCL_MEASURED = {"time": "time_us", "algbw": "algorithm_GB_s", "busbw": "bus_GB_s"}
 
 
 class NcclTestsReader(ResultReader):
@@ -327,28 +352,6 @@ def _nccl_rows(fields: Sequence[str], headings: Sequence[str], found: Found, lin
         if any(isinstance(row.get(column), str) for column in ("bytes", *_NCCL_MEASURED.values())):
             found.refuse(f"numbers are expected for {', '.join(('size', *_NCCL_MEASURED))}", line)
         yield {**row, "wrong": measured.get("#wrong", "0") not in ("0", "N/A")}
-
-
-_IOR_TITLE = re.compile(r"IOR-\S+: MPI Coordinated Test of Parallel I/O")
-_IOR_HEADING = re.compile(r"access(?:,| +)bw\(MiB/s\)[^\n]*")
-_IOR_SETTING = re.compile(r"(api|access|nodes|tasks|clients per node|segments|clients)\s*[:=]\s*(\S.*)")
-_IOR_CLIENTS = re.compile(r"([0-9]{1,9}) \(([0-9]{1,9}) per node\)")
-# Columns that runs have, by the setting that holds them.
-_IOR_SETUP = {
-    **{"api": "api", "access": "file_access", "nodes": "nodes", "tasks": "tasks", "clients per node": "tasks_per_node"},
-    **{"segments": "segments"},
-}
-# The columns that headings become; removing the file has no bandwidth and is no row.
-_IOR_COLUMNS = {
-    **{"access": "operation", "bw(MiB/s)": "bandwidth", "IOPS": "iops", "Latency(s)": "latency_s"},
-    **{"Latency": "latency_s", "block(KiB)": "block_kib", "xfer(KiB)": "transfer_kib", "open(s)": "open_s"},
-    **{"wr/rd(s)": "transfer_s", "close(s)": "close_s", "total(s)": "total_s", "numTasks": "tasks"},
-    **{"iter": "repetition"},
-}
-_IOR_ORDER = (
-    *("operation", "api", "file_access", "nodes", "tasks", "tasks_per_node", "segments", "repetition"),
-    *("block_kib", "transfer_kib", "bandwidth", "iops", "latency_s", "open_s", "transfer_s", "close_s", "total_s"),
-)
 
 
 class _IorResult(msgspec.Struct):
@@ -473,12 +476,6 @@ def _flat(nested: list[Any]) -> Iterator[Any]:
             yield entry
 
 
-_GO_HEAD = re.compile(rb"^Benchmark[^\s\x00]*[ \t]+[0-9]+[ \t]+[0-9][0-9.e+-]* [^\s\d]\S*(?:[ \t]|\r?$)", re.MULTILINE)
-_GO_LINE = re.compile(r"Benchmark(\S*)\s+([0-9]{1,15})\s+(\S.*)")
-_GO_SETUP = re.compile(r"(pkg|cpu):\s+(\S.*)")
-_GO_PROCESSORS = re.compile(r"(.+)-([0-9]{1,6})")
-
-
 class GoBenchReader(ResultReader):
     """Benchmarks of Go's testing package (``go test -bench``); each line is a row, also of ``-count``.
 
@@ -517,12 +514,6 @@ def _go_arguments(name: str) -> tuple[str, dict[str, str]]:
     parts = [part.partition("=") for part in name.split("/")]
     code = "/".join(key for key, equals, _ in parts if not equals)
     return code, {**{key: value for key, equals, value in parts if equals and key}, "procs": processors}
-
-
-# Fields of a test of ReFrame that count what it ran on.
-TASKS = ("num_tasks", "num_tasks_per_node", "num_cpus_per_task", "num_gpus_per_node")
-_PARAMETER = re.compile(r" %([\w.]+)=(\S+)")
-_ABSENT = ("null", "None", "")
 
 
 def reframe_test(displayed: str) -> tuple[str, dict[str, str]]:
@@ -577,12 +568,6 @@ class ReframePerflogReader(ResultReader):
                 found.add(measured, parameters, number)
 
 
-_RULE = re.compile(r"(?=.*---)[-+|\s]+")
-
-
-_COUNT_OF_ROWS = re.compile(r"\s*\([0-9]+ rows?\)\s*")  # below tables that databases print
-
-
 class JubeReader(ResultReader):
     """A table that JUBE prints and keeps as ``result/NAME.dat``; each line is a row.
 
@@ -597,8 +582,10 @@ class JubeReader(ResultReader):
 
     def sniff(self, source: Source) -> float:
         lines = source.head.split(b"\n", 3)[:-1]
-        if lines and lines[0].rstrip().endswith(b":") and b"|" not in lines[0]:
-            lines = lines[1:]  # the name of the table
+        is_named = bool(lines) and lines[0].rstrip().endswith(b":") and b"|" not in lines[0]
+        lines = lines[is_named:]
+        if not is_named and lines and lines[0].lstrip().startswith(b"|"):  # Markdown
+            return 0.0
         ruled = len(lines) > 1 and b"|" in lines[0] and _RULE.fullmatch(lines[1].decode("latin-1"))
         return 0.9 if ruled else 0.0
 
@@ -635,11 +622,6 @@ def _cells(text: str) -> list[str]:
 def _is_barred(text: str) -> bool:
     text = text.strip()
     return text.startswith("|") and text.endswith("|") and len(text) > 1
-
-
-_NONE = {"", "nan", "non-avail", "warning!", "n/a"}
-_PER_CENT = re.compile(r".*(efficiency|scalability|balance)", re.IGNORECASE)
-_PROCESSES = re.compile(r"([0-9]{1,9})(?![0-9]).*")  # of several traces with as many, a number follows
 
 
 class ModelFactorsReader(ResultReader):

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from perf_io.options import TableOptions
-from perf_io.tables.measurement_table import levels_of_columns, numbered_runs, parts_of_time
+from perf_io.tables.measurement_table import levels_of_columns, numbered_runs, parts_of_time, ways_of_columns
 from perf_io.tables.table import Column, Table, one_line
+from perf_tables.meanings import called, meaning_of_name
 from perfcore.base.errors import InputError, UnknownNameError, listing
 from perfcore.data.columns import (
     alternatives_of,
@@ -22,6 +23,7 @@ from perfcore.data.columns import (
     is_called_time,
     is_of_spread,
     is_processors,
+    is_run_identifier,
     is_size,
     words,
 )
@@ -39,6 +41,20 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _GAPS = re.compile(r"[\s.:_-]+")
 _SHORT_UNITS = {"millis": "ms", "micros": "us", "nanos": "ns", "secs": "s"}
 _OF_ROWS = re.compile(r"(?:task|job|event|state|interval|span|activity|op|operation|kernel)_(?=.)")
+# Of what a row is the how-manieth: nothing was varied, and the times are of repeated runs.
+_RUNS = frozenset(words("trace", "counts_rows"))
+_VERSIONS = frozenset(words("roles", "version"))
+_NUMBERING = re.compile(r"_(?:id|no|nr|num|number|index|idx)$")
+_MOMENTS = frozenset(("time", "t"))  # of samples, or how long a run took; a timestamp or a date is a moment
+_OTHERS = frozenset().union(*(SYNONYMS[role] for role in ("value", "start", "end", "time")), *LEVELS.values())
+_NUMBERS = frozenset(("processors", "count"))  # of both kinds: heights of a curve, or what runs were given
+_MOST_SHOWN = 5
+_FIXES = (
+    "name what was varied and measured: --parameter COLUMN --value COLUMN; or, of intervals, "
+    "-r start=COLUMN -r end=COLUMN, of samples -r time=COLUMN -r value=COLUMN"
+)
+_DEVICES = frozenset(words("trace", "device"))
+_MOST_VARIED = 4
 
 
 class _SplitName(NamedTuple):
@@ -90,14 +106,6 @@ def without_row(bare: str) -> str:
 # Tables of what was varied and how long it took or how fast it was, such as ``batch,time_ms``, as opposed to curves.
 #
 # A curve is written ``time,value``: what stands before a time is what the run was given.
-
-# Of what a row is the how-manieth: nothing was varied, and the times are of repeated runs.
-_RUNS = frozenset(words("trace", "counts_rows"))
-_VERSIONS = frozenset(words("roles", "version"))
-_NUMBERING = re.compile(r"_(?:id|no|nr|num|number|index|idx)$")
-_MOMENTS = frozenset(("time", "t"))  # of samples, or how long a run took; a timestamp or a date is a moment
-_OTHERS = frozenset().union(*(SYNONYMS[role] for role in ("value", "start", "end", "time")), *LEVELS.values())
-_NUMBERS = frozenset(("processors", "count"))  # of both kinds: heights of a curve, or what runs were given
 
 
 class Sweep(NamedTuple):
@@ -153,15 +161,11 @@ def _taken_for(column: Column) -> str:
     if column.kind != "number":
         return {"text": "text", "timestamp": "date"}.get(column.kind, "text")
     bare = without_row(split_name(name).bare)
-    if is_of_spread(name):
-        return "spread"
     if is_processors(name):
         return "processors"
-    if is_called_rate(name):
-        return "rate"
-    if bare in SYNONYMS["start"] or bare in SYNONYMS["end"]:
-        return "moment"
-    return "time" if is_called_time(name) else "size" if is_size(name) else "number"
+    meaning = meaning_of_name(name, column.kind)
+    is_moment = meaning != "spread" and (bare in SYNONYMS["start"] or bare in SYNONYMS["end"])
+    return "moment" if is_moment else "number" if meaning == "identifier" else meaning
 
 
 def suggested_command(columns: Sequence[Column], options: TableOptions, source: str) -> str:
@@ -173,13 +177,6 @@ def suggested_command(columns: Sequence[Column], options: TableOptions, source: 
         arguments = f"--parameter {shlex.quote(varied[0])} --value {shlex.quote(times[0])}"
         return f"perf fit {shlex.quote(source)} {arguments}"
     return ""
-
-
-_MOST_SHOWN = 5
-_FIXES = (
-    "name what was varied and measured: --parameter COLUMN --value COLUMN; or, of intervals, "
-    "-r start=COLUMN -r end=COLUMN, of samples -r time=COLUMN -r value=COLUMN"
-)
 
 
 @dataclass(frozen=True)
@@ -255,6 +252,11 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
         return Roles("series", values=tuple(columns))
     if (plain := _plain_measurements(columns, options, look)) is not None:
         return plain
+    if look is not None and options.kind == "auto" and {column.kind for column in columns} == {"number", "text"}:
+        numbers = [column for column in columns if column.kind == "number"]
+        measured = [column for column in numbers if not is_run_identifier(column.name)]
+        if len(measured) == 1 and (is_called_time(measured[0].name) or is_called_rate(measured[0].name)):
+            return Roles("measurements", values=tuple(measured))  # of runs that texts alone tell apart
     subject = "this table" if options.kind == "auto" else f"a {options.kind}"
     command = suggested_command(columns, options, source)
     problem = f"the columns {what_columns_hold(columns)} do not say what {subject} is made of"
@@ -269,9 +271,6 @@ def _change(finder: _Finder, options: TableOptions, look: Table | None) -> Colum
         return by_name
     texts = [column for column in finder.columns if column.kind == "text"]
     return next((column for column in texts if look.tells_changes(column)), None)
-
-
-_DEVICES = frozenset(words("trace", "device"))
 
 
 def _device(columns: Sequence[Column], time: Column, look: Table) -> Column | None:
@@ -323,7 +322,8 @@ def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
     in_columns = numbered_runs([c.name for c in columns]) or levels_of_columns([c.name for c in columns])
     if in_columns is not None and len(in_columns.columns) < len(columns) and (roles.parameters or not moments):
         return True
-    if len(numbers) == 1 and roles.value in numbers and bare & _VERSIONS:
+    measured = {name for name in numbers if not (is_run_identifier(name) or called("version", [name]))}
+    if measured == {roles.value} and bare & _VERSIONS:
         return True
     if "command" in bare and roles.value is not None and not bare & {*SYNONYMS["start"], *SYNONYMS["end"]}:
         return True
@@ -359,9 +359,6 @@ def _with_sweep(roles: Roles, options: TableOptions, sweep: Sweep | None) -> Rol
     return replace(roles, varied=() if sweep.counts_runs else (counted,), values=(time,))
 
 
-_MOST_VARIED = 4
-
-
 def _plain_measurements(columns: Sequence[Column], options: TableOptions, look: Table | None) -> Roles | None:
     """Measurements of the last column over the others, where all hold numbers and none is called a moment or a place.
 
@@ -378,6 +375,8 @@ def _plain_measurements(columns: Sequence[Column], options: TableOptions, look: 
     varied = [column for column, names in zip(varied, names_of, strict=False) if not names & _RUNS]
     if not 0 < len(varied) <= _MOST_VARIED or not all(map(look.holds_levels, varied)):
         return None
+    if len(varied) > 1 and ways_of_columns([column.name for column in columns]) and look.are_alike(columns):
+        return Roles("measurements", varied=tuple(varied[:1]))
     over = listing([one_line(column.name) for column in varied])
     note = f"assumed: {one_line(value.name)}, the last column, is measured over {over} (--value, --parameter)"
     return Roles("measurements", varied=tuple(varied), values=(value,), notes=(note,))

@@ -47,6 +47,11 @@ _HASH_LINE, _COMMENTS_SOUGHT = re.compile(rb"\n[ \t]*#"), 1 << 24  # bytes at th
 _LINE_END = "\r\n"
 _WORDS = re.compile(r'"[^"]*"|\S+')
 _HEADINGS = re.compile(r'"[^"]*"|[^\s(\[]\S*(?:[ \t]+[(\[][^)\]]*[)\]])?|\S+')  # a unit in brackets belongs to its name
+_DECIMALS = re.compile(r"[+-]?[0-9]*\.([0-9]*)(?:[eE][+-]?[0-9]+)?")
+_BROKEN = re.compile(r"[+-]?[0-9]*(?:\.|\.?[0-9]+[eE][+-]?)|[+-]")
+_FEWEST = 3  # numbers with as many decimals as one another, which a shorter one stands out from
+_AT_ONCE = 256  # columns that a query looks at
+_SAMPLE_ROWS = 200  # rows that tell whether a column holds numbers
 
 
 class UnclearTableError(InputError):
@@ -290,11 +295,20 @@ def _by_blanks(lines: Sequence[str]) -> Callable[[str], str] | None:
     """How lines are parted at blanks, where as many fields are in each as in the first."""
     rows = [line for line in lines if line.strip() and not _COMMENT.match(line) and not _RULER.fullmatch(line.strip())]
     for parted in (_by_single_blanks, _by_several_blanks):
-        counts = {len(parted(row).split("\t")) for row in rows[: _LOOKED_AT + 1]}
+        sizes = [len(parted(row).split("\t")) for row in rows[: _LOOKED_AT + 1]]
+        counts = set(sizes)
+        if len(rows) > 2 and counts == {sizes[0], sizes[0] + 1} and sizes.count(sizes[0]) == 1:
+            # R's write.table, whose rows have names and the line of column names has none for these.
+            return _with_index(parted, rows[0]) if any(map(is_number, parted(rows[1]).split("\t"))) else None
         if len(rows) > 2 and len(counts) == 1 and counts.pop() > 1:
             cells = [is_number(cell) for row in rows[1 : _LOOKED_AT + 1] for cell in parted(row).split("\t")]
             return parted if 3 * sum(cells) > len(cells) else None
     return None
+
+
+def _with_index(rewrite: Callable[[str], str], heading: str) -> Callable[[str], str]:
+    """As the function given, with an empty field before the column names."""
+    return lambda line: f"\t{rewrite(line)}" if line == heading else rewrite(line)
 
 
 def _by_single_blanks(line: str) -> str:
@@ -420,11 +434,6 @@ def _decoded(source: Source) -> tuple[str, str]:
         raise InputError(source.name, f"is not UTF-8 text: byte {error.object[error.start]:#04x}", line=line) from None
 
 
-_DECIMALS = re.compile(r"[+-]?[0-9]*\.([0-9]*)(?:[eE][+-]?[0-9]+)?")
-_BROKEN = re.compile(r"[+-]?[0-9]*(?:\.|\.?[0-9]+[eE][+-]?)|[+-]")
-_FEWEST = 3  # numbers with as many decimals as one another, which a shorter one stands out from
-
-
 def ends_within_line(path: Path) -> bool:
     """Whether the last line of a file has no end."""
     return bool(tail_of(path)) and not tail_of(path).endswith((b"\n", b"\r"))
@@ -445,10 +454,6 @@ def cut_cell(path: Path, delimiter: str) -> str | None:
     if len(above) <= _FEWEST or len(decimals) != 1 or not re.fullmatch(r"[+-]?[0-9.]+", last):
         return None
     return last if (len(match[1]) if match else 0) < decimals.pop() else None
-
-
-_AT_ONCE = 256  # columns that a query looks at
-_SAMPLE_ROWS = 200  # rows that tell whether a column holds numbers
 
 
 class CsvReader(Reader):

@@ -198,6 +198,15 @@ class Database:
         except duckdb.Error as error:
             raise self._problem(error) from None
 
+    def parquet_facts(self, link: str) -> dict[str, Any]:
+        """Return what our writers noted in a Parquet file; nothing if it is of others, or the note is damaged."""
+        for key, value in self.rows(f"SELECT key, value FROM parquet_kv_metadata({link})"):
+            if bytes(key) == METADATA_KEY.encode():
+                with contextlib.suppress(ValueError, RecursionError):
+                    facts = json.loads(value)
+                    return facts if isinstance(facts, dict) else {}
+        return {}
+
     def frame(self, sql: str) -> pd.DataFrame:
         """Return the result as a table of pandas."""
         found: pd.DataFrame = self._fetched(sql, (), duckdb.DuckDBPyConnection.df)

@@ -14,11 +14,12 @@ import numpy.typing as npt
 
 from perf_io.options import TableOptions
 from perf_io.tables.duck import Texts, quoted, quoted_name
-from perf_io.tables.table import Table, decimal_hint, has_decimal_comma, number_of
+from perf_io.tables.table import LARGEST_FOLD, Table, decimal_hint, has_decimal_comma, number_of
+from perf_tables.meanings import meaning_of_name
 from perfcore.base import progress
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError, OptionError, listing
-from perfcore.data.columns import guess_roles, is_called_rate, is_called_time, is_processors, words, words_of
+from perfcore.data.columns import guess_roles, is_called_rate, is_called_time, is_processors, is_size, words, words_of
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import is_time, split_unit, unit_of
 
@@ -29,6 +30,30 @@ if TYPE_CHECKING:
 # Tables of measurements as people write them, made tidy: one row for each run, one column for each quantity.
 #
 # Each step looks at the names of the columns, changes the table, and says in a note what it did.
+
+# Words that number the runs of one point, and what is measured in each of them.
+_RUNS, _MEASURED, _VERSIONS = (frozenset(words("beside", kind)) for kind in ("runs", "measured", "versions"))
+_NUMBERED = re.compile(r"(?P<stem>.*?[^\d\W_])?[\s_#.\-]*\(?(?P<number>[0-9]{1,3})\)?")
+_ALIKE = 2.0  # between the longest and the shortest run of a point, as a rule
+_DERIVED = {statistic: words("beside", statistic) for statistic in ("mean", "median", "min", "max")}
+_TIMES, _PARTS, _WHOLES = (frozenset(words("words", kind)) for kind in ("time", "part", "whole"))
+_COUNT = re.compile(
+    r"(?P<before>[^\W\d]*?)[\s_]*(?P<equals>[=:]?)[\s_]*(?P<number>[0-9]+(?:\.[0-9]+)?)[\s_]*(?P<after>[^\W\d]*)"
+)
+_VERSION = re.compile(r"(?:v|version|rev)[\s_.]?[0-9]+(?:\.[0-9]+)*\w*|[0-9]+\.[0-9]+\.[0-9]+\w*", re.IGNORECASE)
+_NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])|(?<=[=a-zA-Z])[0-9]+(?:\.[0-9]+)?(?![\w.])")
+_BEFORE = (r"(?<![\w.])", r"(?<![0-9.])")  # a value of a parameter: blanks, or letters as in -j4
+_NODES = re.compile(r"(?:n_?|num_?|no_?of_?)?nodes?", re.IGNORECASE)
+_PER = re.compile(
+    r"(?:n_?|num_?|mpi_?|omp_?)*(?:tasks|ranks|procs|processes|ppn|tpn|cores|gpus|threads|cpus|num_threads)"
+    r"(?:_?(?:per|/)_?(?:node|task|rank|proc|process))?",
+    re.IGNORECASE,
+)
+_WORDS = {name: frozenset(words("outcome", name)) for name in ("states", "exits", "good", "bad")}
+_LONGEST_LIST = 5
+_AT_ONCE = 64  # columns that a query looks at
+# Texts that may be equal as numbers though they differ, as the versions 1.1 and 1.10 do.
+_UNUSUAL = r"^[+]|^-?\.|^-?0[0-9]|[eE]|\.$|^-[0.]+$|\s"
 
 
 @dataclass
@@ -44,18 +69,16 @@ def tidied(frame: pd.DataFrame, options: TableOptions) -> Tidy:
     """The table after all steps."""
     tidy = Tidy(frame)
     named = {*options.parameters, *options.value, *(options.code or ()), *(options.system or ())}
-    for step in (_repetitions_in_columns, _levels_in_columns, _parts_in_columns, _commands, _total_processors):
+    for step in (
+        _repetitions_in_columns,
+        _levels_in_columns,
+        _parts_in_columns,
+        _ways_in_columns,
+        _commands,
+        _total_processors,
+    ):
         step(tidy, named)
     return tidy
-
-
-# Words that number the runs of one point, and what is measured in each of them.
-_OF_RUNS = "run rep repetition repeat replica trial try iter iteration attempt measurement sample round pass exec"
-_RUNS = frozenset(_OF_RUNS.split())
-_MEASURED = frozenset(["t", "time", "times", "runtime", "walltime", "wall", "elapsed", "duration", "seconds", "value"])
-_NUMBERED = re.compile(r"(?P<stem>.*?[^\d\W_])?[\s_#.\-]*\(?(?P<number>[0-9]{1,3})\)?")
-_ALIKE = 2.0  # between the longest and the shortest run of a point, as a rule
-_DERIVED = {"mean": "avg average mean", "median": "median med", "min": "min minimum best", "max": "max maximum worst"}
 
 
 class Group(NamedTuple):
@@ -103,7 +126,7 @@ def _repetitions_in_columns(tidy: Tidy, named: Set[str]) -> None:
         expected = getattr(runs, statistic)(axis=1)
         for column in frame.columns:
             given = _numbers(frame[column])
-            if split_unit(str(column))[0].lower() in names.split() and (abs(given / expected - 1) < 0.01).all():
+            if split_unit(str(column))[0].lower() in names and (abs(given / expected - 1) < 0.01).all():
                 derived.append(str(column))
     left = frame.drop(columns=derived)
     _melt(tidy, left, group)
@@ -114,15 +137,6 @@ def _repetitions_in_columns(tidy: Tidy, named: Set[str]) -> None:
         f"{listing(group.columns, 4)} are {len(group.columns)} repetitions of each row"
         + (f"; {listing(derived)} follows from them" if derived else "")
     )
-
-
-_TIMES, _PARTS, _WHOLES = (frozenset(words("words", kind)) for kind in ("time", "part", "whole"))
-_COUNT = re.compile(
-    r"(?P<before>[^\W\d]*?)[\s_]*(?P<equals>[=:]?)[\s_]*(?P<number>[0-9]+(?:\.[0-9]+)?)[\s_]*(?P<after>[^\W\d]*)"
-)
-_VERSION_WORDS = "old new before after baseline base optimized optimised patched head main current"
-_VERSIONS = frozenset(_VERSION_WORDS.split())
-_VERSION = re.compile(r"(?:v|version|rev)[\s_.]?[0-9]+(?:\.[0-9]+)*\w*|[0-9]+\.[0-9]+\.[0-9]+\w*", re.IGNORECASE)
 
 
 def levels_of_columns(columns: Sequence[str]) -> Group | None:
@@ -201,7 +215,41 @@ def _parts_in_columns(tidy: Tidy, named: Set[str]) -> None:
     names = [split_unit(part)[0] or part for part in parts]
     _melt(tidy, frame, Group(parts, tuple(names), "category", f"time_{unit}" if unit else "time"))
     tidy.roles["category"] = ["category"]
-    tidy.notes.append(f"{listing(parts, 4)} are parts of one time, which is their sum (choose one with --value)")
+    tidy.notes.append(
+        f"{listing(parts, 4)} are parts of one time, which is their sum (choose one with --where category={names[0]})"
+    )
+
+
+def ways_of_columns(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns behind a size or a number of processors that no word explains: one for each way to run.
+
+    Examples
+    --------
+    >>> ways_of_columns(["n", "quicksort", "mergesort"])
+    ('quicksort', 'mergesort')
+    """
+    first, *others = columns
+    are_plain = len(others) > 1 and all(meaning_of_name(c, "number") == "number" and unit_of(c) is None for c in others)
+    roles = guess_roles(others, set(others))
+    is_free = roles.value is None and not roles.parameters and not parts_of_time(others)
+    return tuple(others) if are_plain and is_free and (is_size(first) or is_processors(first)) else ()
+
+
+def _ways_in_columns(tidy: Tidy, named: Set[str]) -> None:
+    """Make rows of columns that are named after ways to run, if no point comes twice and no column steps in levels."""
+    frame, columns = tidy.frame, [str(column) for column in tidy.frame.columns]
+    if tidy.roles or not named <= {columns[0]} or not (ways := ways_of_columns(columns)):
+        return
+    cells = frame.apply(_numbers)
+    if not (cells > 0).all(axis=None) or not (cells.nunique() == len(cells)).all() or (cells % 1 == 0).all(axis=None):
+        return
+    if (cells[list(ways)].max(axis=1) / cells[list(ways)].min(axis=1)).median() > LARGEST_FOLD:
+        return
+    _melt(tidy, frame, Group(ways, ways, "column", "value"))
+    tidy.roles |= {"parameters": [columns[0]], "code": [], "system": ["column"]}  # alternatives, which do not add up
+    tidy.notes.append(
+        f"{listing(ways, 4)} are a series each over {columns[0]} (choose one with --where column={ways[0]})"
+    )
 
 
 def _melt(tidy: Tidy, left: pd.DataFrame, group: Group) -> None:
@@ -237,12 +285,6 @@ def _commands(tidy: Tidy, named: Set[str]) -> None:
             tidy.frame[name] = values
             tidy.roles = {"parameters": [name], "code": ["command"] if len(set(series)) > 1 else []}
             tidy.notes.append(f"{name} is the number in which the commands differ")
-
-
-_NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])|(?<=[=a-zA-Z])[0-9]+(?:\.[0-9]+)?(?![\w.])")
-
-
-_BEFORE = (r"(?<![\w.])", r"(?<![0-9.])")  # a value of a parameter: blanks, or letters as in -j4
 
 
 def _template(command: str, values: Mapping[str, Any], before: str) -> str:
@@ -290,14 +332,6 @@ def numbers_of_commands(
     return series, {name: numbers}
 
 
-_NODES = re.compile(r"(?:n_?|num_?|no_?of_?)?nodes?", re.IGNORECASE)
-_PER = re.compile(
-    r"(?:n_?|num_?|mpi_?|omp_?)*(?:tasks|ranks|procs|processes|ppn|tpn|cores|gpus|threads|cpus|num_threads)"
-    r"(?:_?(?:per|/)_?(?:node|task|rank|proc|process))?",
-    re.IGNORECASE,
-)
-
-
 def _total_processors(tidy: Tidy, named: Set[str]) -> None:
     """Add the number of processors, where nodes and what runs on each are columns, and one layout has it."""
     frame = tidy.frame
@@ -326,10 +360,6 @@ def _total_processors(tidy: Tidy, named: Set[str]) -> None:
 #
 # The time of such a run is that until something stopped it: 300 s of a job with a limit of 300 s do not say how long it
 # takes.
-
-_WORDS = {name: frozenset(words("outcome", name)) for name in ("states", "exits", "good", "bad")}
-_LONGEST_LIST = 5
-_AT_ONCE = 64  # columns that a query looks at
 
 
 def drop_failed(frame: pd.DataFrame, source: str, keep: bool) -> npt.NDArray[np.bool_]:
@@ -445,10 +475,6 @@ class LinesOfRows(Sequence[int]):
             self._left = itertools.count(1) if self._lines is None else self._lines()
         self._found.extend(itertools.islice(self._left, max(number + 1 - len(self._found), 0)))
         return self._found[number]
-
-
-# Texts that may be equal as numbers though they differ, as the versions 1.1 and 1.10 do.
-_UNUSUAL = r"^[+]|^-?\.|^-?0[0-9]|[eE]|\.$|^-[0.]+$|\s"
 
 
 def _sql_numbers(table: Table) -> list[str]:

@@ -15,7 +15,7 @@ from perf_io.tables.duck import quoted, quoted_name
 from perf_io.tables.measurement_table import read_measurements
 from perf_io.tables.table import ENTER, FIRST_ROWS, LEAVE, Column, Table, decimal_hint, one_line
 from perf_io.text import is_number
-from perfcore.base.errors import InputError
+from perfcore.base.errors import InputError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.selection import is_mark
 from perfcore.data.units import EXACT_NS, LABELS, NANOSECONDS, KnownUnit, unit_in_name, unit_of_text
@@ -31,6 +31,28 @@ _DEFAULT = "us"
 # Longer ones are dates if they are whole minutes apart.
 _FIRST_S, _LAST_S, _LONGEST_S, _MINUTE_S = 1.26e9, 2.05e9, 31 * 86400.0, 60
 _OF_TRACERS = frozenset({"ts"})
+_ALL, _ENTERED = "all", "running"  # what a location and a state are called where no column names them
+_SAMPLE_ROWS = 200
+_MOST_UNITS = 20
+# What RE2, the expressions of DuckDB, and Python's take alike.
+_PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_NUMBER = rf"(?:[+-]?[0-9]{{1,3}}(?:,[0-9]{{3}})+(?:\.[0-9]*)?|{_PLAIN})"
+_UNIT = r"[^\s0-9.,+-][^0-9,]*?"
+_GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?\s*")
+_SURELY_GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]*|(?:,[0-9]{3}){2,})\s*")
+_CLOCK = r"(?:(?:([0-9]+)-)?([0-9]+):)?([0-9]+):([0-5][0-9](?:\.[0-9]*)?)"  # days-hours:minutes:seconds
+_TWO_NUMBERS = re.compile(r"\s*[0-9]+:[0-9]+\s*")
+_MINUTES = r"(?:([0-9]+)h)?([0-9]+)m([0-9]+(?:\.[0-9]*)?)s"  # as bash's time writes
+_FORMAT_OF_CLOCK = re.compile(r"\s*[(\[](?:d+-)?h+:m+:s+[)\]]$", re.IGNORECASE)
+_WITH_UNIT = re.compile(rf"\s*({_NUMBER})(\s*)({_UNIT})\s*")
+_MAGNITUDE = re.compile(rf"\s*({_PLAIN})\s*([kKMGT])\s*")
+_WORD = r"[A-Za-zµμ/]*"
+_SPREAD = rf"\s*({_PLAIN})\s*({_WORD})\s*(?:±|\+/?-)\s*({_PLAIN})\s*({_WORD})\s*"  # 8.1 ± 0.2 s
+_LABEL = re.compile(r".*[(\[]\s*([^()\[\]]+?)\s*[)\]]\s*")
+_MOMENTS = frozenset().union(*(SYNONYMS[role] for role in ("time", "start", "end"))) - {"time"}
+_SECOND = KnownUnit("time", "s", 1.0)
+_STATE = "running"  # of intervals without a state
+_TRACE_FACTS = ("locations", "states", "busy_states", "span_ns")
 
 
 def with_unit(table: Table, roles: Roles, chosen_unit: str | None) -> tuple[str, tuple[str, ...]]:
@@ -72,9 +94,6 @@ def _since_1970(table: Table, column: Column) -> tuple[float | None, str]:
             is_short = (last - first) * factor <= _LONGEST_S or (unit == "s" and in_minutes)
             return (first * factor, unit) if is_short else (None, _DEFAULT)
     return None, _DEFAULT
-
-
-_ALL, _ENTERED = "all", "running"  # what a location and a state are called where no column names them
 
 
 def read_event_table(table: Table, roles: Roles) -> Trace:
@@ -136,31 +155,39 @@ def _text(column: Column) -> str:
     return f"trim(CAST({quoted_name(column.name)} AS VARCHAR))"
 
 
-_SAMPLE_ROWS = 200
-_MOST_UNITS = 20
-# What RE2, the expressions of DuckDB, and Python's take alike.
-_PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-_NUMBER = rf"(?:[+-]?[0-9]{{1,3}}(?:,[0-9]{{3}})+(?:\.[0-9]*)?|{_PLAIN})"
-_UNIT = r"[^\s0-9.,+-][^0-9,]*?"
-_GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?\s*")
-_SURELY_GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]*|(?:,[0-9]{3}){2,})\s*")
-_CLOCK = r"(?:(?:([0-9]+)-)?([0-9]+):)?([0-9]+):([0-5][0-9](?:\.[0-9]*)?)"  # days-hours:minutes:seconds
-_TWO_NUMBERS = re.compile(r"\s*[0-9]+:[0-9]+\s*")
-_MINUTES = r"(?:([0-9]+)h)?([0-9]+)m([0-9]+(?:\.[0-9]*)?)s"  # as bash's time writes
-_FORMAT_OF_CLOCK = re.compile(r"\s*[(\[](?:d+-)?h+:m+:s+[)\]]$", re.IGNORECASE)
-_WITH_UNIT = re.compile(rf"\s*({_NUMBER})(\s*)({_UNIT})\s*")
-_MAGNITUDE = re.compile(rf"\s*({_PLAIN})\s*([kKMGT])\s*")
-_LABEL = re.compile(r".*[(\[]\s*([^()\[\]]+?)\s*[)\]]\s*")
-_MOMENTS = frozenset().union(*(SYNONYMS[role] for role in ("time", "start", "end"))) - {"time"}
-_SECOND = KnownUnit("time", "s", 1.0)
-
-
 class _Notation(NamedTuple):
     """SQL for a column's cells as plain numbers, NULL or empty where a cell is none, and the unit of these."""
 
     sql: str
     label: str | None
     note: str = ""
+
+
+def with_spreads(table: Table) -> Table:
+    """The table with a column of standard deviations beside each whose cells hold one, such as ``8.1 ± 0.2 s``."""
+    parts, columns = [], []
+    for name, cells in _first_texts(table).items():
+        if 2 * sum(re.fullmatch(_SPREAD, cell) is not None for cell in cells) <= len(cells) or not cells:
+            continue
+        cell, pattern = _swapped(f"CAST({quoted_name(name)} AS VARCHAR)", table.decimal), quoted(f"^{_SPREAD}$")
+        group = [f"nullif(regexp_extract({cell}, {pattern}, {k}), '')" for k in range(5)]
+        unit = f"coalesce({group[4]}, {group[2]}, '')"
+        spread = Column(f"{name} std", "number")
+        for number, column, other in ((group[1], name, quoted_name(name)), (group[3], spread.name, "NULL")):
+            plain = _swapped(f"trim({number} || ' ' || {unit})", table.decimal)
+            parts.append(f"coalesce({plain}, {other}) AS {quoted_name(column)}")
+        columns += [Column(name, "number"), spread]
+    if not columns:
+        return table
+    changed = {column.name: column for column in columns}
+    kept = [quoted_name(column.name) for column in table.columns if column.name not in changed]
+    return replace(
+        table,
+        relation=f"(SELECT {', '.join([*kept, *parts])} FROM {table.relation})",
+        columns=(*(c for c in table.columns if c.name not in changed), *columns),
+        types={**table.types, **dict.fromkeys(changed, "text")},
+        notes=(*table.notes, f"what stands behind ± in {listing(list(changed)[::2])} is taken as a standard deviation"),
+    )
 
 
 def parse_numeric_cells(table: Table, kilo: str = "auto") -> Table:
@@ -325,13 +352,9 @@ def _unit(spelling: str) -> KnownUnit | None:
     return None if unit is None or unit.kind == "count" else unit
 
 
-_STATE = "running"  # of intervals without a state
-_TRACE_FACTS = ("locations", "states", "busy_states", "span_ns")
-
-
 def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve | Series | Measurements:
     """Read a table as what its columns, or the options, say it is."""
-    table = parse_numeric_cells(table, options.kilo)
+    table = parse_numeric_cells(with_spreads(table), options.kilo)
     if options.kind in ("auto", "samples") and table.facts.get("kind") in ("curve", "series", "measurements"):
         options = replace(options, kind=table.facts["kind"])
     roles = assign_roles(table.columns, options, table.source, table)

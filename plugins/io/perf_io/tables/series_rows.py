@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perf_io.tables.duck import METADATA_KEY, Database, parquet_scan, quoted_name
+from perf_io.tables.duck import Database, parquet_scan, quoted_name
 from perfcore.base.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,13 +67,9 @@ def join_answers(files: Sequence[Path], path: Path, facts: Mapping[str, Any]) ->
 
 
 def facts_of(path: Path) -> Mapping[str, Any]:
-    """Return what `write_answers` noted in a file; nothing of files of others."""
+    """Return what `answers_bytes` noted in a file; nothing of files of others."""
     database = Database(str(path))
-    for key, value in database.rows(f"SELECT key, value FROM parquet_kv_metadata({database.link(path)})"):
-        if bytes(key) == METADATA_KEY.encode():
-            facts = json.loads(value)
-            return facts if isinstance(facts, dict) else {}
-    return {}
+    return database.parquet_facts(database.link(path))
 
 
 def read_answers(path: Path, order: str, most: int) -> pd.DataFrame:

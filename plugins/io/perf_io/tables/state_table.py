@@ -33,6 +33,12 @@ _RECORDED = "recorded_intervals"  # those whose times are farther from 0
 _numbers = itertools.count(1)  # of views
 _FREE = np.iinfo(np.int64).min
 _FEWEST = 8  # lanes for which there is room at first; a power of two
+_CODES = "interval_codes"  # the table of location and state as codes
+Columns = dict[str, npt.NDArray[Any]]
+IN_MEMORY_ROWS = 1_000_000  # 24 MB as arrays: below this the table's overhead does not pay
+BAD_ROW = "location IS NULL OR state IS NULL OR start_ns IS NULL OR end_ns IS NULL OR end_ns < start_ns"
+_BEGINNING = np.iinfo(np.int64).min
+_LARGEST_BLOCK = 10_000_000  # rows of whole locations that are held at once, unless one location alone has more
 
 
 class TabularTrace(LazyTrace):
@@ -170,11 +176,6 @@ def overlap_error(
     )
 
 
-_CODES = "interval_codes"  # the table of location and state as codes
-
-Columns = dict[str, npt.NDArray[Any]]
-
-
 class IntervalStore:
     """Intervals as a reader makes them, block by block.
 
@@ -237,11 +238,6 @@ class IntervalStore:
             f"(enum_range(NULL::state_names))[state + 1] AS state, start_ns, end_ns FROM {_CODES}"
         )
         return TabularTrace(self._table, self._n_intervals, keys, locations, states, **facts)
-
-
-IN_MEMORY_ROWS = 1_000_000  # 24 MB as arrays: below this the table's overhead does not pay
-BAD_ROW = "location IS NULL OR state IS NULL OR start_ns IS NULL OR end_ns IS NULL OR end_ns < start_ns"
-_BEGINNING = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True)
@@ -459,9 +455,6 @@ class Lanes:
         for node in range(size - 1, 0, -1):
             until[node] = min(until[2 * node], until[2 * node + 1])
         self._until = until
-
-
-_LARGEST_BLOCK = 10_000_000  # rows of whole locations that are held at once, unless one location alone has more
 
 
 def counted(database: Database, n_intervals: int, locations: Sequence[str], **facts: Any) -> Trace:

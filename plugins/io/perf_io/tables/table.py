@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -11,17 +11,16 @@ from perf_io.tables.duck import Database, quoted, quoted_name
 from perf_io.text import sql_ns
 from perfcore.base import progress
 from perfcore.base.errors import InputError
+from perfcore.data.columns import words
 
 _WITH_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
 _GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+\s*")
 FIRST_ROWS = 10_000  # by which a column is classified
-# Words for entering and leaving a state, in lower case.
-ENTER = frozenset({"enter", "begin", "start", "entry", "b", "push"})
-LEAVE = frozenset({"leave", "end", "stop", "exit", "e", "pop"})
-_NEITHER = frozenset({"instant", "mark", "point", "i"})
+ENTER, LEAVE, _NEITHER = (frozenset(words("trace", change)) for change in ("enter", "leave", "neither"))
 _POINTED = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]+)?\s*")  # 10.200 with a decimal comma
 _SWAPPED = str.maketrans(".,", ",.")
 _FEWEST_LEVELS, _LEAST_FOLD = 2, 1.5  # of what was varied; a clock is hardly ever at 1.5 times its last reading
+LARGEST_FOLD = 100.0  # between ways to run at one point
 _MOST_ONCE = 1_000  # levels of which none need come again; more are samples of something
 
 
@@ -125,8 +124,8 @@ class Table:
     def tells_changes(self, column: Column) -> bool:
         """Whether all values of a column are words for entering and leaving."""
         rows = self._first_rows(f"{quoted_name(column.name)} AS word")
-        words = self.database.rows(f"SELECT DISTINCT lower(trim(word)) FROM ({rows}) WHERE word IS NOT NULL")
-        distinct = {word for (word,) in words}
+        found = self.database.rows(f"SELECT DISTINCT lower(trim(word)) FROM ({rows}) WHERE word IS NOT NULL")
+        distinct = {word for (word,) in found}
         return bool(distinct & ENTER) and bool(distinct & LEAVE) and distinct <= ENTER | LEAVE | _NEITHER
 
     def goes_back(self, time: Column) -> bool:
@@ -142,6 +141,16 @@ class Table:
         facts = f"count(*), count(DISTINCT x), min(x - before) <= 0 OR min(x / before) >= {_LEAST_FOLD}"
         ((count, levels, is_varied),) = self.database.rows(f"SELECT {facts} FROM ({steps})")
         return bool(is_varied) and _FEWEST_LEVELS <= levels <= max(count / 2, _MOST_ONCE)
+
+    def are_alike(self, columns: Sequence[Column]) -> bool:
+        """Whether no number comes twice in a column, and those behind the first are of one magnitude in most rows."""
+        numbers = [f"TRY_CAST({self.number(column)} AS DOUBLE)" for column in columns]
+        counts = ", ".join(f"count(DISTINCT {number})" for number in numbers)
+        fold = f"median(greatest({', '.join(numbers[1:])}) / least({', '.join(numbers[1:])}))"
+        ((count, fold, *distinct),) = self.database.rows(
+            f"SELECT count(*), {fold}, {counts} FROM ({self._first_rows('*')})"
+        )
+        return all(number == count for number in distinct) and fold is not None and 0 < fold <= LARGEST_FOLD
 
     def alternates(self, name: Column, time: Column) -> bool:
         """Whether few names come again and again, each at times that increase."""

@@ -20,6 +20,8 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 
+_FORMULA = re.compile(rb'(?:^|[,\n\t])"?([=@][^,"\n\t]+|[+-](?!inf|nan)[A-Za-z(][^,"\n\t]*)')
+
 
 class TableFacts(msgspec.Struct, omit_defaults=True):
     """What columns alone do not say; Parquet files carry it."""
@@ -41,9 +43,6 @@ def write_table(data: Any, path: Path, file_format: str) -> None:
     database, query, facts = table(data)
     database.copy(query, path, file_format, msgspec.to_builtins(facts))
     _note_formulas(path)
-
-
-_FORMULA = re.compile(rb'(?:^|[,\n\t])"?([=@][^,"\n\t]+|[+-](?!inf|nan)[A-Za-z(][^,"\n\t]*)')
 
 
 def _note_formulas(path: Path) -> None:

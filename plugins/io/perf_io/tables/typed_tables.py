@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,8 @@ _FLOATS = ("FLOAT", "DOUBLE")
 # of measurements and traces shrink to a tenth or so.
 _BYTES_PER_VALUE = 8
 _LARGEST_GROWTH, _GROWTH_FROM_BYTES = 300, 1 << 30
+_BOM = b"\xef\xbb\xbf"
+_FEWEST_FIELDS = 2  # numbers or texts of the first record
 
 
 class ParquetReader(Reader):
@@ -48,11 +51,8 @@ class ParquetReader(Reader):
         if not source.head.startswith(_MAGIC):
             raise InputError(source.name, "is not a Parquet file: it does not begin with PAR1")
         from perf_io.tables.read_table import read_table
-        from perf_io.tables.series_rows import facts_of
 
         with source.plain_file() as path:
-            if str(facts_of(path).get("schema", "")).startswith("perfcore-series"):
-                raise InputError(source.name, "is a model, no data; `perf predict` and `perf compare` read it")
             lasting = path == source.path and not source.is_stdin
             table = opened_parquet(source, path, lasting)
             _check_growth(table, path.stat().st_size)
@@ -74,11 +74,17 @@ class ParquetReader(Reader):
 def opened_parquet(source: Source, path: Path, lasting: bool = True) -> Table:
     """A file as a table of which nothing but its columns was read."""
     from perf_io.tables.duck import Database, parquet_scan
+    from perf_io.tables.table_write import TableFacts
 
     database = Database(source.name)
     link = database.link(path)
-    metadata = database.rows(f"SELECT key, value FROM parquet_kv_metadata({link})")
-    return _typed_table(database, parquet_scan(link), lasting, _facts(metadata))
+    noted = database.parquet_facts(link)
+    if str(noted.get("schema", "")).startswith("perfcore-series"):
+        raise InputError(source.name, "is a model, no data; `perf predict` and `perf compare` read it")
+    facts: Mapping[str, Any] = {}
+    with contextlib.suppress(msgspec.ValidationError):
+        facts = msgspec.structs.asdict(msgspec.convert(noted, TableFacts)) if noted else {}
+    return _typed_table(database, parquet_scan(link), lasting, facts)
 
 
 def _typed_table(database: Database, relation: str, keeps: bool, facts: Mapping[str, Any] | None = None) -> Table:
@@ -116,24 +122,6 @@ def _kind(data_type: str) -> tuple[str, str]:
     if data_type.startswith("TIMESTAMP") or data_type == "DATE":
         return "timestamp", "timestamp"
     return ("text" if data_type == "VARCHAR" else "other"), "text"
-
-
-def _facts(metadata: list[tuple[Any, ...]]) -> Mapping[str, Any]:
-    """What the file's writer noted for us; nothing where it was someone else or the note is damaged."""
-    from perf_io.tables.duck import METADATA_KEY
-    from perf_io.tables.table_write import TableFacts
-
-    for key, value in metadata:
-        if bytes(key) == METADATA_KEY.encode() if isinstance(key, bytes) else key == METADATA_KEY:
-            try:
-                return msgspec.structs.asdict(msgspec.json.decode(value, type=TableFacts))
-            except (msgspec.MsgspecError, UnicodeDecodeError):
-                return {}
-    return {}
-
-
-_BOM = b"\xef\xbb\xbf"
-_FEWEST_FIELDS = 2  # numbers or texts of the first record
 
 
 class JsonRecordsReader(Reader):

@@ -62,6 +62,8 @@ _MOST_MARKERS = 100_000  # that are kept
 _ROUNDING = 1_000  # kernels that overlap by less than this part of the trace are noted, and not warned of
 _MARKERS = ("trace", "user_annotation", "gpu_user_annotation")
 _MOST_THREAD_NAMES = 1 << 20
+_EVENTS = msgspec.json.Decoder(list[TraceEvent])
+Columns = dict[str, npt.NDArray[Any]]
 
 
 class _Arguments(msgspec.Struct):
@@ -99,7 +101,6 @@ class _Metadata(msgspec.Struct):
     args: _Arguments | None = None
 
 
-_EVENTS = msgspec.json.Decoder(list[TraceEvent])
 _METADATA = msgspec.json.Decoder(list[_Metadata])
 
 
@@ -332,9 +333,6 @@ def _with_calls(trace: Trace, calls: RankCalls | None) -> Trace:
     trace.facts = {**trace.facts, OF_RANK: calls}
     parts = [(rank, 0, 0, calls)]
     return carry(trace, lambda: communication_of_ranks(parts, trace.locations, trace.span_ns, trace.source, size))
-
-
-Columns = dict[str, npt.NDArray[Any]]
 
 
 def _levels(

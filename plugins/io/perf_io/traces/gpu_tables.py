@@ -21,6 +21,14 @@ from perfcore.data.units import split_unit
 from perfcore.reading.source import Source
 
 _EXACT = re.compile(r"[+-]?[0-9]{1,18}")
+_IN_BRACKETS = re.compile(r"\[CUDA (?P<what>memcpy|memset)\b")
+# Sums by kernel: `nsys stats` (cuda_gpu_kern_sum, cuda_gpu_mem_time_sum, cuda_api_sum, ...) and rocprof's stats.
+_SUMS = re.compile(
+    rb'"?Time ?\(%\)"?,"?Total Time(?: \((?P<unit>\w+)\))?"?,"?(?:Instances|Num Calls|Count)"?,'
+    rb'|"?Name"?,"?Calls"?,"?TotalDuration(?:Ns)?"?,'
+)
+_TOTAL = ("Total Time", "TotalDurationNs", "TotalDuration")
+_CALLS, _KERNELS = ("Instances", "Num Calls", "Count", "Calls"), ("Name", "Operation", "Range")
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,6 @@ _EVENTS = (
         "Start", duration="Duration", name=("Name",), device=("Device",), stream="Strm", correlation="CorrId",
     ),
 )  # fmt: skip
-_IN_BRACKETS = re.compile(r"\[CUDA (?P<what>memcpy|memset)\b")
 
 
 class GpuTableReader(RocprofReader):
@@ -158,15 +165,6 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return number if abs(number) < 1e15 else None
-
-
-# Sums by kernel: `nsys stats` (cuda_gpu_kern_sum, cuda_gpu_mem_time_sum, cuda_api_sum, ...) and rocprof's stats.
-_SUMS = re.compile(
-    rb'"?Time ?\(%\)"?,"?Total Time(?: \((?P<unit>\w+)\))?"?,"?(?:Instances|Num Calls|Count)"?,'
-    rb'|"?Name"?,"?Calls"?,"?TotalDuration(?:Ns)?"?,'
-)
-_TOTAL = ("Total Time", "TotalDurationNs", "TotalDuration")
-_CALLS, _KERNELS = ("Instances", "Num Calls", "Count", "Calls"), ("Name", "Operation", "Range")
 
 
 class GpuSummaryReader(ResultReader):

@@ -12,6 +12,10 @@ from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
 from perfcore.base.arrays import Ints
 
 AnyIntegers = npt.NDArray[Any]
+UNKNOWN_NS = -(1 << 62)  # of a launch that is not recorded
+UNLAUNCHED = "have no recorded launch: launched before the trace, or without correlation ids"
+REPLAYED = "kernels were replayed to count"
+WITHOUT_LAUNCHES = "no launches by the host: idle streams do not tell whether they wait for it"
 
 
 @kernel(small=20_000)
@@ -119,12 +123,6 @@ def clip_at_next(
     end[order[clipped]] -= excess[clipped]
     row = int(np.argmax(excess))
     return int(order[row]), int(excess[row]), int(clipped.sum())
-
-
-UNKNOWN_NS = -(1 << 62)  # of a launch that is not recorded
-UNLAUNCHED = "have no recorded launch: launched before the trace, or without correlation ids"
-REPLAYED = "kernels were replayed to count"
-WITHOUT_LAUNCHES = "no launches by the host: idle streams do not tell whether they wait for it"
 
 
 def launch_ends(numbers: Ints, ends: Ints, correlation: Ints) -> Ints:

@@ -28,6 +28,13 @@ _MODE = otf2.MetricMode
 _FROM_ZERO = (_MODE.ACCUMULATED_START,)
 _TOTALS = (*_FROM_ZERO, _MODE.ACCUMULATED_POINT, _MODE.ACCUMULATED_LAST, _MODE.ACCUMULATED_NEXT)
 _RELATIVE = (_MODE.RELATIVE_POINT, _MODE.RELATIVE_LAST, _MODE.RELATIVE_NEXT)
+_BATCH = 1 << 14  # events that are decoded at a time
+_LARGEST_RESOLUTION = 10**15  # ticks per second; no clock is finer
+_LARGEST_NS = 1 << 62
+_NS_PER_S = 1_000_000_000
+_LARGEST_ANCHOR = 1 << 22
+# Before the texts and the number of properties the anchor file of version 3 has 47 bytes of numbers.
+_LITTLE_ENDIAN_3, _CREATOR_AT = b"\x03BOTF2\0\x03", 47
 
 
 @dataclass(frozen=True)
@@ -142,15 +149,6 @@ def _members(metric: Any) -> tuple[_Member, ...]:
                 )
             )  # fmt: skip
     return tuple(members)
-
-
-_BATCH = 1 << 14  # events that are decoded at a time
-_LARGEST_RESOLUTION = 10**15  # ticks per second; no clock is finer
-_LARGEST_NS = 1 << 62
-_NS_PER_S = 1_000_000_000
-_LARGEST_ANCHOR = 1 << 22
-# Before the texts and the number of properties the anchor file of version 3 has 47 bytes of numbers.
-_LITTLE_ENDIAN_3, _CREATOR_AT = b"\x03BOTF2\0\x03", 47
 
 
 @dataclass(frozen=True)

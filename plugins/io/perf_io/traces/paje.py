@@ -34,6 +34,11 @@ from perfcore.reading.source import Reader, Source
 
 # What StarPU calls the states of its workers; its other types describe threads, memory nodes and schedulers.
 STARPU_STATES = "Worker State"
+_MOST_VALUES = 20_000_000  # that the columns of single containers may hold together: 160 MB
+_WORD = re.compile(r'"([^"]*)"|(\S+)')
+_Named = TypeVar("_Named")
+_ROOT = "0"  # the container and the type that every trace has without defining it
+_LINES_PER_REPORT = 50_000
 
 
 def choose_state_type(types: Sequence[str], state_type: str | None, source: str) -> str:
@@ -49,9 +54,6 @@ def choose_state_type(types: Sequence[str], state_type: str | None, source: str)
     if STARPU_STATES in types:
         return STARPU_STATES
     raise InputError(source, f"has states of several types: {', '.join(types)}; name one with the option state_type")
-
-
-_MOST_VALUES = 20_000_000  # that the columns of single containers may hold together: 160 MB
 
 
 class VariableSamples:
@@ -137,9 +139,6 @@ def _sample_and_hold(
     return np.append(0.0, value)[latest]
 
 
-_WORD = re.compile(r'"([^"]*)"|(\S+)')
-
-
 class PajeEvent(NamedTuple):
     """One event."""
 
@@ -195,10 +194,6 @@ def _decode(raw: bytes) -> str:
         return raw.decode()
     except UnicodeDecodeError:
         return raw.decode("latin-1")  # older tracers write names so; every byte is a character
-
-
-_Named = TypeVar("_Named")
-_ROOT = "0"  # the container and the type that every trace has without defining it
 
 
 class _Aliases(dict[str, _Named], Generic[_Named]):
@@ -373,9 +368,6 @@ class PajeModel:
         self._variables.change(
             container.path, name, event.name, self._field(event, "Value"), time, event.line, self._source
         )
-
-
-_LINES_PER_REPORT = 50_000
 
 
 class PajeReader(Reader):

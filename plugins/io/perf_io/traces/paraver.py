@@ -58,6 +58,27 @@ Columns = dict[str, npt.NDArray[Any]]
 
 
 _scan = kernel(scan)
+USUAL = {INSTRUCTIONS: 42_000_050, CYCLES: 42_000_059}  # for traces without a .pcf
+_TYPES = range(42_000_000, 43_000_000)
+_SET = "Active hardware counter set"  # no counter, but which ones are read; 42009999 in older traces
+_PRESET = re.compile(r"\bPAPI_[A-Z0-9_]+")
+_MAGIC = b"#Paraver"
+_HEADER = re.compile(r"#Paraver\s*\([^)]*\):(?P<duration>[0-9]+)(?:_(?P<unit>ns|us|ms|s))?:(?P<rest>.*)", re.DOTALL)
+_APPLICATION = re.compile(r"[0-9]\((?P<threads>[0-9:,\s]*)\)")
+_FIELDS = 8  # of a state record
+_LONGEST_HEADER = 1 << 24  # bytes; it lists the tasks, some 4 bytes each
+_MOST_THREADS = 1 << 22  # in all; of a damaged header the names would fill the memory
+# State numbers as Extrae and Dimemas write them without a .pcf (Paraver's default configuration).
+_DEFAULT_STATES = {
+    str(number): name for number, name in enumerate((
+        "Idle", "Running", "Not created", "Waiting a message", "Blocking Send", "Synchronization", "Test/Probe",
+        "Scheduling and Fork/Join", "Wait/WaitAll", "Blocked", "Immediate Send", "Immediate Receive", "I/O",
+        "Group Communication", "Tracing Disabled", "Others", "Send Receive", "Memory transfer",
+    ))
+}  # fmt: skip
+# Types of events whose values are calls of MPI.
+_CALLS = frozenset({"50000001", "50000002", "50000003", "50000004", "50000005"})
+_USER_FUNCTIONS = 60_000_019  # a value other than 0 enters a function, 0 leaves the innermost one
 
 
 class StateRecords:
@@ -237,11 +258,6 @@ class StateRecords:
 # Extrae writes a reading as an event of type 42000000 plus PAPI's number of the counter; its value counts from the last
 # reading. Source: Paraver's trace description, the event types of Extrae (BSC), PAPI's presets (papiStdEventDefs.h).
 
-USUAL = {INSTRUCTIONS: 42_000_050, CYCLES: 42_000_059}  # for traces without a .pcf
-_TYPES = range(42_000_000, 43_000_000)
-_SET = "Active hardware counter set"  # no counter, but which ones are read; 42009999 in older traces
-_PRESET = re.compile(r"\bPAPI_[A-Z0-9_]+")
-
 
 def counter_types(types: Iterable[tuple[int, str]]) -> dict[str, int]:
     """Names of counters with their types."""
@@ -293,25 +309,6 @@ def read_function_changes(
         innermost[row] = stack[-1] if stack else -1
     called = tuple(names.get(number, f"function {number}") for number in numbers)
     return FunctionChanges(events[:, 0].copy(), events[:, 1].copy(), innermost, called, entered)
-
-
-_MAGIC = b"#Paraver"
-_HEADER = re.compile(r"#Paraver\s*\([^)]*\):(?P<duration>[0-9]+)(?:_(?P<unit>ns|us|ms|s))?:(?P<rest>.*)", re.DOTALL)
-_APPLICATION = re.compile(r"[0-9]\((?P<threads>[0-9:,\s]*)\)")
-_FIELDS = 8  # of a state record
-_LONGEST_HEADER = 1 << 24  # bytes; it lists the tasks, some 4 bytes each
-_MOST_THREADS = 1 << 22  # in all; of a damaged header the names would fill the memory
-# State numbers as Extrae and Dimemas write them without a .pcf (Paraver's default configuration).
-_DEFAULT_STATES = {
-    str(number): name for number, name in enumerate((
-        "Idle", "Running", "Not created", "Waiting a message", "Blocking Send", "Synchronization", "Test/Probe",
-        "Scheduling and Fork/Join", "Wait/WaitAll", "Blocked", "Immediate Send", "Immediate Receive", "I/O",
-        "Group Communication", "Tracing Disabled", "Others", "Send Receive", "Memory transfer",
-    ))
-}  # fmt: skip
-# Types of events whose values are calls of MPI.
-_CALLS = frozenset({"50000001", "50000002", "50000003", "50000004", "50000005"})
-_USER_FUNCTIONS = 60_000_019  # a value other than 0 enters a function, 0 leaves the innermost one
 
 
 @dataclass(frozen=True)

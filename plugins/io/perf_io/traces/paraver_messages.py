@@ -40,6 +40,24 @@ _COLON, _RETURN, _NEWLINE, _MINUS, _ZERO = b":\r\n-0"
 _EVENT_HEAD, _MESSAGE_FIELDS, _STATE_FIELDS = 6, 15, 8
 _MESSAGE_TIMES = (5, 6, 11, 12)
 _LARGEST_BYTES = 1 << 40  # of one message: no rank has so much memory, and millions of them have a sum
+_BLOCK_BYTES = 1 << 22
+_SHORTEST_EVENT, _SHORTEST_MESSAGE = 10, 30  # bytes of a type with its value, and of a message
+_CALLS = range(50_000_001, 50_000_006)
+_COLLECTIVE, _OTHER = 50_000_002, 50_000_003
+_ARGUMENTS = range(50_100_001, 50_100_005)  # of collectives
+_SENT, _RECEIVED, _ROOT, _COMMUNICATOR = _ARGUMENTS
+_WORLD = 1
+_IS_COMMUNICATOR = re.compile(rb"c:(\d+):(\d+):(\d+)((?::\d+)*)\s*$", re.MULTILINE)
+_NONBLOCKING_SEND = re.compile(r"mpi_i.?send|mpi_.*send_init|mpi_start(all)?", re.IGNORECASE)
+# As Extrae numbers the calls, for traces without a .pcf.
+_NAMES = {
+    1: "Send", 2: "Recv", 3: "Isend", 4: "Irecv", 5: "Wait", 6: "Waitall", 7: "Bcast", 8: "Barrier", 9: "Reduce",
+    10: "Allreduce", 11: "Alltoall", 12: "Alltoallv", 13: "Gather", 14: "Gatherv", 15: "Scatter", 16: "Scatterv",
+    17: "Allgather", 18: "Allgatherv", 19: "Comm_rank", 20: "Comm_size", 21: "Comm_create", 22: "Comm_dup",
+    23: "Comm_split", 25: "Comm_free", 30: "Scan", 31: "Init", 32: "Finalize", 33: "Bsend", 34: "Ssend", 35: "Rsend",
+    36: "Ibsend", 37: "Issend", 38: "Irsend", 39: "Test", 40: "Cancel", 41: "Sendrecv", 42: "Sendrecv_replace",
+    43: "Cart_create", 59: "Waitany", 60: "Waitsome", 61: "Probe", 62: "Iprobe", 80: "Reduce_scatter",
+}  # fmt: skip
 
 
 @kernel(small=1 << 18)
@@ -145,26 +163,6 @@ def scan_messages(
             position += 1
         start = position + 1
     return start
-
-
-_BLOCK_BYTES = 1 << 22
-_SHORTEST_EVENT, _SHORTEST_MESSAGE = 10, 30  # bytes of a type with its value, and of a message
-_CALLS = range(50_000_001, 50_000_006)
-_COLLECTIVE, _OTHER = 50_000_002, 50_000_003
-_ARGUMENTS = range(50_100_001, 50_100_005)  # of collectives
-_SENT, _RECEIVED, _ROOT, _COMMUNICATOR = _ARGUMENTS
-_WORLD = 1
-_IS_COMMUNICATOR = re.compile(rb"c:(\d+):(\d+):(\d+)((?::\d+)*)\s*$", re.MULTILINE)
-_NONBLOCKING_SEND = re.compile(r"mpi_i.?send|mpi_.*send_init|mpi_start(all)?", re.IGNORECASE)
-# As Extrae numbers the calls, for traces without a .pcf.
-_NAMES = {
-    1: "Send", 2: "Recv", 3: "Isend", 4: "Irecv", 5: "Wait", 6: "Waitall", 7: "Bcast", 8: "Barrier", 9: "Reduce",
-    10: "Allreduce", 11: "Alltoall", 12: "Alltoallv", 13: "Gather", 14: "Gatherv", 15: "Scatter", 16: "Scatterv",
-    17: "Allgather", 18: "Allgatherv", 19: "Comm_rank", 20: "Comm_size", 21: "Comm_create", 22: "Comm_dup",
-    23: "Comm_split", 25: "Comm_free", 30: "Scan", 31: "Init", 32: "Finalize", 33: "Bsend", 34: "Ssend", 35: "Rsend",
-    36: "Ibsend", 37: "Issend", 38: "Irsend", 39: "Test", 40: "Cancel", 41: "Sendrecv", 42: "Sendrecv_replace",
-    43: "Cart_create", 59: "Waitany", 60: "Waitsome", 61: "Probe", 62: "Iprobe", 80: "Reduce_scatter",
-}  # fmt: skip
 
 
 def read_communication(

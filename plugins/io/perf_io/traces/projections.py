@@ -25,6 +25,15 @@ from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
 from perfcore.reading.source import COMPRESSED_ENDINGS, Reader, Source, without_compressed_ending
 
+_SCHEDULER, _IDLE = "scheduler", "idle"
+_HEADER = "PROJECTIONS-RECORD"
+_SUMMARY = b"ver:"
+_IDENTITY = b"PROJECTIONS_ID"  # the first line of newer versions
+_LONGEST_LINE = 1 << 16
+_MOST_PROCESSORS = 1 << 20
+_LOGS = tuple(f".log{packed}" for packed in ("", *COMPRESSED_ENDINGS))
+_LOG = re.compile(r"\.(\d{1,7})\.log")
+
 
 class _Kind(enum.IntEnum):
     """Types of the records that are read."""
@@ -37,14 +46,6 @@ class _Kind(enum.IntEnum):
 
 # Where a record has its time, counted from its type.
 _TIME_AT = {kind: 3 if kind in (_Kind.BEGIN_ENTRY, _Kind.END_ENTRY) else 1 for kind in _Kind}
-_SCHEDULER, _IDLE = "scheduler", "idle"
-_HEADER = "PROJECTIONS-RECORD"
-_SUMMARY = b"ver:"
-_IDENTITY = b"PROJECTIONS_ID"  # the first line of newer versions
-_LONGEST_LINE = 1 << 16
-_MOST_PROCESSORS = 1 << 20
-_LOGS = tuple(f".log{packed}" for packed in ("", *COMPRESSED_ENDINGS))
-_LOG = re.compile(r"\.(\d{1,7})\.log")
 
 
 class ProjectionsReader(Reader):

@@ -25,6 +25,7 @@ _KEY = "rocprofiler-sdk-tool"
 _LARGEST, _GPU = 1 << 30, (2, "GPU")  # bytes, types of agents
 _CALLS = {"hip_api": "hip_runtime", "hsa_api": "hip_driver", "rccl_api": "cpu_op"}
 _OF_THREADS = ("roctxThreadRange", "roctxRangePush")
+Row = tuple[str, str, int | str, int | str, int, int, int]  # category, name, pid, tid, start, end, correlation
 
 
 class _Id(msgspec.Struct, frozen=True):
@@ -87,9 +88,6 @@ class _Process(msgspec.Struct):
     strings: _Names = msgspec.field(default_factory=_Names)
     kernel_symbols: list[_Entry] = []
     buffer_records: _Records = msgspec.field(default_factory=_Records)
-
-
-Row = tuple[str, str, int | str, int | str, int, int, int]  # category, name, pid, tid, start, end, correlation
 
 
 class RocprofReader(ChromeReader):

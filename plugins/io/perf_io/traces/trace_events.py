@@ -59,6 +59,29 @@ _BYTES = {
     }.items()
     for name in names.split()
 }  # fmt: skip
+Columns = Mapping[str, Ints]
+K = TypeVar("K", bound=Hashable)
+MORE_NAMES, _NO_NAME = "(more names)", "(no name)"
+_NS_PER_US = 1000
+# Doubles below this are less than 2^-12 us off, a quarter of a nanosecond, so that rounding gives what was written.
+_EXACT_US = float(1 << 41)
+_LARGEST_US = (1 << 62) // _NS_PER_US
+_DURATIONS = frozenset("XBE")
+_COMPLETE = ord("X")
+_TYPES = {
+    "phase": np.uint8,
+    "location": np.int32,
+    "name": np.int32,
+    "category": np.int32,
+    "start": np.int64,
+    "end": np.int64,
+    "correlation": np.int64,
+}
+# Categories of calls that launch work on GPUs, and of that work, by Kineto; both have a number in common.
+CALLS = frozenset({"cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "runtime", "driver", "mtia_runtime"})
+COUNTED = "cuda_profiler_range"  # kernels that were run again and again to count
+_CORRELATED = CALLS | {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events"}
+_CORRELATION = re.compile(rb'"correlation"\s*:\s*"?([0-9]{1,18})[^0-9]')
 
 
 class _Told(msgspec.Struct, gc=False):
@@ -82,8 +105,6 @@ class _Shapes(msgspec.Struct, gc=False):
 
 
 _TOLD, _SHAPES = msgspec.json.Decoder(_Told, strict=False), msgspec.json.Decoder(_Shapes)
-
-Columns = Mapping[str, Ints]
 
 
 class LibraryEvents:
@@ -284,31 +305,6 @@ def _last_before(queries: tuple[Ints, Ints], entries: tuple[Ints, Ints]) -> Ints
     same = entry >= 0
     same[same] = entries[0][entry[same]] == queries[0][same]
     return np.where(same, entry, -1)
-
-
-K = TypeVar("K", bound=Hashable)
-
-MORE_NAMES, _NO_NAME = "(more names)", "(no name)"
-_NS_PER_US = 1000
-# Doubles below this are less than 2^-12 us off, a quarter of a nanosecond, so that rounding gives what was written.
-_EXACT_US = float(1 << 41)
-_LARGEST_US = (1 << 62) // _NS_PER_US
-_DURATIONS = frozenset("XBE")
-_COMPLETE = ord("X")
-_TYPES = {
-    "phase": np.uint8,
-    "location": np.int32,
-    "name": np.int32,
-    "category": np.int32,
-    "start": np.int64,
-    "end": np.int64,
-    "correlation": np.int64,
-}
-# Categories of calls that launch work on GPUs, and of that work, by Kineto; both have a number in common.
-CALLS = frozenset({"cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "runtime", "driver", "mtia_runtime"})
-COUNTED = "cuda_profiler_range"  # kernels that were run again and again to count
-_CORRELATED = CALLS | {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events"}
-_CORRELATION = re.compile(rb'"correlation"\s*:\s*"?([0-9]{1,18})[^0-9]')
 
 
 class _ExactEvent(msgspec.Struct, gc=False):
