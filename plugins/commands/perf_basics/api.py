@@ -234,10 +234,5 @@ def _facts(entry: Entry) -> dict[str, Any]:
     kinds = [kind for kind in _EXAMPLES if kind in types]
     name = "run" + (entry.suffixes[0] if entry.suffixes else "")
     example = _EXAMPLES[kinds[0]] if len(kinds) == 1 else "perf info {file}"
-    gives = " or ".join(_plain(kind) for kind in kinds) if kinds else _TABLE
+    gives = " or ".join(kind.lower().removeprefix("utilization") for kind in kinds) if kinds else _TABLE
     return facts | {"gives": gives, "writes": reader.writes, "example": example.format(file=name)}
-
-
-def _plain(kind: str) -> str:
-    """``UtilizationCurve`` as it stands in a sentence."""
-    return "curve" if kind == "UtilizationCurve" else kind.lower()

@@ -213,11 +213,6 @@ def _check_executor(fitter: str) -> None:
         raise OptionError(NO_PARTS.format(fitter))
 
 
-def _refuse_both(as_json: bool, table_format: str | None) -> None:
-    if as_json and table_format is not None:
-        raise OptionError("--json and --table are mutually exclusive")
-
-
 _SOME_UNFITTED = 3
 
 
@@ -246,7 +241,8 @@ def fit(
     The exit status is 3 where paths of the data could not be fitted, for example with too few points: the others
     are, and the model is written.
     """
-    _refuse_both(as_json, table_format)
+    if as_json and table_format is not None:
+        raise OptionError("--json and --table are mutually exclusive")
     data = ",".join(files)  # several are one data set
     with reporting():
         import perfcore
