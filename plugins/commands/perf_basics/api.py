@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 
     from perfcore.models.model import Model
 
+_TABLE = "trace, curve, series or measurements"
+# What to do first with each type of data.
+_EXAMPLES = {
+    "Trace": "perf fit {file}",
+    "UtilizationCurve": "perf fit {file}",
+    "Series": "perf info {file}",
+    "Measurements": "perf info {file}",
+}
+
 
 @dataclass(frozen=True, repr=False)
 class Predictions(Result):
@@ -103,16 +112,6 @@ class Listing(Result):
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {"rows": self.rows}
-
-
-_TABLE = "trace, curve, series or measurements"
-# What to do first with each type of data.
-_EXAMPLES = {
-    "Trace": "perf fit {file}",
-    "UtilizationCurve": "perf fit {file}",
-    "Series": "perf info {file}",
-    "Measurements": "perf info {file}",
-}
 
 
 def info(data: Any, **options: Any) -> Facts:

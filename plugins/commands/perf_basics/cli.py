@@ -72,6 +72,12 @@ On = Annotated[
     ),
 ]
 
+_SOME_UNFITTED = 3
+_USUAL = 0.95  # coverage of intervals where none is named
+_METAVARS = {bool: "flag", int: "N", float: "NUMBER", str: "TEXT"}
+_CHECK = "check"
+_LINES, _COLUMNS, _WIDEST_VALUE = 25, 100, 20
+
 
 def info(
     data: Annotated[
@@ -211,9 +217,6 @@ def _check_executor(fitter: str) -> None:
 
     if not registry().load("fitters", fitter).takes_executor:
         raise OptionError(NO_PARTS.format(fitter))
-
-
-_SOME_UNFITTED = 3
 
 
 def fit(
@@ -373,9 +376,6 @@ def rank(
     return replace(ranking, candidates=ranking.candidates[:top])
 
 
-_USUAL = 0.95  # coverage of intervals where none is named
-
-
 def predict(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="A file that `perf fit -o` wrote, or a structural model (.toml).")
@@ -426,11 +426,6 @@ def _levels(text: Any) -> list[float]:
         return [float(level) for level in str(text).split(",")] if text is not None else []
     except ValueError:
         raise OptionError(f"--quantile {text}: numbers between 0 and 1 are expected, such as 0.05,0.95") from None
-
-
-_METAVARS = {bool: "flag", int: "N", float: "NUMBER", str: "TEXT"}
-_CHECK = "check"
-_LINES, _COLUMNS, _WIDEST_VALUE = 25, 100, 20
 
 
 def _names(incomplete: str) -> list[str]:

@@ -31,6 +31,8 @@ from perfcore.reading.recognise import read
 if TYPE_CHECKING:
     from perf_traces.messages.communication import Communication
 
+_MOST_LEVELS = 12
+
 
 def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[str] = ()) -> dict[str, Any]:
     """What data are, how much there is, and which commands apply; with the notes of the reader."""
@@ -202,9 +204,6 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     facts |= _seen_by_fitter(data, name, flags)
     ranking, others = _further_fits(data, name, flags)
     return facts | {"next": [*facts["next"], *ranking, *others]}
-
-
-_MOST_LEVELS = 12
 
 
 def _levels(values: Sequence[float]) -> str:
