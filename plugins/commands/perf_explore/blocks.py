@@ -139,7 +139,7 @@ FEED = "/-/feed"  # begins the addresses that scripts ask at; the rest is the pl
 
 # What stands to the right in a table: numbers, also with a unit or per cent, bounds, an error or what became of them.
 _AMOUNT = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+]?[0-9]+)?( ?(%|[a-zµ]{1,3}))?( (±|\+-|\.\.|->) .*| \[.*\])?|-|nan|inf|")
-_SMALL_NUMBER = re.compile(r"([0-9.]+e-[0-9]+)")  # lines break after a hyphen
+_WHOLE = re.compile(r"([0-9.]+e-[0-9]+|--[a-z][a-z-]*)")  # small numbers and options: lines break after a hyphen
 # Where a table says how something turned out, and a line that begins with a verdict.
 _STATUS_COLUMNS = frozenset({"verdict", "outcome", "state", ""})
 _STATUS_LINE = re.compile(r"(PASS|FAIL|INCONCLUSIVE)(?= )")
@@ -228,9 +228,9 @@ class Writer:
         return ("", line) if match is None else (match[0], line[match.end() :])
 
     @staticmethod
-    def small_numbers(text: str) -> list[tuple[str, bool]]:
-        """Return parts of a text, and whether each is a number that may not be broken."""
-        return [(part, at % 2 == 1) for at, part in enumerate(_SMALL_NUMBER.split(text)) if part]
+    def unbroken(text: str) -> list[tuple[str, bool]]:
+        """Return parts of a text, and whether each may not be broken."""
+        return [(part, at % 2 == 1) for at, part in enumerate(_WHOLE.split(text)) if part]
 
     def amounts(self, table: Table) -> list[bool]:
         """Return whether each column has numbers only."""
