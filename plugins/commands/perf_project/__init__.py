@@ -27,7 +27,7 @@ def register_fitters(register: Register) -> None:
     register(
         "projection",
         "perf_project.fitter:ProjectionFitter",
-        options="perf_project.fitter:ProjectionOptions",
+        options="perf_project.options:ProjectionOptions",
         help="elapsed time over processors as the sum of categories, as perf project",
         default_for=("categories over processors",),
     )
