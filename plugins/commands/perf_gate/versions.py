@@ -434,7 +434,7 @@ def _seconds(value: float, unit: str) -> float:
     if factor := seconds_of(unit):
         return value * factor
     known = unit_of_text(unit)
-    return 1.0 / (value * known.factor) if known is not None and known.label in _OPERATION_RATES else _USUAL_SECONDS
+    return 1.0 / value if known is not None and known.label in _OPERATION_RATES else _USUAL_SECONDS
 
 
 def _estimates(
@@ -453,13 +453,13 @@ def _estimates(
             series, is_second = [order.series for order in of_design], [order.is_second for order in of_design]
             estimates = blocked_test(series, is_second, log_threshold, rounding[chosen])
         elif design == "counts":
-            zero = np.zeros(len(chosen))
+            zero, one = np.zeros(len(chosen)), np.ones(len(chosen), np.int64)
             ratios = np.array([b[0] - a[0] for a, b in zip(first, second, strict=True)])
-            estimates = Estimates(ratios, zero, zero + 1e6, zero, np.ones(len(chosen), np.int64), zero == 0.0)
+            estimates = Estimates(ratios, zero, one, zero, one, one > 0)
         else:
             noise, runs = (np.array([getattr(order, name) for order in of_design]).T for name in ("noise", "runs"))
-            one, other = (Sessions(levels, noise[k], runs[k]) for k, levels in enumerate((first, second)))
-            estimates, variation = session_test(one, other, seconds[chosen], between, rounding[chosen])
+            before, after = (Sessions(levels, noise[k], runs[k]) for k, levels in enumerate((first, second)))
+            estimates, variation = session_test(before, after, seconds[chosen], between, rounding[chosen])
             session_cv[chosen] = variation.cv
             for k, source in zip(chosen.tolist(), variation.source, strict=True):
                 sources[k] = source
