@@ -56,7 +56,7 @@ PARTS = {
     "laws": Part(
         "plugins/fitters",
         "perf_scaling",
-        ("growth.py", "model.py", "posterior/[fops]*.py"),
+        ("growth.py", "model.py", "posterior/[afops]*.py"),
         tuple(f"tests/scaling/test_law_{name}.py" for name in ("growth", "posterior", "model")),
     ),
     "joint": Part(

@@ -31,7 +31,7 @@ from scaling_laws_data import ONE_PARAMETER, SCENARIOS, Floats, Scenario, call_p
 from scaling_laws_limits import Forecast, average_over_prior, fit_true_terms
 
 import perfcore
-from perf_scaling.advice import next_points
+from perf_scaling.advice import next_point
 from perf_scaling.model import ScalingModel
 
 NOISES = (0.05, 0.2)
@@ -198,7 +198,8 @@ ADVICE = (
 def advised(made: Scenario) -> Floats:
     """Where perfcore would measure next, at most at twice the largest level, (functions, parameters)."""
     model = fitted(made)
-    return np.array([[point[symbol] for symbol in model.symbols] for point in next_points(model)])
+    points = [next_point(model.part(path)) for path in range(len(model.paths))]
+    return np.array([[point[symbol] for symbol in model.symbols] for point in points])
 
 
 def advice_rows(cases: Sequence[Scenario]) -> Iterator[list[str]]:

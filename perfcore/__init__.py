@@ -13,53 +13,38 @@ from perfcore.base import lazy_names
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from perfcore.base.errors import PerfError
-    from perfcore.data.curve import UtilizationCurve
-    from perfcore.data.measurements import Measurements
-    from perfcore.data.series import Series
-    from perfcore.data.trace import Trace
+    from perfcore.base.errors import PerfError as PerfError
+    from perfcore.data.curve import UtilizationCurve as UtilizationCurve
+    from perfcore.data.measurements import Measurements as Measurements
+    from perfcore.data.series import Series as Series
+    from perfcore.data.trace import Trace as Trace
     from perfcore.hooks.registry import Entry
-    from perfcore.hooks.specs import hookimpl
-    from perfcore.models.fitting import fit, rank
-    from perfcore.models.model import Model, load
-    from perfcore.reading.recognise import read, write
-    from perfcore.results import Result
+    from perfcore.hooks.specs import hookimpl as hookimpl
+    from perfcore.models.fitting import fit as fit
+    from perfcore.models.fitting import rank as rank
+    from perfcore.models.model import Model as Model
+    from perfcore.models.model import load as load
+    from perfcore.reading.recognise import read as read
+    from perfcore.reading.recognise import write as write
+    from perfcore.results import Result as Result
 
-__all__ = [
-    "Measurements",
-    "Model",
-    "PerfError",
-    "Result",
-    "Series",
-    "Trace",
-    "UtilizationCurve",
-    "__version__",
-    "fit",
-    "hookimpl",
-    "load",
-    "rank",
-    "read",
-    "write",
-]
-
-_core, _ = lazy_names(
-    __name__,
-    {
-        "Measurements": "perfcore.data.measurements",
-        "Model": "perfcore.models.model",
-        "PerfError": "perfcore.base.errors",
-        "Result": "perfcore.results",
-        "Series": "perfcore.data.series",
-        "Trace": "perfcore.data.trace",
-        "UtilizationCurve": "perfcore.data.curve",
-        "fit": "perfcore.models.fitting",
-        "hookimpl": "perfcore.hooks.specs",
-        "load": "perfcore.models.model",
-        "rank": "perfcore.models.fitting",
-        "read": "perfcore.reading.recognise",
-        "write": "perfcore.reading.recognise",
-    },
-)
+_HOMES = {
+    "Measurements": "perfcore.data.measurements",
+    "Model": "perfcore.models.model",
+    "PerfError": "perfcore.base.errors",
+    "Result": "perfcore.results",
+    "Series": "perfcore.data.series",
+    "Trace": "perfcore.data.trace",
+    "UtilizationCurve": "perfcore.data.curve",
+    "fit": "perfcore.models.fitting",
+    "hookimpl": "perfcore.hooks.specs",
+    "load": "perfcore.models.model",
+    "rank": "perfcore.models.fitting",
+    "read": "perfcore.reading.recognise",
+    "write": "perfcore.reading.recognise",
+}
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604 (names are texts)
+_core, _ = lazy_names(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> Any:

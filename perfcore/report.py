@@ -16,11 +16,12 @@ from perfcore.tables import Column, Table
 
 __all__ = [
     "Axis", "Band", "Bars", "Column", "Figure", "Line", "Mark", "Note", "Plot", "Points", "Report", "Rule", "Spans",
-    "Steps", "Table", "Text", "interval_text",
+    "Steps", "Table", "Text", "interval_text", "number_format", "number_text",
 ]  # fmt: skip
 
 # Below the tables in this order; each text of a label is a sentence without its full stop.
 NOTE_LABELS = ("Model", "Assumed", "Uncertain", "Check", "Not recorded", "Not fitted", "Left out", "Note")
+_PLAIN = 1e3, 1e7  # numbers between these are written in full
 RANGE = "\N{EN DASH}"  # between the ends of an interval in a sentence
 
 
@@ -64,6 +65,16 @@ class Figure:
         """JSON-ready: name, value, unit, and the interval with its kind."""
         content = {"name": self.key or self.name, "value": self.value, "unit": self.unit or None}
         return content if self.interval is None else {**content, "interval": [*self.interval], "kind": self.kind}
+
+
+def number_format(value: float) -> str:
+    """Return the format of a predicted amount: in full from a thousand on, else three digits."""
+    return ",.0f" if _PLAIN[0] <= abs(value) < _PLAIN[1] else ".3g"
+
+
+def number_text(value: float) -> str:
+    """Return an amount in `number_format`: 0.664, 7,280."""
+    return f"{value:{number_format(value)}}"
 
 
 def interval_text(ends: Sequence[float], spec: str = ".3g") -> str:

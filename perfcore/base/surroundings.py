@@ -1,7 +1,7 @@
 """What a program finds where it runs: closed streams, and settings of libraries in the current folder.
 
 A folder of data configures nothing: numba would read ``.numba_config.yaml`` there, whose ``cache_dir`` makes it
-unpickle files, and matplotlib ``matplotlibrc``.
+unpickle files, and matplotlib ``matplotlibrc``. Nor are the parts of numpy imported that scipy copies and nobody uses.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any
-
-# Modules that look for a file in the current folder when they are imported, and its name.
-_SETTINGS = {"matplotlib": "matplotlibrc", "numba.core.config": ".numba_config.yaml"}
 
 
 def open_closed_streams() -> None:
@@ -37,23 +34,23 @@ def ignore_settings_of_folder() -> None:
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds the modules of `_SETTINGS` as others do, and hides their files while they are imported."""
+    """Finds the modules of `_HIDING` as others do, and hides something from them while they are imported."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname not in _SETTINGS:
+        if fullname not in _HIDING:
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, _SETTINGS[fullname])
+            spec.loader = _Loader(spec.loader, *_HIDING[fullname])
         return spec
 
 
 class _Loader(importlib.abc.Loader):
-    """Executes a module as another loader does, while a file of the current folder seems not to be there."""
+    """Executes a module as another loader does, while something is hidden."""
 
-    def __init__(self, loader: Any, hidden: str) -> None:
+    def __init__(self, loader: Any, *hidden: Any) -> None:
         self._loader, self._hidden = loader, hidden
 
     def __getattr__(self, name: str) -> Any:
@@ -64,14 +61,15 @@ class _Loader(importlib.abc.Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        with _hiding(self._hidden):
+        hide, *what = self._hidden
+        with hide(*what):
             self._loader.exec_module(module)
         if hasattr(module, "_config_fname"):  # numba looks again when it is told to reload
             setattr(module, "_config_fname", os.devnull)  # noqa: B010
 
 
 @contextlib.contextmanager
-def _hiding(name: str) -> Iterator[None]:
+def _hiding_file(name: str) -> Iterator[None]:
     """Say of a relative path that there is no such file."""
     exists = os.path.exists
     os.path.exists = lambda path: path != name and exists(path)
@@ -79,3 +77,24 @@ def _hiding(name: str) -> Iterator[None]:
         yield
     finally:
         os.path.exists = exists
+
+
+@contextlib.contextmanager
+def _hiding_names(*names: str) -> Iterator[None]:
+    """Leave names out of what numpy lists, since asking for one of them imports it."""
+    numpy: Any = sys.modules["numpy"]
+    before = numpy.__all__, numpy.__dir__
+    numpy.__all__ = [name for name in before[0] if name not in names]
+    numpy.__dir__ = lambda: [name for name in before[1]() if name not in names]
+    try:
+        yield
+    finally:
+        numpy.__all__, numpy.__dir__ = before
+
+
+# By module that is imported, what hides something, and what that is: a file, or names.
+_HIDING: dict[str, tuple[Any, ...]] = {
+    "matplotlib": (_hiding_file, "matplotlibrc"),
+    "numba.core.config": (_hiding_file, ".numba_config.yaml"),
+    "scipy._lib.array_api_compat.numpy": (_hiding_names, "ctypeslib", "f2py", "polynomial", "testing"),
+}

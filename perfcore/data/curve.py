@@ -185,9 +185,8 @@ class UtilizationCurve(Shown):
         """The curve with its start as time 0 where a float64 cannot hold its whole times; else itself."""
         if self.edges.dtype.kind != "i" or abs(self.start) <= EXACT_NS:
             return self
-        facts: dict[str, Any] = {fact: getattr(self, fact) for fact in ("n_locations", "source", "quantity")}
-        facts["notes"] = (*self.notes, f"times count from the first, at {self.start} {self.time_unit}")
-        return UtilizationCurve(self.edges - self.edges[0], self.heights, self.time_unit, **facts)
+        notes = (*self.notes, f"times count from the first, at {self.start} {self.time_unit}")
+        return self._with(self.edges - self.edges[0], self.heights, notes)
 
     def _chunks(self) -> Iterator[tuple[npt.NDArray[Any], Floats]]:
         for first in range(0, self.n_steps, _CHUNK):
@@ -207,32 +206,12 @@ class UtilizationCurve(Shown):
         np.not_equal(self.heights[1:], self.heights[:-1], out=keep[1:-1])
         if keep.all():
             return self
-        facts: dict[str, Any] = {fact: getattr(self, fact) for fact in ("n_locations", "source", "notes", "quantity")}
-        return UtilizationCurve(self.edges[keep], self.heights[keep[:-1]], self.time_unit, **facts)
+        return self._with(self.edges[keep], self.heights[keep[:-1]], self.notes)
 
-    def envelope(self, n_bins: int) -> tuple[Floats, Floats, Floats]:
-        """Lowest and highest value in each of at most ``n_bins`` runs of steps: an honest picture of a long curve.
-
-        Parameters
-        ----------
-        n_bins : int
-            At most this many runs, each of nearly the same duration.
-
-        Returns
-        -------
-        edges : (n + 1,) float
-            Times in ``time_unit``.
-        low, high : (n,) float
-            Extreme heights within each run; no step is left out.
-        """
-        if self.n_steps <= n_bins:
-            return self.edges.astype(np.float64), self.heights.copy(), self.heights.copy()
-        # Of the type of the edges, or the search would make a copy of them.
-        cuts = np.linspace(self.start, self.end, n_bins + 1, dtype=self.edges.dtype)
-        first = np.unique(np.clip(np.searchsorted(self.edges, cuts[:-1], side="right") - 1, 0, self.n_steps - 1))
-        low = np.minimum.reduceat(self.heights, first)
-        high = np.maximum.reduceat(self.heights, first)
-        return np.append(self.edges[first], self.edges[-1]).astype(np.float64), low, high
+    def _with(self, edges: npt.NDArray[Any], heights: Floats, notes: Sequence[str]) -> UtilizationCurve:
+        """Return another curve of the same quantity, locations and source."""
+        facts: dict[str, Any] = {fact: getattr(self, fact) for fact in ("n_locations", "source", "quantity")}
+        return UtilizationCurve(edges, heights, self.time_unit, notes=notes, **facts)
 
     def averaged(self, n_bins: int) -> tuple[Floats, Floats]:
         """Time averages in ``n_bins`` bins of equal duration.

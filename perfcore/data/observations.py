@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,22 +101,15 @@ class Observations:
         """Those observations, with the codes and systems that are left."""
         codes, code = np.unique(self.code[kept], return_inverse=True)
         systems, system = np.unique(self.system[kept], return_inverse=True)
-        return Observations(
+        rows = {name: getattr(self, name)[kept] for name in ("value", "repetitions", "spread", "row")}
+        return replace(
+            self,
             points={symbol: values[kept] for symbol, values in self.points.items()},
-            columns=self.columns,
-            value=self.value[kept],
             code=code,
             system=system,
             codes=tuple(self.codes[number] for number in codes),
             systems=tuple(self.systems[number] for number in systems),
-            repetitions=self.repetitions[kept],
-            spread=self.spread[kept],
-            row=self.row[kept],
-            value_name=self.value_name,
-            unit=self.unit,
-            aggregate=self.aggregate,
-            source=self.source,
-            notes=self.notes,
+            **rows,
         )
 
     def fingerprint(self) -> str:
@@ -174,12 +167,6 @@ def observe(data: Measurements, aggregate: str, duplicates: str) -> Observations
     )
 
 
-def roles_columns(data: Measurements) -> set[str]:
-    """Columns that have a role."""
-    roles = data.roles
-    return {*roles.parameters.values(), str(roles.value), *roles.code, *roles.system, *roles.category}
-
-
 def _refuse_mixed_categories(data: Measurements, kept: npt.NDArray[np.bool_], group: Ints) -> None:
     """Refuse to take the categories of a run for repeated runs."""
     column = ",".join(data.roles.category)
@@ -227,13 +214,12 @@ def labels_of(data: Measurements, role: str, kept: npt.NDArray[np.bool_]) -> tup
 
 def _texts(values: Any) -> list[str]:
     """Values as names: a number without a needless ``.0``, and with all of its digits."""
-    texts = []
-    for value in values:
-        if isinstance(value, (float, np.floating)):
-            texts.append(repr(float(value)).removesuffix(".0"))
-        else:
-            texts.append(" ".join(str(value).split()))
-    return texts
+    return [
+        repr(float(value)).removesuffix(".0")
+        if isinstance(value, float | np.floating)
+        else " ".join(str(value).split())
+        for value in values
+    ]
 
 
 def values_of(
@@ -463,11 +449,12 @@ def _repetition_note(
     data: Measurements, kept: npt.NDArray[np.bool_], group: Ints, repetitions: Ints, aggregate: str
 ) -> str:
     """How many points have several runs, and in what else these runs differ."""
-    several, roles = int((repetitions > 1).sum()), roles_columns(data)
-    differ: Sequence[str] = [
+    several, roles = int((repetitions > 1).sum()), data.roles
+    used = {*roles.parameters.values(), roles.value, *roles.code, *roles.system, *roles.category, "run", "repetition"}
+    differ = [
         str(name)
         for name in data.table.columns
-        if name not in (*roles, "run", "repetition") and differs(data.levels(str(name))[0][kept] + 1, group)
+        if name not in used and differs(data.levels(str(name))[0][kept] + 1, group)
     ]
     text = (
         f"{several} of {len(repetitions)} points have several runs (up to {repetitions.max()}); the {aggregate} stands "

@@ -127,13 +127,10 @@ class Registry:
         """One line for each plugin that was skipped, and why."""
         return tuple(f"plugin {p.name} of {p.distribution} is skipped: {p.problem}" for p in self.plugins if p.problem)
 
-    def add_plugin(self, name: str, distribution: str, load: Callable[[], object]) -> None:
-        """Load one plugin module and let it register; a broken one is named and left out whole."""
-        self.add_plugins([(name, distribution, load)])
-
-    def add_plugins(self, points: list[tuple[str, str, Callable[[], object]]]) -> None:
+    def add_plugins(self, *points: tuple[str, str, Callable[[], object]]) -> None:
         """Load plugin modules, each a name, its distribution and what loads it, and let them register.
 
+        A broken one is named and left out whole.
         pluggy's ``load_setuptools_entrypoints`` would do the first half, but one plugin that cannot be imported would
         take all others along, and of two with the same name it drops the second in silence.
         """
@@ -153,7 +150,8 @@ class Registry:
         for kind in list(specs.KINDS):
             self._collect(kind, loaded)
         for name in list(loaded):
-            if unknown := self._unknown_hooks(name):
+            callers = self.manager.get_hookcallers(self.manager.get_plugin(name)) or []
+            if unknown := [caller.name for caller in callers if not caller.has_spec()]:
                 hooks = ", ".join(f"register_{kind}" for kind in self.kinds)
                 self._skip(name, loaded.pop(name), f"unknown hook {unknown[0]!r}; the hooks are {hooks}")
         for kind in self.kinds[len(specs.KINDS) :]:
@@ -190,10 +188,6 @@ class Registry:
         spec.__name__ = f"register_{kind.name}"
         self.manager.add_hookspecs(type("Hooks", (), {spec.__name__: specs.hookspec(spec)}))
 
-    def _unknown_hooks(self, plugin: str) -> list[str]:
-        callers = self.manager.get_hookcallers(self.manager.get_plugin(plugin)) or []
-        return [caller.name for caller in callers if not caller.has_spec()]
-
     def _skip(self, name: str, distribution: str, problem: Exception | str) -> None:
         """Name a plugin that cannot be used, and leave out all that it brought."""
         if self._distributions.get(name) == distribution:
@@ -224,7 +218,7 @@ def registry() -> Registry:
     points = importlib.metadata.entry_points(group=specs.GROUP)
     found = [(point.name, _distribution_name(point.dist), point.load) for point in points]
     # pluggy calls what was registered last first.
-    new_registry.add_plugins(sorted(found, key=lambda p: (p[1] == specs.GROUP, p[1], p[0]), reverse=True))
+    new_registry.add_plugins(*sorted(found, key=lambda p: (p[1] == specs.GROUP, p[1], p[0]), reverse=True))
     return new_registry
 
 
@@ -266,20 +260,20 @@ def option_fields(entry: Entry, given: Mapping[str, Any]) -> dict[str, list[Opti
 
 def build_options(entry: Entry, given: Mapping[str, Any]) -> tuple[Any, dict[str, tuple[Entry, Any]]]:
     """Check what a user gave, and make the options of a thing and of the parts that they select."""
-    options_class = entry.load_options()
-    fields = {item.name: item for item in describe(options_class)}
-    chosen = build(options_class, {name: value for name, value in given.items() if name in fields}, entry.name)
-    remaining = {name: value for name, value in given.items() if name not in fields}
-    parts, known = {}, set(fields)
-    for item in fields.values():
-        if item.selects is None:
-            continue
-        part = registry().entry(item.selects, getattr(chosen, item.name))
-        options_of_part = part.load_options()
-        names = {f.name for f in describe(options_of_part)}
-        known |= names
-        of_part = {name: remaining.pop(name) for name in list(remaining) if name in names}
-        parts[item.name] = (part, build(options_of_part, of_part, part.name))
+    options_class, remaining, parts = entry.load_options(), dict(given), {}
+    fields = describe(options_class)
+    known = {item.name for item in fields}
+
+    def taken(names: set[str]) -> dict[str, Any]:
+        return {name: remaining.pop(name) for name in list(remaining) if name in names}
+
+    chosen = build(options_class, taken(known), entry.name)
+    for item in fields:
+        if item.selects is not None:
+            part = registry().entry(item.selects, getattr(chosen, item.name))
+            names = {field.name for field in describe(part.load_options())}
+            known |= names
+            parts[item.name] = (part, build(part.load_options(), taken(names), part.name))
     for name in remaining:
         raise UnknownNameError(f"option of {entry.name}", name, known)
     return chosen, parts

@@ -89,26 +89,28 @@ def test_a_new_fitter_works_in_every_command(tmp_path):
     assert results[5][1].endswith("perf: error: --at 'q=16': NAME=NUMBER is expected, with a name of p\n")
 
 
-@pytest.mark.parametrize(
-    ("body", "problem"),
-    [
-        ("raise IndexError('no such level')", "Broken.estimate failed at fitter.py:{line}: IndexError: no such level"),
-        ("return (1.0, 2.0, 3.0)", "Broken.estimate returned an array of shape (3,); (2,) is expected"),
-    ],
-)
-def test_a_fitter_that_breaks_is_named_in_one_line(tmp_path, body, problem):
-    files = new("broken", "fitter", tmp_path)
-    installed(tmp_path, files)
-    file = tmp_path / "perfcore_broken" / "fitter.py"
-    lines = file.read_text().splitlines()
-    number = next(k for k, line in enumerate(lines) if "np.polyfit" in line)
-    lines[number] = f"        {body}"
-    file.write_text("\n".join(lines) + "\n")
+BROKEN = {  # what it does instead, and what is said
+    "raising": (
+        "raise IndexError('no such level')", "Raising.estimate failed at fitter.py:{line}: IndexError: no such level"
+    ),
+    "bent": ("return (1.0, 2.0, 3.0)", "Bent.estimate returned an array of shape (3,); (2,) is expected"),
+}  # fmt: skip
+
+
+def test_fitters_that_break_are_named_in_one_line(tmp_path):
     (tmp_path / "runs.csv").write_text("p,time_s\n1,8\n2,4\n4,2\n8,1\n")
-    ((status, said),) = run(tmp_path, ["fit", "runs.csv", "--fitter", "broken"])
-    assert status == 2
-    assert "Traceback" not in said
-    assert problem.format(line=number + 1) in " ".join(said.split())
+    for name, (body, _) in BROKEN.items():
+        installed(tmp_path, new(name, "fitter", tmp_path))
+        file = tmp_path / f"perfcore_{name}" / "fitter.py"
+        lines = file.read_text().splitlines()
+        number = next(k for k, line in enumerate(lines) if "np.polyfit" in line)
+        lines[number] = f"        {body}"
+        file.write_text("\n".join(lines) + "\n")
+    results = run(tmp_path, *(["fit", "runs.csv", "--fitter", name] for name in BROKEN))
+    for (status, said), (_, problem) in zip(results, BROKEN.values(), strict=True):
+        assert status == 2
+        assert "Traceback" not in said
+        assert problem.format(line=number + 1) in " ".join(said.split())
 
 
 @pytest.mark.parametrize(

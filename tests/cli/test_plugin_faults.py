@@ -111,7 +111,7 @@ def plugin(folder, monkeypatch):
     monkeypatch.syspath_prepend(folder)
     known = registry()
     installed = [*known.plugins]
-    known.add_plugin("raising", "dist-raising", lambda: importlib.import_module("raising"))
+    known.add_plugins(("raising", "dist-raising", lambda: importlib.import_module("raising")))
     assert not known.problems
     yield known
     known._skip("raising", "dist-raising", "the test has ended")

@@ -44,8 +44,8 @@ def with_broken_plugins(monkeypatch):
         raise ImportError("needs another\nversion")
 
     found = Registry()
-    found.add_plugin("half", "dist-half", Half)
-    found.add_plugin("broken", "dist-broken", broken)
+    found.add_plugins(("half", "dist-half", Half))
+    found.add_plugins(("broken", "dist-broken", broken))
     monkeypatch.setattr(perf_basics.cli, "registry", lambda: found)
     monkeypatch.setattr(perfcore.cli.output, "registry", lambda: found)
 

@@ -34,13 +34,26 @@ def test_numba_takes_no_settings_from_the_current_folder(folder):
     assert not (folder / "planted").exists()
 
 
-@pytest.mark.parametrize("settings", ["axes.facecolor: black\ntext.usetex: True\n", "no settings \xff\n"])
-def test_matplotlib_takes_no_settings_from_the_current_folder(folder, settings):
-    subprocess.run([*FIT, "--plot", "plain.png"], cwd=folder, check=True, capture_output=True)
-    (folder / "matplotlibrc").write_text(settings, encoding="latin-1")
-    done = subprocess.run([*FIT, "--plot", "other.png"], cwd=folder, capture_output=True, text=True, check=False)
+def picture_in(folder):
+    """The bytes of a picture that is drawn in a folder."""
+    done = subprocess.run(
+        [sys.executable, "-m", "perfcore", "plot", "runs.csv"], cwd=folder, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
-    assert (folder / "plain.png").read_bytes() == (folder / "other.png").read_bytes()
+    return (folder / "plot.png").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def plain_picture(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plain")
+    (folder / "runs.csv").write_text(RUNS)
+    return picture_in(folder)
+
+
+@pytest.mark.parametrize("settings", ["axes.facecolor: black\ntext.usetex: True\n", "no settings \xff\n"])
+def test_matplotlib_takes_no_settings_from_the_current_folder(folder, plain_picture, settings):
+    (folder / "matplotlibrc").write_text(settings, encoding="latin-1")
+    assert picture_in(folder) == plain_picture
 
 
 def run_in_a_shell(folder, redirection):

@@ -128,12 +128,23 @@ CASES = {
     "times": ("usl", ONE_SERIES, {}, np.array([1.0, 3.0, 64.0])),
     "forecast": ("forecast", LOAD, {"column": "cpu", "within": "0,1", "horizon": 4}, np.array([1, 2, 4])),
 }
+MODELS = {}  # by case
 
 
 class TestFitters(FitterSuite):
     @pytest.fixture(autouse=True, params=CASES)
     def choose(self, request):
+        self._case = request.param
         self.name, self._data, self.options, self._points = CASES[request.param]
+
+    def fit(self):
+        """One model for all tests of a case: models are frozen."""
+        if self._case not in MODELS:
+            MODELS[self._case] = super().fit()
+        return MODELS[self._case]
+
+    def test_fits_are_reproducible(self):
+        assert super().fit().parameters == self.fit().parameters
 
     def data(self):
         return self._data

@@ -75,20 +75,6 @@ def test_merged_is_the_same_function(steps):
     assert merged.merged() is merged
 
 
-@given(widths_and_heights, st.integers(1, 12))
-def test_envelope_keeps_every_extreme(steps, n_bins):
-    curve = curve_of(steps)
-    edges, low, high = curve.envelope(n_bins)
-    assert len(low) == len(high) == len(edges) - 1 <= max(n_bins, 1)
-    assert (edges[0], edges[-1]) == (curve.start, curve.end)
-    covered = 0
-    for first, last, lowest, highest in zip(edges[:-1], edges[1:], low, high, strict=True):
-        run = curve.heights[(curve.edges[:-1] >= first) & (curve.edges[:-1] < last)]
-        assert (run.min(), run.max()) == (lowest, highest)
-        covered += len(run)
-    assert covered == curve.n_steps
-
-
 def test_fingerprint_tells_data_apart():
     edges, heights = np.arange(2001), np.arange(2000) % 7 + 1
     same = {UtilizationCurve(edges, heights, source=name).fingerprint for name in ("a.csv", "b.csv")}

@@ -75,7 +75,7 @@ def installed(monkeypatch):
 
     module.register_readers = register_readers
     found = Registry()
-    found.add_plugin("demo", "demo", lambda: module)
+    found.add_plugins(("demo", "demo", lambda: module))
     assert not found.problems
     monkeypatch.setattr(perfcore.reading.recognise, "registry", lambda: found)
 

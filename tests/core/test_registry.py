@@ -41,7 +41,7 @@ def plugin(name="demo", **hooks):
 def registry_of(**modules):
     found = Registry()
     for name, module in modules.items():
-        found.add_plugin(name, f"dist-{name}", lambda module=module: module)
+        found.add_plugins((name, f"dist-{name}", lambda module=module: module))
     return found
 
 
@@ -76,7 +76,7 @@ def test_a_broken_plugin_is_named_and_skipped():
     def broken():
         raise RuntimeError("needs another libc")
 
-    found.add_plugin("bad", "dist-bad", broken)
+    found.add_plugins(("bad", "dist-bad", broken))
     assert found.problems == ("plugin bad of dist-bad is skipped: RuntimeError: needs another libc",)
     assert [p.name for p in found.plugins] == ["good", "bad"]
     assert list(found.entries("readers")) == ["x"]
@@ -143,7 +143,7 @@ def test_a_plugin_may_bring_a_kind_that_others_then_implement():
     schedulers = plugin("schedulers", register_kinds=[("schedulers", "abc:ABC")], register_schedulers=[("lsf", "a:A")])
     other = plugin("other", register_schedulers=[("flux", "b:B")])
     found = Registry()
-    found.add_plugins([(name, f"dist-{name}", lambda m=m: m) for name, m in (("other", other), ("own", schedulers))])
+    found.add_plugins(*[(name, f"dist-{name}", lambda m=m: m) for name, m in (("other", other), ("own", schedulers))])
     assert found.problems == ()
     assert list(found.entries("schedulers")) == ["flux", "lsf"]
     with pytest.raises(UnknownNameError, match="unknown scheduler 'fluxx': did you mean 'flux'"):

@@ -368,3 +368,12 @@ def test_a_step_of_all_benchmarks_counts_once() -> None:
     )
     assert verdict.suite.outcome == "fail"
     assert [each.series.name for each in verdict.judged if each.outcome == "fail"] == ["b5"]
+
+
+def test_workers_find_the_same() -> None:
+    rng = np.random.default_rng(23)
+    table = history({f"b{k}": rng.normal(0.0, 0.01, 40) + 0.1 * k * (np.arange(40) >= 33) for k in range(3)})
+    table["machine"] = np.resize(["a", "b", "b"], len(table))
+    assert perfcore.gate_history(table, parallel="local:2").to_dict() == perfcore.gate_history(table).to_dict()
+    with pytest.raises(OptionError, match="local:N, for N processes"):
+        perfcore.gate_history(table, parallel="somewhere")

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import perfcore
 from perf_experiments import Run, Store
@@ -194,6 +195,61 @@ def test_a_shift_of_all_is_said_and_not_subtracted() -> None:
     assert verdict.shift is not None
     assert verdict.shift.lower < 1.1 < verdict.shift.upper
     assert any("all 12 together 1." in line for line in verdict.closing())
+
+
+def test_a_shift_of_sessions_is_weighed_by_how_they_differ() -> None:
+    """By hand: Student's t of 2 degrees, scaled by 0.6 of the noise, which is the runs' own deviation."""
+    runs = np.array([1.0, 1.02, 1.05, 0.97, 1.01])
+    old, new = (pd.DataFrame({"bench": np.repeat(list("abc"), 5), "time_s": np.tile(f * runs, 3)}) for f in (1.0, 1.2))
+    shift = perfcore.gate(old, new.assign(time_s=new["time_s"] * np.repeat([0.999, 1.0, 1.001], 5))).shift
+    distance = np.log([0.999, 1.0, 1.001]).mean() + np.log(1.2)
+    scale = 0.6 * runs.std(ddof=1) / np.median(runs)
+    assert shift.usual == pytest.approx(2.0 * stats.t.sf(distance / scale, 2), rel=1e-6)
+    spread = np.log([0.999, 1.0, 1.001]).std(ddof=1) / np.sqrt(3)
+    side = np.hypot(stats.t.ppf(0.975, 2) * spread, stats.t.ppf(0.975, 2) * scale)
+    assert np.log([shift.lower, shift.upper]) == pytest.approx([distance - side, distance + side], rel=1e-6)
+
+
+def test_a_shift_of_rounds_is_the_mean_of_their_medians() -> None:
+    table = rounds({"a": 1.1, "b": 1.1, "c": 1.1}, noise=0.01).assign(time_s=lambda t: 7.0 * t["time_s"])
+    logs = np.log(table.pivot_table(index="round", columns=["version", "bench"], values="time_s"))
+    medians = (logs["new"] - logs["old"]).median(axis=1)
+    side = stats.t.ppf(0.975, 9) * medians.std(ddof=1) / np.sqrt(10)
+    shift = perfcore.gate(table, base="old", new="new").shift
+    found = np.log([shift.ratio, shift.lower, shift.upper])
+    assert found == pytest.approx([medians.mean(), medians.mean() - side, medians.mean() + side], rel=1e-9)
+
+
+def test_sessions_of_rates_differ_as_those_of_their_times() -> None:
+    """Short benchmarks differ more from session to session, whether their time or their rate was measured."""
+    times = np.array([1.0, 1.02, 1.05, 0.97, 1.01]) * 1e-6
+    sides = [pd.DataFrame({"bench": "a", "time_s": factor * times}) for factor in (1.0, 1.2)]
+    rates = [pd.DataFrame({"bench": "a", "speed_ops/s": 1.0 / side["time_s"]}) for side in sides]
+    found = [perfcore.gate(*pair).session_cv[0] for pair in (sides, rates)]
+    assert found[1] == pytest.approx(found[0], rel=0.01)  # the median of inverses is not quite the inverse
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "design"),
+    [
+        ([0, 1, 2, 3, 4, 5], [14, 15, 16, 17, 18, 19], "blocked"),  # nine times the usual distance
+        ([0, 1, 2, 3, 4, 5], [16, 17, 18, 19, 20, 21], "sessions"),  # eleven times
+        ([0, 3, 4, 7, 8, 11], [1, 2, 5, 6, 9, 10], "interleaved"),  # any order within a pair
+        ([0, 4, 5, 6, 7, 11], [1, 2, 3, 8, 9, 10], "blocked"),  # three of one version in turn
+        ([0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5], "sessions"),  # at once: no clock of both
+    ],
+)
+def test_the_order_of_runs_is_their_design(old: list[int], new: list[int], design: str) -> None:
+    times = np.random.default_rng(8).lognormal(0.0, 0.01, 12)
+    version = np.repeat(["old", "new"], 6)
+    table = pd.DataFrame({"version": version, "order": old + new, "bench": "a", "time_s": times})
+    assert perfcore.gate(table, base="old", new="new").designs == (design,)
+
+
+def test_the_noise_of_many_runs_is_that_of_their_deciles() -> None:
+    runs = np.random.default_rng(9).lognormal(0.0, 0.05, (2, 12))
+    noise = [np.subtract(*np.percentile(own, [90, 10])) / (2.0 * stats.norm.ppf(0.9)) / np.median(own) for own in runs]
+    assert perfcore.gate(*map(list, runs)).orders[0].noise == pytest.approx(noise, rel=1e-3)
 
 
 def test_exit_status(perf, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

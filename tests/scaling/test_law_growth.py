@@ -8,13 +8,13 @@ import pytest
 
 import perfcore
 from perf_experiments.recommendation import recommend
-from perf_scaling.advice import advice, deciding_points, expected_spread, next_point, next_points
+from perf_scaling.advice import advice, deciding_points, next_point, outcomes
 from perf_scaling.data import told_scaling
-from perf_scaling.growth import CLASSES, SURE, class_of, growths, slope_points
+from perf_scaling.growth import CLASSES, SURE, class_of, slope_points
 from perf_scaling.posterior.family import changes
 from perf_scaling.terms import Factor, Term
 from perfcore import Measurements
-from perfcore.base.errors import OptionError, UnknownNameError
+from perfcore.base.errors import OptionError
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])
 TARGET = 256.0
@@ -36,6 +36,12 @@ def model():
     """One path for each class, runs without noise."""
     rows = [(p, name, law(np.array([p]))[0]) for name, law in LAWS.items() for p in LEVELS]
     return perfcore.fit(pd.DataFrame(rows, columns=["p", "function", "time_s"]), fitter="scaling", at=f"p={TARGET}")
+
+
+def growths(model, parameter=0):
+    """How each path grows over a parameter, in the order of the paths."""
+    found = {row.path: row.growths[parameter] for row in model.rows}
+    return [found[path] for path in model.paths]
 
 
 def test_each_class_is_recognised(model):
@@ -129,15 +135,10 @@ def test_what_is_sure_is_right():
 def test_growth_over_each_of_two_parameters():
     rows = [(p, n, 1 + 3 * n**2 / p) for p in LEVELS for n in (10.0, 20, 40, 80)]
     model = perfcore.fit(pd.DataFrame(rows, columns=["p", "n", "time_s"]), fitter="scaling", parameter="p,n")
-    (over_p,), (over_n,) = (growths(model, symbol) for symbol in model.symbols)
+    (over_p,), (over_n,) = (growths(model, parameter) for parameter in (0, 1))
     assert (over_p.name, over_n.name) == ("falling", "quadratic")
     assert over_n.exponent == pytest.approx(2.0, abs=0.1)
     assert over_p.exponent == pytest.approx(-1.0, abs=0.1)
-
-
-def test_a_parameter_that_the_model_does_not_have(model):
-    with pytest.raises(UnknownNameError, match="parameter 'q'"):
-        growths(model, "q")
 
 
 # What to measure next: what it says of the draws, and by following the advice.
@@ -183,24 +184,22 @@ def test_the_other_parameters_stay_at_their_largest_level():
     assert (deciding_points(model, "n")[:, 0] == 8).all()
 
 
-def test_the_spread_now_is_the_variance_of_the_logarithm():
-    model = fitted([1 + 0.2 * LEVELS**1.5, 3 + LEVELS], noise=0.1, at="p=256")
+def test_the_variance_now_is_that_of_the_logarithm():
+    model = fitted([1 + 0.2 * LEVELS**1.5], noise=0.1, at="p=256")
     draws = model.draws([[256.0], [64.0], [128.0], [256.0]])
     rate, deviation = changes(np.array([[LEVELS[0]]]), np.array([[LEVELS[-1]]]), np.array([[256.0]]))
-    expected = np.log(draws.unchanged()[:, :, 0]).var(axis=1) + (rate * deviation**2)[0, 0]
-    spread = expected_spread(model, [[64.0], [128.0], [256.0]])
-    assert np.allclose(spread[:, 0], expected)
-    np.testing.assert_allclose(expected_spread(model, [[64.0], [128.0], [256.0]], [1])[0], spread[1])
+    found = outcomes(model, [[64.0], [128.0], [256.0]])
+    expected = np.log(draws.unchanged()[:, :, 0]).var() + (rate * deviation**2)[0, 0]
+    assert found.variance == pytest.approx(expected)
     # A measurement never makes it worse on average; at the target itself it leaves no more than about its own noise.
-    assert (spread[:, 1:] <= spread[:, :1] * (1 + 1e-9)).all()
-    assert (spread[:, 3] < spread[:, 2]).all()
-    assert (spread[:, 3] < 0.5 * spread[:, 0]).all()
+    then = found.variances_with_one()
+    assert (then <= found.variance * (1 + 1e-9)).all()
+    assert then[2] < min(then[1], 0.5 * found.variance)
 
 
-def test_the_point_for_all_is_that_of_the_paths_when_they_agree():
+def test_the_next_point_is_at_most_so_many_times_the_largest():
     model = fitted([1 + 0.2 * LEVELS**1.5, 3 + LEVELS], noise=0.1, at="p=256")
-    assert next_points(model) == ({"p": 128.0}, {"p": 128.0})
-    assert next_point(model) == {"p": 128.0}
+    assert [next_point(each) for each in (model, model.part(0), model.part(1))] == [{"p": 128.0}] * 3
     assert next_point(model, largest=3.0) == {"p": 192.0}
 
 
@@ -308,10 +307,7 @@ def test_amdahls_law():
             assert true <= high * (1 + 1e-9)
         assert (at.measured or at.predicted)[0] == pytest.approx(time, rel=1e-9 if at.measured else 0.03)
     assert found.half == pytest.approx(108, rel=0.05)
-
-
-def test_the_first_level_is_what_others_are_compared_with():
-    first = fitted_of_law_speedup({"solve": 10 + 1000 / LEVELS}).speedup.levels[0]
+    first = found.levels[0]
     assert first.speedup == first.efficiency == first.cost == (1.0, 1.0, 1.0)
 
 

@@ -1,5 +1,6 @@
 """What measurements leave open: against brute force, known truths, and what it must not depend on."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -16,7 +17,7 @@ from perf_formulas.formula import Formula
 from perf_scaling import engine
 from perf_scaling.engine import fit_posterior
 from perf_scaling.options import Given
-from perf_scaling.posterior import few_paths
+from perf_scaling.posterior import array_form
 from perf_scaling.posterior.family import (
     GROUPS,
     NOISES,
@@ -53,8 +54,10 @@ def noisy(truth, noise, n_runs=5, seed=0):
     return truth[:, None] * np.maximum(1.0 + noise * np.random.default_rng(seed).standard_normal(shape), 0.01)
 
 
-def drift_by_integration(at, length):
-    """Covariance of the integral of an Ornstein-Uhlenbeck process of variance 1 from the first place on, by sums."""
+@functools.cache
+def drift_by_integration(last, length):
+    """Covariance of the integral of an Ornstein-Uhlenbeck process of variance 1 from the first level on, by sums."""
+    at = np.log(np.append(N, last))
     step = (at.max() - at[0]) / 4000
     grid = at[0] + (np.arange(4000) + 0.5) * step
     inside = (grid[None] < at[:, None]).astype(float) * step
@@ -64,8 +67,7 @@ def drift_by_integration(at, length):
 def brute_force(logs, noise, shape, setting, level, at):
     """Evidence, and mean and variance at a place, of one component by conditioning a normal distribution."""
     tau, kappa, length = setting
-    places = np.log(np.append(N, at))
-    covariance = 0.5 * kappa**2 * length * drift_by_integration(places, length) + FLAT
+    covariance = 0.5 * kappa**2 * length * drift_by_integration(at, length) + FLAT
     own = covariance[:-1, :-1] + np.diag(tau**2 + noise)
     if level >= 0:
         own[level, level] += deviating_variances(np.array(tau), 1)[min(level, 1)]
@@ -551,7 +553,7 @@ def test_array_operations_give_what_compiled_kernels_give(seed, monkeypatch):
     points = levels[-1] * np.array([[0.7], [1.0], [2.0], [4.0]])
     answers = []
     for few in (24, 0):
-        monkeypatch.setattr(few_paths, "FEW", few)
+        monkeypatch.setattr(array_form, "FEW", few)
         posterior = posterior_of(values, levels)
         draws = posterior.draws(points)
         quantiles = [posterior.quantiles(points, SIDES, run=run) for run in (False, True)]
@@ -564,14 +566,14 @@ def test_distributions_in_array_operations_are_those_of_scipy():
     rng = np.random.default_rng(0)
     freedom = np.append(np.arange(1.0, 40.0), [300.0, 4000.0])[:, None]
     t = np.append(rng.standard_cauchy(200), [0.0, -1e6])
-    np.testing.assert_allclose(few_paths.stdtr(freedom, t), special.stdtr(freedom, t), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(array_form.stdtr(freedom, t), special.stdtr(freedom, t), rtol=1e-10, atol=1e-12)
     for level in (0.001, 0.025, 0.5, 0.9):
         of_scipy = special.stdtrit(freedom, level)
-        np.testing.assert_allclose(few_paths.stdtrit(freedom, level), of_scipy, rtol=1e-10, atol=1e-15)
+        np.testing.assert_allclose(array_form.stdtrit(freedom, level), of_scipy, rtol=1e-10, atol=1e-15)
     ratio = np.append(rng.exponential(2.0, 200) ** 2, [0.0, np.inf])
     other = np.array([[[1.0]], [[7.0]], [[90.0]]])
     np.testing.assert_allclose(
-        few_paths.fdtrc(freedom, other, ratio), special.fdtrc(freedom, other, ratio), rtol=1e-9, atol=1e-12
+        array_form.fdtrc(freedom, other, ratio), special.fdtrc(freedom, other, ratio), rtol=1e-9, atol=1e-12
     )
 
 

@@ -140,28 +140,31 @@ def test_of_every_sample(name, tmp_path):
                 check(trace)
 
 
-def real_traces(folder):
-    for path in sorted((folder / "traces").rglob("*")):
+@pytest.fixture(scope="module")
+def real_traces(real_data):
+    found = []
+    for path in sorted((real_data / "traces").rglob("*")):
         if path.is_file() and path.suffix in (".gz", ".json", ".prv", ".otf2", ".trf", ".trace", ".csv", ".sts"):
             try:
                 data = perfcore.read(path)
             except PerfError:  # parts of other files
                 continue
             if isinstance(data, Trace):
-                yield path, data
+                found.append(data)
+    return found
 
 
 @pytest.mark.slow
 @pytest.mark.real_data
-def test_of_every_real_trace(real_data):
-    assert len([check(trace) for _, trace in real_traces(real_data)]) >= 14
+def test_of_every_real_trace(real_traces):
+    assert len([check(trace) for trace in real_traces]) >= 14
 
 
 @pytest.mark.real_data
 @pytest.mark.slow
-def test_of_every_level_of_real_traces(real_data):
+def test_of_every_level_of_real_traces(real_traces):
     known = set()
-    for _, data in real_traces(real_data):
+    for data in real_traces:
         for level, trace in levels_of(getattr(data, "recorded", data)):
             check(trace)
             known.add(level)

@@ -9,7 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from perf_views.names import short_name
 from perfcore.base.errors import listing
-from perfcore.report import Axis, Band, Column, Figure, Line, Mark, Note, Plot, Points, Report, Table
+from perfcore.report import (
+    Axis,
+    Band,
+    Column,
+    Figure,
+    Line,
+    Mark,
+    Note,
+    Plot,
+    Points,
+    Report,
+    Table,
+    number_format,
+    number_text,
+)
 
 if TYPE_CHECKING:
     from perf_basics.api import Facts, Listing, Predictions
@@ -43,7 +57,6 @@ _IN_ANSWER = (
 _MOST_NAMES = 20
 _MOST_READ = 2_000  # of which the shown ones are taken
 _LONGEST_NAME = 60
-_PLAIN = 1e3, 1e7  # predictions between these are written in full
 _MOST_FIXED = 4  # parameters with one value, in a sentence
 
 
@@ -92,7 +105,7 @@ def _prediction_answer(result: Predictions) -> tuple[str, list[Figure]]:
     has_ends = values.shape[1] == 3 and not np.isnan(values[k]).any()
     ends = (float(values[k, 1]), float(values[k, 2])) if has_ends else None
     kind = f"{result.interval:.0%} interval" if ends else ""
-    figure = Figure("prediction", float(values[k, 0]), unit, ends, kind, format=_spec(values[k, 0]))
+    figure = Figure("prediction", float(values[k, 0]), unit, ends, kind, format=number_format(values[k, 0]))
     text = figure.sentence
     if len(values) == 1:
         return f"{start}{text}", [figure]
@@ -104,11 +117,6 @@ def _prediction_answer(result: Predictions) -> tuple[str, list[Figure]]:
         amount, comma, bounds = whole.sentence.partition(", ")
         return f"{start}{amount} in total{comma}{bounds}; {part} is {share.text} of it ({text})", [whole, share, figure]
     return f"{start}largest of {len(values)} predictions is {text}, at {which}", [figure]
-
-
-def _spec(value: float) -> str:
-    """Return the format of a prediction: in full from a thousand on, as a fit prints it."""
-    return ",.0f" if _PLAIN[0] <= abs(value) < _PLAIN[1] else ".3g"
 
 
 def _prediction_tables(result: Predictions) -> list[Table]:
@@ -124,9 +132,7 @@ def _prediction_tables(result: Predictions) -> list[Table]:
     if total is not None:
         brief.insert(0, Column("share", values[order, 0] / total, format=".1%"))
     if values.shape[1] == 3:
-        brief.append(
-            Column(f"{result.interval:.0%} interval", values[order, 1:], format=lambda end: f"{end:{_spec(end)}}")
-        )
+        brief.append(Column(f"{result.interval:.0%} interval", values[order, 1:], format=number_text))
     brief += [Column(name, column[order], unit) for name, column in result.quantiles.items()]
     differ = [remarks] if len(set(result.remarks)) > 1 else []
     every = [Column(name, list(column), format=_number, key=name) for name, column in result.points.items()]
@@ -141,13 +147,13 @@ def _total(result: Predictions, parts_sum: float) -> Figure:
     model, unit = result.model, (result.model.unit if result.model is not None else "") or ""
     totals = getattr(model, "totals", None)
     if model is None or totals is None:
-        return Figure("total", parts_sum, unit, format=_spec(parts_sum))
+        return Figure("total", parts_sum, unit, format=number_format(parts_sum))
     named = {name: symbol for symbol, name in model.shown_names.items()}
     columns = {named[name]: column[0] for name, column in result.points.items()}
     median, low, high = totals([[columns[symbol] for symbol in model.variables if symbol not in model.levels]])[0, :3]
     known = result.interval == 0.95
     ends = (float(low), float(high)) if known else None
-    return Figure("total", float(median), unit, ends, "95% interval", format=_spec(median))
+    return Figure("total", float(median), unit, ends, "95% interval", format=number_format(median))
 
 
 def _sum_of_parts(result: Predictions) -> float | None:

@@ -48,6 +48,7 @@ _GRACE_MS = 2000  # between SIGTERM, which lets mpirun end what it started elsew
 _SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
 _LOOK_NS = 200_000_000  # twenty ticks of the kernel's clock, by which it counts processor time
 _PAUSE_S = 1.0
+_TOOK = ("wall_ns", "user_s", "system_s", "peak_memory_kib", "exit_status", "signal")
 
 
 def sample_system(quantity: str, duration_ns: int, interval_ns: int, rows: Path | None = None) -> Series:
@@ -452,12 +453,7 @@ class Measuring:
             problem=problem,
             started=started,
             command=tuple(command),
-            wall_ns=completed.wall_ns,
-            user_s=completed.user_s,
-            system_s=completed.system_s,
-            peak_memory_kib=completed.peak_memory_kib,
-            exit_status=completed.exit_status,
-            signal=completed.signal,
+            **{name: getattr(completed, name) for name in _TOOK},
             busy_before=share,
             noisy=self._busy,
             values=values,

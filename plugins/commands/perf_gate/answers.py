@@ -122,7 +122,7 @@ def _answer_of_versions(result: VersionGate) -> tuple[str, list[Figure]]:
         name, ratio, figures = named(next(k for k in order if judged.slower[k]))
         errors = "family-wise error 5%" if result.errors == "fwer" else "false discovery rate 5%"
         if count == 1:
-            return f"FAIL  {name} is slower than {limit} (95% confidence): {ratio}", figures
+            return f"FAIL  {name} {ratio}, slower than {limit} (95% confidence)", figures
         return (
             f"FAIL  {int(judged.slower.sum())} of {benchmarks} slower than {limit} ({errors}); {name} {ratio}",
             figures,

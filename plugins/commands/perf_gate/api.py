@@ -131,6 +131,7 @@ def gate_history(
     better: str | Iterable[str] | None = None,
     missing: str = "list",
     inconclusive: str = "inconclusive",
+    parallel: str | None = None,
     reader: str | None = None,
     read: Read | None = None,
 ) -> HistoryGate:
@@ -148,6 +149,8 @@ def gate_history(
         Smallest change that fails, such as 5% (default: any).
     value, better, missing, inconclusive
         As the options of ``perf gate``; with ``missing="fail"`` a benchmark that ended fails.
+    parallel : str, optional
+        Workers that look for steps: ``"local:4"`` or ``"dask://HOST:PORT"``.
     reader, read
         As of `gate`.
 
@@ -172,7 +175,7 @@ def gate_history(
         raise OptionError(f"{table.source}: no column of commits; name it with --commit")
     threshold = 1.0 if slower_than is None else policy["threshold"]
     chosen = {name: policy[name] for name in ("missing_fails", "undecided")}
-    return gate_series(table, column, since=since, threshold=threshold, **chosen)
+    return gate_series(table, column, since=since, threshold=threshold, parallel=parallel, **chosen)
 
 
 def gate_run(

@@ -113,7 +113,7 @@ class LongTable:
     def split(self, column: str, version_names: Sequence[str | None]) -> tuple[LongTable, LongTable, tuple[str, str]]:
         """Two versions that a column identifies, and their names."""
         versions = self._versions(column)
-        present = list(dict.fromkeys(versions))
+        present = versions.unique().tolist()
         for name in version_names:
             if name is not None and name not in present:
                 raise UnknownNameError(f"version in column {column} of {self.source}", name, present)
@@ -139,8 +139,8 @@ class LongTable:
     def only(self, column: str, name: str | None) -> LongTable:
         """One version alone: the one of this name, or the first of the file."""
         versions = self._versions(column)
-        if name is not None and name not in set(versions):
-            raise UnknownNameError(f"version in column {column} of {self.source}", name, dict.fromkeys(versions))
+        if name is not None and name not in (present := versions.unique().tolist()):
+            raise UnknownNameError(f"version in column {column} of {self.source}", name, present)
         chosen = versions == (versions.iloc[0] if name is None else name)
         return self._rows(chosen, tuple(key for key in self.keys if key != column))
 

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from perf_statistics.kernels import kernel
@@ -40,6 +41,7 @@ _ITERATIONS = 12  # the likelihood then changes by less than 0.01
 _ROUGH, _FAR_BEHIND = 3, 10.0  # iterations, after which a noise that is so much less likely is not the likeliest
 _STRICTER = 1.15  # critical values, set on tails of t_3 at 120 and 500 values
 
+LEVEL = 0.002  # of alarms of one look; .01 raised up to a fifth more on three sources, .0005 no fewer
 FEWEST_VALUES = 12
 _MARGIN = 3  # points on a side of a step, of which
 _REGULAR = 2  # are no outliers
@@ -699,3 +701,44 @@ def _short_step(y: Floats, window: int) -> Recent | None:
     low, high = (int(places[k]) for k in _places(-n * np.log(within)))
     step = Step(int(places[best]), low, high, size, size - side, size + side, probability)
     return Recent(step, math.sqrt(float(within[best]) / (n - 2.0)), evidence > _CLEARLY)
+
+
+def look_for_steps(
+    values: Sequence[float], machines: Sequence[Sequence[float]] | None, window: int
+) -> tuple[Detected, Step | None] | None:
+    """Return what a series holds, with a step among its `window` new values that is clear, and one that is not."""
+    if len(values) < FEWEST_VALUES:
+        return None
+    logs, effects = np.asarray(values, dtype=float), None if machines is None else np.asarray(machines, dtype=float)
+    detected = detect(logs, LEVEL, effects)
+    if window == 0 or newest_step(detected, window, 0.0) is not None:
+        return detected, None
+    recent = recent_step(logs, detected, window, effects)
+    if recent is None or not recent.is_clear:
+        return detected, None if recent is None else recent.step
+    return with_recent(logs, detected, recent), None
+
+
+def look_elsewhere(values: Sequence[float], machines: Sequence[Sequence[float]] | None, window: int) -> bytes:
+    """Return what `look_for_steps` does as JSON, from a worker."""
+    return msgspec.json.encode(look_for_steps(values, machines, window), enc_hook=np.ndarray.tolist)
+
+
+def decoded(content: bytes) -> tuple[Detected, Step | None] | None:
+    """Return what `look_elsewhere` encoded."""
+    found = msgspec.json.decode(content)
+    if found is None:
+        return None
+    (steps, outliers, noise, levels, sight), unclear = found
+    of_series = Detected(tuple(Step(*s) for s in steps), tuple(outliers), Noise(*noise), np.array(levels), sight)
+    return of_series, None if unclear is None else Step(*unclear)
+
+
+def newest_step(detected: Detected, window: int, limit: float) -> Step | None:
+    """Return the newest step to slower among `window` new values, beyond a limit and not mostly undone later."""
+    later = 0.0
+    for step in reversed(detected.steps):
+        if step.place >= len(detected.levels) - window and step.size > limit and later > -0.5 * step.size:
+            return step
+        later += step.size
+    return None

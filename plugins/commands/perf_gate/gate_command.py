@@ -107,6 +107,10 @@ def gate_command(
     strict: Annotated[
         bool, typer.Option("--strict", help="Pass only if all benchmarks are below the limit with 95% confidence.")
     ] = False,
+    parallel: Annotated[
+        str | None,
+        typer.Option(metavar="WHERE", help="For a history of many benchmarks: local:N processes, or dask://HOST:PORT."),
+    ] = None,
     run: Annotated[
         bool,
         typer.Option("--run", help="Measure the versions in turn, until it is decided; FIRST may be a design (.toml)."),
@@ -187,71 +191,50 @@ def gate_command(
         perf gate --self-test --run --version app='./app in'
     """
     check_files(None, summary, junit)
-    options: dict[str, Any] = {"slower_than": slower_than or _USUAL, "value": value, "better": better}
-    policy: dict[str, Any] = {"errors": errors, "missing": missing, "inconclusive": inconclusive or "inconclusive"}
     texts = [version] if isinstance(version, str) else list(version or ())
+    column = next(iter(texts), None)
+    shared: dict[str, Any] = {"value": value, "better": better}
+    limited = {**shared, "slower_than": slower_than or _USUAL}
+    policy: dict[str, Any] = {"missing": missing, "inconclusive": inconclusive or "inconclusive"}
+    sides: dict[str, Any] = {"version": column, "base": base, "new": new, "design": design, "session_cv": session_cv}
+    of_versions = {**policy, "errors": errors, "strict": strict}
     measuring: dict[str, Any] = {"max_rounds": max_rounds, "budget": budget, "warmup": warmup, "store": store}
     measuring |= {"launcher": launcher, "limit": limit}
+    of_history = {"--commit": commit, "--since": since, "--parallel": parallel}
     verdict: VersionGate | HistoryGate | SelfTest
     if run:
-        others = {"SECOND": second, "--commit": commit, "--since": since, "--base": base, "--new": new}
-        for option, given in {**others, "--design": design, "--session-cv": session_cv}.items():
-            if given is not None:
-                raise OptionError(f"{option} does not go with --run, which measures the versions itself, in turn")
+        others = {f"--{name.replace('_', '-')}": given for name, given in sides.items() if name != "version"}
+        why = "does not go with --run, which measures the versions itself, in turn"
+        _refuse({"SECOND": second, **of_history, **others}, why)
         if not texts:
             raise OptionError("--run needs each version with --version NAME=COMMAND")
         versions = versions_of(texts)
         if self_test:
-            verdict = gate_self_test(first, versions, **options, **measuring)
+            verdict = gate_self_test(first, versions, **limited, **measuring)
         else:
-            verdict = gate_run(versions, first, **options, **policy, strict=strict, **measuring)
-        return _reported(verdict, summary, junit)
-    if first is None:
+            verdict = gate_run(versions, first, **limited, **of_versions, **measuring)
+    elif first is None:
         raise OptionError("name the file of the runs, or measure them with --run")
-    if len(texts) > 1:
+    elif len(texts) > 1:
         raise OptionError("--version is the column of versions, once; NAME=COMMAND belongs to --run")
-    column = next(iter(texts), None)
-    if self_test:
+    elif self_test:
         runs = first if second is None else f"{first},{second}"
-        verdict = gate_self_test(runs, **options, version=column, base=base, read=read)
-        return _reported(verdict, summary, junit)
-    if second is None:
-        verdict = _gate_one(first, commit, since, column, base, new, slower_than, options, policy, design, session_cv,
-                            strict, read)  # fmt: skip
-        return _reported(verdict, summary, junit)
-    if commit is not None:
-        raise OptionError("--commit is of one history; leave out the second file")
-    if since is not None:
-        raise OptionError("--since is of a history; leave out the second file")
-    chosen: dict[str, Any] = {"version": column, "base": base, "new": new, "design": design, "session_cv": session_cv}
-    verdict = gate(first, second, **options, **policy, **chosen, strict=strict, read=read)
-    return _reported(verdict, summary, junit)
+        verdict = gate_self_test(runs, **limited, version=column, base=base, read=read)
+    elif second is not None:
+        _refuse(of_history, "is of a history; leave out the second file")
+        verdict = gate(first, second, **limited, **of_versions, **sides, read=read)
+    else:
+        from perf_gate.benchmark_files import opened
 
-
-def _gate_one(
-    first: Any, commit: str | None, since: str | None, version: str | None, base: str | None, new: str | None,
-    slower_than: str | float | None, options: dict[str, Any], policy: dict[str, Any], design: str | None,
-    session_cv: str | float | None, strict: bool, read: Read | None,
-) -> VersionGate | HistoryGate:  # fmt: skip
-    """Judge one file: a history if it has commits, otherwise two versions."""
-    from perf_gate.benchmark_files import opened
-
-    table = opened(first, options["value"], read, options["better"])
-    if commit is None and version is None and base is None and new is None:
-        commit = table.column_of("commit", _FEWEST_COMMITS)
-    if commit is not None:
-        chosen = {name: policy[name] for name in ("missing", "inconclusive")}
-        return gate_history(table, commit, since=since, slower_than=slower_than, **chosen)
-    if since is not None:
-        raise OptionError("--since is of a history; name its column of commits with --commit")
-    sides: dict[str, Any] = {"version": version, "base": base, "new": new, "design": design, "session_cv": session_cv}
-    return gate(table, slower_than=options["slower_than"], **policy, **sides, strict=strict)
-
-
-def _reported(
-    verdict: VersionGate | HistoryGate | SelfTest, summary: Named | None, junit: Named | None
-) -> VersionGate | HistoryGate | SelfTest:
-    """Return a verdict after it was written for a CI system."""
+        table = opened(first, value, read, better)
+        if commit is None and version is None and base is None and new is None:
+            commit = table.column_of("commit", _FEWEST_COMMITS)
+        if commit is not None:
+            chosen: dict[str, Any] = {"since": since, "slower_than": slower_than, "parallel": parallel}
+            verdict = gate_history(table, commit, **chosen, **policy)
+        else:
+            _refuse(of_history, "is of a history; name its column of commits with --commit")
+            verdict = gate(table, slower_than=limited["slower_than"], **of_versions, **sides)
     from perf_gate.answers import append_markdown, write_junit
 
     if summary is not None:
@@ -259,3 +242,9 @@ def _reported(
     if junit is not None:
         write_junit(verdict.title, verdict.cases, junit)
     return verdict
+
+
+def _refuse(options: dict[str, Any], why: str) -> None:
+    for option, given in options.items():
+        if given is not None:
+            raise OptionError(f"{option} {why}")

@@ -28,15 +28,17 @@ from perf_gate.benchmark_runs import (
 )
 from perf_gate.change_detection import (
     FEWEST_VALUES,
+    LEVEL,
     WINDOW,
     Detected,
     Step,
     change_of,
-    detect,
+    decoded,
     gradual_change,
     lasts,
-    recent_step,
-    with_recent,
+    look_elsewhere,
+    look_for_steps,
+    newest_step,
 )
 from perf_statistics.gating import Outcome, benjamini_hochberg, holm
 from perfcore.base import progress
@@ -49,7 +51,6 @@ from perfcore.results import Result
 if TYPE_CHECKING:
     import pandas as pd
 
-LEVEL = 0.002  # of alarms of one look; .01 raised up to a fifth more on three sources, .0005 no fewer
 _SPACINGS = 3.0  # times the usual distance between its commits, after which a benchmark has ended
 _FEWEST_OF_SUITE = 3  # benchmarks
 _TOGETHER, _OWN = 6, 2.0  # commits from the suite's step and times its size, up to which a benchmark's step is the same
@@ -142,6 +143,10 @@ class CommitSeries:
             return None
         others = names[np.argsort(-counts, kind="stable")][1:]
         return np.stack([np.array(self.machines) == name for name in others]).astype(float)
+
+    def window(self, begin: int) -> int:
+        """Return how many values are of the commit at `begin` or later ones."""
+        return int((self.places >= begin).sum())
 
     def has_ended(self, commits: int) -> bool:
         """Whether none of the newest of so many commits measured it, nor by its own spacing should have."""
@@ -254,6 +259,11 @@ class JudgedSeries:
         steps = () if self.detected is None else self.detected.steps
         return (*steps, self.alarm) if self.alarm is not None and self.alarm.is_gradual else steps
 
+    @property
+    def effect(self) -> float:
+        """Logarithm of the alarm's size, or of the newest value over its expectation."""
+        return math.log(self.newest[0]) if self.alarm is None else self.alarm.size
+
     def commit_of(self, step: Step) -> str:
         """First commit after a step."""
         return self.series.commits[step.place]
@@ -362,6 +372,7 @@ def gate_series(
     threshold: float = 1.0,
     missing_fails: bool = False,
     undecided: Outcome = Outcome.UNDECIDED,
+    parallel: str | None = None,
 ) -> HistoryGate:
     """Judge whether benchmarks became slower lately."""
     every, commits, left_out = series_of(table, commit)
@@ -370,9 +381,9 @@ def gate_series(
     begin = len(commits) - WINDOW if since is None else commits.index(_commit(since, commits, table.source)) + 1
     ended = {series.name: series.commits[-1] for series in every if series.has_ended(len(commits))}
     live = [series for series in every if series.name not in ended]
-    judged, suite = judge_all(live, commits, begin, threshold)
+    judged, suite = judge_all(live, commits, begin, threshold, parallel)
     rank = {Outcome.FAILED: 0, Outcome.UNDECIDED: 1, Outcome.PASSED: 2}
-    judged.sort(key=lambda each: (each.detected is None, rank[each.outcome], -_effect(each)))
+    judged.sort(key=lambda each: (each.detected is None, rank[each.outcome], -each.effect))
     return HistoryGate(
         source=table.source,
         commits=tuple(commits),
@@ -388,12 +399,12 @@ def gate_series(
 
 
 def judge_all(
-    all_series: list[CommitSeries], commits: list[str], begin: int, threshold: float
+    all_series: list[CommitSeries], commits: list[str], begin: int, threshold: float, parallel: str | None = None
 ) -> tuple[list[JudgedSeries], JudgedSeries | None]:
     """Judge each benchmark and all together, whose step is no benchmark's own; changes from a commit on are new."""
     series = _suite(all_series, commits, begin)
     suite = None if series is None else _judge([series], begin, threshold, len(commits), is_suite=True)[0]
-    judged = _judge(all_series, begin, threshold, len(commits))
+    judged = _judge(all_series, begin, threshold, len(commits), parallel=parallel)
     return [_without_common_step(each, suite) for each in judged], suite
 
 
@@ -419,16 +430,17 @@ def _suite(all_series: list[CommitSeries], commits: list[str], begin: int) -> Co
 
 
 def _judge(
-    all_series: list[CommitSeries], begin: int, threshold: float, commits: int, is_suite: bool = False
-) -> list[JudgedSeries]:
+    all_series: list[CommitSeries], begin: int, threshold: float, commits: int, *, is_suite: bool = False,
+    parallel: str | None = None,
+) -> list[JudgedSeries]:  # fmt: skip
     """Judge series together; changes from the commit at `begin` on are new.
 
     What disturbs one benchmark for a few commits passes; what slows all of them down does not have to last.
     """
     limit = math.log(threshold)
-    found = {k: one for k, series in enumerate(all_series) if (one := _detect(series, begin)) is not None}
+    found = _found(all_series, begin, parallel)
     judged_at = list(found)
-    steps = {k: _newest_step(found[k][0], all_series[k], begin, limit) for k in judged_at}
+    steps = {k: newest_step(found[k][0], all_series[k].window(begin), limit) for k in judged_at}
     probabilities = np.array([1.0 if (step := steps[k]) is None else step.probability for k in judged_at])
     sure = dict(zip(judged_at, (benjamini_hochberg(probabilities) <= LEVEL).tolist(), strict=True))
     newest = {k: _newest_value(all_series[k], found[k][0]) for k in judged_at}
@@ -468,23 +480,25 @@ def _without_common_step(judged: JudgedSeries, suite: JudgedSeries | None) -> Ju
     return replace(judged, alarm=None, outcome=Outcome.PASSED)
 
 
-def _detect(series: CommitSeries, begin: int) -> tuple[Detected, Step | None] | None:
-    """Return what a series holds, with a step among the new values that is clear, and one that is not."""
-    if len(series.logs) < FEWEST_VALUES:
-        return None
-    effects = series.machine_effects
-    detected = detect(series.logs, LEVEL, effects)
-    window = int((series.places >= begin).sum())
-    if window == 0 or _newest_step(detected, series, begin, 0.0) is not None:
-        return detected, None
-    recent = recent_step(series.logs, detected, window, effects)
-    if recent is None or not recent.is_clear:
-        return detected, None if recent is None else recent.step
-    return with_recent(series.logs, detected, recent), None
+def _found(all_series: list[CommitSeries], begin: int, parallel: str | None) -> dict[int, tuple[Detected, Step | None]]:
+    """Return what series hold that can be judged, by number, found here or by workers."""
+    tasks = [
+        (
+            each.logs.tolist(),
+            None if each.machine_effects is None else each.machine_effects.tolist(),
+            each.window(begin),
+        )
+        for each in all_series
+    ]
+    if parallel is None:
+        found = [look_for_steps(*task) for task in tasks]
+    else:
+        from perf_tables.executors import executor_of, in_order
 
-
-def _effect(each: JudgedSeries) -> float:
-    return math.log(each.newest[0]) if each.alarm is None else each.alarm.size
+        names = [each.name for each in all_series]
+        with executor_of(parallel) as executor:
+            found = list(map(decoded, in_order(executor, look_elsewhere, tasks, names)))
+    return {k: one for k, one in enumerate(found) if one is not None}
 
 
 def _newest_value(series: CommitSeries, detected: Detected) -> tuple[float, float, float]:
@@ -497,16 +511,6 @@ def _newest_value(series: CommitSeries, detected: Detected) -> tuple[float, floa
     distance = float(rest[1]) - before
     sigma = distance / max(noise.spread * math.sqrt(max(1.0 - memory**2, 0.05)), 1e-9)
     return math.exp(distance), sigma, float(stdtr(max(3, len(series.logs) - 4), -sigma))
-
-
-def _newest_step(detected: Detected, series: CommitSeries, begin: int, limit: float) -> Step | None:
-    """Return the newest change to slower that is new, beyond a limit, and not mostly undone by later ones."""
-    later = 0.0
-    for step in reversed(detected.steps):
-        if series.places[step.place] >= begin and step.size > limit and later > -0.5 * step.size:
-            return step
-        later += step.size
-    return None
 
 
 def _commit(commit: str, commits: list[str], source: str) -> str:

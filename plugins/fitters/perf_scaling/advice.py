@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from perf_scaling.growth import CLASSES, SURE, classes_of_draws, slope_points, slopes_between
 from perf_scaling.posterior.family import changes
-from perf_statistics.outcomes import DrawnOutcomes, expected_variances
-from perfcore.base.arrays import Booleans, Floats, Ints
+from perf_statistics.outcomes import DrawnOutcomes
+from perfcore.base.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     from perf_scaling.model import ScalingModel
@@ -43,15 +43,6 @@ def _by_changes(lowest: Floats, highest: Floats, target: Floats) -> Floats:
     """Variance (K,) of the logarithm at the target (1, q) by changes of the slope beyond what was measured."""
     rate, deviation = changes(lowest, highest, target)
     return np.asarray(rate * deviation**2)[:, 0]
-
-
-def expected_spread(model: ScalingModel, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> Floats:
-    """Variance of the logarithm of each path at the target (K, 1 + C): now, and as expected after one measurement at
-    each point.
-    """
-    drawn = outcomes(model, points, paths)
-    now = drawn.target.var(axis=1) + drawn.beyond
-    return np.column_stack([now, expected_variances(drawn.target, drawn.measured) + drawn.beyond_with_one])
 
 
 def measurable(model: ScalingModel, largest: float) -> Floats:
@@ -127,30 +118,20 @@ def _advice_over(model: ScalingModel, symbol: str, paths: Ints) -> list[Advice]:
             variances = 0.5 * (first_logs.var(axis=0) + second_logs.var(axis=0)) + noise
             tells = gaps[n:] >= _DEVIATIONS * np.sqrt(variances[n:])
             names = CLASSES[first], CLASSES[second]
-            gap_measured, gaps_ahead = np.expm1(gaps[:n][measured].max()), np.expm1(gaps[n:])
-            entries.append(_advice_on(model, path, names, gap_measured, gaps_ahead, tells, candidates))
+            here, there = float(np.expm1(gaps[:n][measured].max())), np.expm1(gaps[n:])
+            text = f"not identifiable from these data: {names[0]} and {names[1]} differ by {percent(here)} here"
+            point, at_point = None, None
+            if tells.any():
+                number = int(tells.argmax())
+                point, at_point = (
+                    dict(zip(model.symbols, candidates[number].tolist(), strict=True)),
+                    float(there[number]),
+                )
+                text += f"; measure at {model.point_text(point)} to tell ({percent(at_point)} there)"
+            else:
+                text += f", and too little to tell up to {_REACH:g} times the largest level; more runs or levels may"
+            entries.append(Advice(model.paths[path], text, point, names, here, at_point))
     return entries
-
-
-def _advice_on(
-    model: ScalingModel,
-    path: int,
-    names: tuple[str, str],
-    measured_gap: float,
-    gaps: Floats,
-    tells: Booleans,
-    points: Floats,
-) -> Advice:
-    text = f"not identifiable from these data: {names[0]} and {names[1]} differ by {percent(measured_gap)} here"
-    point, point_gap = None, None
-    if tells.any():
-        place = int(tells.argmax())
-        point = dict(zip(model.symbols, points[place].tolist(), strict=True))
-        point_gap = float(gaps[place])
-        text += f"; measure at {model.point_text(point)} to tell ({percent(point_gap)} there)"
-    else:
-        text += f", and too little to tell up to {_REACH:g} times the largest level; more runs or levels may"
-    return Advice(model.paths[path], text, point, names, float(measured_gap), point_gap)
 
 
 def percent(share: float) -> str:
@@ -173,13 +154,6 @@ def deciding_points(model: ScalingModel, symbol: str) -> Floats:
     points = np.tile(model.measured.max(axis=0), (len(between) + len(above) + len(below), 1))
     points[:, place] = [*between, *above, *below]
     return points
-
-
-def next_points(model: ScalingModel, largest: float = 2.0) -> tuple[dict[str, float], ...]:
-    """For each path, the point whose measurement leaves least open at the target."""
-    points = measurable(model, largest)
-    best = expected_spread(model, points)[:, 1:].argmin(axis=1)
-    return tuple(dict(zip(model.symbols, points[k].tolist(), strict=True)) for k in best.tolist())
 
 
 def next_point(model: ScalingModel, largest: float = 2.0) -> dict[str, float]:

@@ -18,7 +18,21 @@ from perf_scaling.growth import CLASSES, COVERAGE, DEVIATES, LIKELY, MISSED, SUR
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import listing
 from perfcore.data.columns import is_processors
-from perfcore.report import Axis, Band, Figure, Line, Mark, Note, Plot, Points, Report, Rule, interval_text
+from perfcore.report import (
+    Axis,
+    Band,
+    Figure,
+    Line,
+    Mark,
+    Note,
+    Plot,
+    Points,
+    Report,
+    Rule,
+    interval_text,
+    number_format,
+    number_text,
+)
 from perfcore.tables import Column, Importance, Table
 
 if TYPE_CHECKING:
@@ -29,9 +43,7 @@ WHY = "real codes level off or degrade beyond the last level, see docs/explanati
 _MOST_PATHS, _MOST_ADVICE, _MOST_NAMED = 40, 10, 3
 _HARDLY_LESS = 0.9  # of the variance
 _TWO_LEVELS, _FEW_LEVELS = 3, 4  # fewer than these
-_MANY_DIGITS = 1e6  # levels of as many digits are rounded to four
 _HUNDREDFOLD = math.log(100.0)
-_PLAIN = 1e3, 1e7  # numbers between these are written in full
 _MOST_PLOTS, _PLACES = 6, 49  # curves that are drawn, and places of each
 _LONGEST = 46  # letters over one of several plots
 _APART = 0.05  # logarithm of the formula's value over the prediction, from which on they are told apart
@@ -58,23 +70,8 @@ def _title(model: ScalingModel) -> str:
     return f"Scaling of {what} in {Path(model.origin.source).name}"
 
 
-def _spec(value: float) -> str:
-    return ",.0f" if _PLAIN[0] <= abs(value) < _PLAIN[1] else ".3g"
-
-
-def number_text(value: float) -> str:
-    """A number of three digits, or in full: 0.664, 7,280."""
-    return f"{value:{_spec(value)}}"
-
-
 def _amount(value: float, unit: str | None) -> str:
     return f"{number_text(value)} {unit or ''}".rstrip()
-
-
-def point_name(model: ScalingModel, point: Mapping[str, float]) -> str:
-    """A point as a command has it: ``n=512, m=64``."""
-    levels = {model.parameter_names.get(symbol, symbol): level for symbol, level in point.items()}
-    return ", ".join(f"{name}={level:.{6 if level < _MANY_DIGITS else 4}g}" for name, level in levels.items())
 
 
 def _target_text(model: ScalingModel) -> str:
@@ -83,7 +80,7 @@ def _target_text(model: ScalingModel) -> str:
     is_measured = bool((model.measured == model.target_point).all(axis=1).any())
     far = f" ({number_text(low)}x below the data)" if low > 1.0 else ""
     far = f" ({number_text(ratio)}x beyond the data)" if ratio > 1.0 else far
-    return point_name(model, model.target) + (" (measured)" if is_measured else far)
+    return model.target_text + (" (measured)" if is_measured else far)
 
 
 def _is_undetermined(model: ScalingModel) -> str:
@@ -115,7 +112,7 @@ def _answer(model: ScalingModel) -> str:
         spans = f"{_amount(ends[0], '')} to {_amount(ends[1], unit)}"
         why = f"{reason} ({spans})" if "levels" in reason else spans
         return f"Not determined at {_target_text(model)}: {why}; {_decision(model)}"
-    amounts = f"{_amount(value, unit)}{{}}, 95% interval {interval_text(ends, _spec(value))}"
+    amounts = f"{_amount(value, unit)}{{}}, 95% interval {interval_text(ends, number_format(value))}"
     if len(model.paths) == 1:
         return f"At {_target_text(model)}: {amounts.format('')}{_gain(model)}"
     if not model.has_parts:
@@ -146,7 +143,7 @@ def _figures(model: ScalingModel) -> list[Figure]:
     value, *ends = _estimate(model)
     efficiency = _efficiency(model)
     name = "predicted" if len(model.paths) == 1 else "total" if model.has_parts else model.rows[0].path
-    figures = [Figure(name, value, model.unit or "", (ends[0], ends[1]), RUN, _spec(value), "predicted")]
+    figures = [Figure(name, value, model.unit or "", (ends[0], ends[1]), RUN, number_format(value), "predicted")]
     return [*figures, *([] if efficiency is None else [efficiency])]
 
 
@@ -213,7 +210,7 @@ def _uncertain(model: ScalingModel) -> list[str]:
         texts.append(f"behaviour changes near the largest level (after {levels}); measure beyond it")
     missed = [row for row in model.rows if abs(row.missed) > MISSED]
     if missed:
-        levels = named(missed, lambda row: f"{point_name(model, row.missed_at)} by {percent(abs(row.missed))}")
+        levels = named(missed, lambda row: f"{model.point_text(row.missed_at)} by {percent(abs(row.missed))}")
         texts.append(f"the model misses {levels}; measure there again")
     deviating = [row for row in model.rows if row.deviates >= DEVIATES]
     if deviating and not one:
@@ -221,7 +218,7 @@ def _uncertain(model: ScalingModel) -> list[str]:
             f"the last value may be an exception: {listing((row.path for row in deviating), _MOST_NAMED)}; repeat it"
         )
     elif deviating and not missed:
-        texts.append(f"the value at {point_name(model, deviating[0].reach)} is an exception or a change; repeat it")
+        texts.append(f"the value at {model.point_text(deviating[0].reach)} is an exception or a change; repeat it")
     if one and len(model.measured) == _FEW_LEVELS - 1 and len(model.symbols) == 1:
         texts.append("with 3 levels this is a line through them, not a selection among models")
     if max(row.reach_of_target for row in model.rows) > 100.0:
@@ -291,12 +288,12 @@ def _next_measurement(model: ScalingModel) -> str:
     if found is None:
         return ""
     point, now, then = found
-    target = point_name(model, model.target)
+    target = model.target_text
     if math.isnan(then):
         return f"measure {target} itself: nothing before it narrows the interval there, {_factor_text(now)}"
     itself = " itself" if point == model.target else ""
     return (
-        f"measure {point_name(model, point)}{itself}: narrows the 95% interval at {target} "
+        f"measure {model.point_text(point)}{itself}: narrows the 95% interval at {target} "
         f"from {_factor_text(now)} to about {_factor_text(then)}"
     )
 
@@ -308,8 +305,8 @@ def _decision(model: ScalingModel) -> str:
         return "measure more levels"
     point, _, then = found
     if math.isnan(then):
-        return f"measure {point_name(model, point)} itself"
-    return f"measuring {point_name(model, point)} would narrow it to {_factor_text(then)}"
+        return f"measure {model.point_text(point)} itself"
+    return f"measuring {model.point_text(point)} would narrow it to {_factor_text(then)}"
 
 
 def _factor_text(side: float) -> str:
@@ -580,7 +577,7 @@ def _curve_plot(model: ScalingModel, path: int, symbol: str) -> Plot:
         ends_low, ends_high = np.clip(bounds[:, 1:], low, high).T.tolist()
         marks.append(Band(x, ends_low, ends_high, label, colour, opacity))
     if is_aside:
-        marks.append(Line(x, middle.tolist(), f"predicted at {point_name(model, aim)}", "accent", "dashed", 1.3))
+        marks.append(Line(x, middle.tolist(), f"predicted at {model.point_text(aim)}", "accent", "dashed", 1.3))
     else:
         marks.append(Line(over[inside].tolist(), middle[inside].tolist(), "prediction (median)"))
         for outside in (over <= points.over.min(), over >= points.over.max()):
@@ -596,7 +593,7 @@ def _curve_plot(model: ScalingModel, path: int, symbol: str) -> Plot:
     ]
     share = f"  {row.share:.1%}" if len(model.paths) > 1 and model.has_parts else ""
     base = _tick_base(points.over)
-    held = f" at {point_name(model, points.held)}" if points.held else ""
+    held = f" at {model.point_text(points.held)}" if points.held else ""
     title = f"{model.paths[path]}{share}: {row.model.text(3)}"
     title = title if len(model.paths) == 1 or len(title) <= _LONGEST else title[: _LONGEST - 3] + "..."
     return Plot(

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perf_scaling.options import MOST_EXPONENT, Given
-from perf_scaling.posterior import few_paths
+from perf_scaling.posterior import array_form
 from perf_scaling.terms import Factor, function_slope, product_text, product_values
 from perfcore.base.arrays import Booleans, Floats, Ints
 
@@ -189,8 +189,8 @@ def _distance(one: _Form, other: _Form) -> float:
 
 def _special(n_paths: int) -> Any:
     """The distributions, in array operations of our own for few paths: ``scipy.special`` takes longer to import."""
-    if n_paths <= few_paths.FEW:
-        return few_paths
+    if n_paths <= array_form.FEW:
+        return array_form
     import scipy.special
 
     return scipy.special

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,6 @@ from perf_scaling.posterior.family import DRIFTS_FREELY
 from perf_scaling.posterior.posterior import SIDES, Draws
 from perf_scaling.terms import Law
 from perfcore.base.arrays import Floats, Ints
-from perfcore.base.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from perf_scaling.model import ScalingModel
@@ -51,16 +49,13 @@ class Growth(NamedTuple):
     high: float
     statement: str
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether the class is as probable as a statement should be."""
+        return self.probability >= SURE
+
 
 GrowthColumns = tuple[list[str], list[float], list[float], list[float], list[float], list[str]]
-
-
-def growths(model: ScalingModel, parameter: str | None = None) -> tuple[Growth, ...]:
-    """How each path grows over a parameter."""
-    symbol = model.symbols[0] if parameter is None else parameter
-    if symbol not in model.symbols:
-        raise UnknownNameError("parameter", symbol, model.columns)
-    return tuple(itertools.starmap(Growth, zip(*growths_at_target(model)[model.symbols.index(symbol)], strict=True)))
 
 
 def growths_at_target(model: ScalingModel) -> list[GrowthColumns]:

@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 import perfcore
-from perf_scaling.answers import number_text
 from perf_scaling.build import fitted, target_of
 from perf_scaling.data import gathered, scaling_data
 from perf_scaling.engine import fit_posterior
@@ -34,7 +33,7 @@ from perfcore.hooks.options import to_dict
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Origin
 from perfcore.reading.source import ADDRESS
-from perfcore.report import Figure, Note, Report, interval_text
+from perfcore.report import Figure, Note, Report, interval_text, number_format, number_text
 from perfcore.results import Column, Result, Table
 
 _SCHEMA = "perfcore-series/1"
@@ -42,7 +41,6 @@ _HEAD = 10_000  # rows by which columns are recognized
 _MOST = 20_000  # series of a file that are read as one model
 _SHOWN = 10
 _ORDERS = {"predicted": "predicted", "growth": "exponent"}  # of a ranking: columns
-_PLAIN = 1000.0  # from which on numbers are written in full
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,7 +62,7 @@ class SeriesFit(Result):
         """Return how many series were fitted, and the largest predictions."""
         name, _, value, low, high = self.largest[0]
         amount = f"{number_text(value)} {self.unit}".rstrip()
-        ends = interval_text((low, high), ",.0f" if value >= _PLAIN else ".3g")
+        ends = interval_text((low, high), number_format(value))
         columns = [
             Column("series", 0), Column("predicted", 2, self.unit, number_text),
             Column("95% interval", lambda row: row[3:], self.unit, number_text, ("low", "high")), Column("model", 1),
@@ -299,7 +297,7 @@ class SeriesRanking(Result):
             columns += [Column("growth", 4), Column("probability", 5, format=".0%")]
             columns.append(Column("exponent", 6, format=".2f"))
         else:
-            ends = interval_text((low, high), ",.0f" if value >= _PLAIN else ".3g")
+            ends = interval_text((low, high), number_format(value))
             answer = f"{name} is the largest at {self.at}: {number_text(value)} {self.unit}".rstrip()
             answer += f", 95% interval {ends}"
             columns.append(Column("95% interval", lambda row: row[2:4], self.unit, number_text, ("low", "high")))

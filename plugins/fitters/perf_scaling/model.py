@@ -33,7 +33,7 @@ from perf_scaling.growth import (
     slopes_between,
 )
 from perf_scaling.posterior.posterior import DRAWS, Draws, Posterior, equally_probable, posterior_of, student_variance
-from perf_scaling.terms import Law, PathData, point_text
+from perf_scaling.terms import Law, PathData
 from perf_tables.points import check_coverage, named_points
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import OptionError, listing
@@ -47,6 +47,7 @@ _NUMBERS_AT_ONCE = 1 << 21  # in the draws of one block, 16 MB
 _PATHS_AT_ONCE = 256
 _OCTAVE = 2.0  # growth is looked at from half the level of a parameter to the level, or to twice it from 1 on
 _MOST_RIVALS = 12  # less likely ones differ more and mean less
+_MANY_DIGITS = 1e6  # levels of as many digits are rounded to four
 _SEED = 0  # of the order in which draws of different paths are put together
 _HALF = 0.5
 _SURE_MEAN = 1.96  # standard errors of a measured mean, to the ends of its 95 % interval
@@ -208,12 +209,13 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @property
     def target_text(self) -> str:
-        """The target as a person writes it."""
+        """The target as a command has it."""
         return self.point_text(self.target)
 
     def point_text(self, point: Mapping[str, float]) -> str:
-        """Levels of parameters, by symbol, as a person writes them."""
-        return point_text({self.parameter_names[symbol]: level for symbol, level in point.items()})
+        """Levels of parameters, by symbol or name, as a command has them: ``n=512, m=64``."""
+        levels = {self.parameter_names.get(symbol, symbol): level for symbol, level in point.items()}
+        return ", ".join(f"{name}={level:.{6 if level < _MANY_DIGITS else 4}g}" for name, level in levels.items())
 
     @property
     def target_point(self) -> Floats:

@@ -89,11 +89,6 @@ def product_text(factors: Sequence[Factor], names: Mapping[str, str]) -> str:
     return "/".join(["*".join(above) or "1", *below])
 
 
-def point_text(point: Mapping[str, float]) -> str:
-    """A point, by the names of its parameters, as a person writes it."""
-    return ", ".join(f"{name} = {level:.6g}" for name, level in point.items())
-
-
 def product_values(factors: Sequence[Factor], levels: dict[str, npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
     """A product of generic terms at levels of its parameters, by symbol."""
     product = np.ones(len(next(iter(levels.values()))))

@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from perf_views.contents import (
 )
 from perf_views.drawable import answer_blocks, model_blocks
 from perf_views.names import shortened
-from perf_views.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, add_legend, set_plain
+from perf_views.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, add_legend
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError, UnknownNameError
 
@@ -54,49 +54,22 @@ _LINE, _HANDLE = 150, 9  # letters in the width of a page, and what a patch of c
 _NOT_SURE = f"probability below {SURE:.0%}"
 _NARROWEST = 0.002  # of the width; narrower ones are not drawn, so that there are a few hundred at most in a row
 _DEEPEST = 14  # rows; deeper regions are seen below one that is chosen
-_MOST_BARS = 20
 _LETTERS = 165  # of the size of the names, side by side in the width
 _FEWEST = 6  # letters that a shortened name is still read in
 _HEIGHT = 0.27  # inches, of a row
 _MOST_UNFITTED = 40
 
 
-class Outlook:
+class Outlook(NamedTuple):
     """A model at a target."""
 
-    def __init__(self, model: ScalingModel) -> None:
-        self.model = model
-
-    @functools.cached_property
-    def rows(self) -> dict[int, PathRow]:
-        """What is said of each path, by its number; the largest share first."""
-        number = {path: k for k, path in enumerate(self.model.paths)}
-        return {number[row.path]: row for row in self.model.rows}
-
-    @functools.cached_property
-    def shares(self) -> Floats:
-        """Share of each path of the whole of its metric (K,)."""
-        rows = self.rows
-        return np.array([rows[k].share for k in range(len(rows))])
+    model: ScalingModel
+    rows: dict[int, PathRow]  # by the number of the path, the largest share first
+    shares: Floats  # share of each path of the whole of its metric (K,)
 
     def tree(self, metric: str) -> CallTree:
-        """That of a metric."""
+        """Return that of a metric."""
         return next(tree for tree in self.model.whole.trees if tree.metric == metric)
-
-
-class Outlooks:
-    """A model at any target; what was predicted last is kept."""
-
-    def __init__(self, model: ScalingModel) -> None:
-        self.model = model
-        self._at = functools.lru_cache(_KEPT)(self._outlook)
-
-    def at(self, target: dict[str, float]) -> Outlook:
-        """The model at a target."""
-        return self._at(tuple(target.items()))
-
-    def _outlook(self, target: tuple[tuple[str, float], ...]) -> Outlook:
-        return Outlook(self.model if dict(target) == self.model.target else self.model.at(dict(target)))
 
 
 @dataclass(frozen=True)
@@ -203,20 +176,10 @@ def _count(text: str, default: int) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else default
 
 
-def is_sure(growth: Growth) -> bool:
-    """Whether a class is as probable as a statement should be."""
-    return growth.probability >= SURE
-
-
-def class_colour(name: str, *, is_sure: bool = True) -> str:
+def class_colour(growth: Growth) -> str:
     """Colour of a class in drawings, that of the cells of tables: the brighter the faster it grows."""
-    colour = STEPS[CLASSES.index(name)]
-    return colour if is_sure else pale(colour)
-
-
-def class_cell(growth: Growth) -> Cell:
-    """A class with its colour."""
-    return Cell(growth.name, step=CLASSES.index(growth.name), is_sure=is_sure(growth))
+    colour = STEPS[CLASSES.index(growth.name)]
+    return colour if growth.is_sure else pale(colour)
 
 
 def add_class_legend(figure: Figure, present: Collection[str], *, all_sure: bool) -> None:
@@ -224,7 +187,7 @@ def add_class_legend(figure: Figure, present: Collection[str], *, all_sure: bool
     from matplotlib.patches import Patch
 
     names = [name for name in CLASSES if name in present]
-    handles = [Patch(facecolor=class_colour(name), edgecolor=RULE, linewidth=0.4) for name in names]
+    handles = [Patch(facecolor=STEPS[CLASSES.index(name)], edgecolor=RULE, linewidth=0.4) for name in names]
     if not all_sure:
         names.append(_NOT_SURE)
         handles.append(Patch(facecolor=PALE, edgecolor=RULE, linewidth=0.4, hatch=HATCH))
@@ -232,16 +195,9 @@ def add_class_legend(figure: Figure, present: Collection[str], *, all_sure: bool
     add_legend(figure, names, handles, loc="outside lower center", ncols=columns, fontsize=SMALL_POINTS)
 
 
-def share_cell(share: float) -> Cell:
-    """A share as a number with a bar."""
-    return Cell(f"{share:.1%}", bar=share)
-
-
 def tree_chart(outlook: Outlook, tree: CallTree, inclusive_shares: Floats, top: int | None) -> Chart:
-    """The tree, all or below a region, or where nothing calls anything the largest shares as bars."""
+    """The tree, all or below a region."""
     target_text = outlook.model.target_text
-    if tree.is_flat:
-        return _bar_chart(outlook, tree, target_text)
     placed = _placed(tree, inclusive_shares, tree.outermost if top is None else (top,))
     levels = 1 + max((level for _, level, _, _ in placed), default=0)
 
@@ -254,8 +210,8 @@ def tree_chart(outlook: Outlook, tree: CallTree, inclusive_shares: Floats, top: 
             ((left, level), (left + width, level), (left + width, level + 1.0), (left, level + 1.0))
             for _, level, left, width in placed
         ]
-        colours = [PALE if growth is None else class_colour(growth.name, is_sure=is_sure(growth)) for growth in grown]
-        unsure = [growth is not None and not is_sure(growth) for growth in grown]
+        colours = [PALE if growth is None else class_colour(growth) for growth in grown]
+        unsure = [growth is not None and not growth.is_sure for growth in grown]
         # One collection of all: hundreds of rectangles of their own take a second.
         axes.add_collection(PolyCollection(corners, facecolors=colours, edgecolors=PAPER, linewidths=0.7))
         striped = [corner for corner, is_striped in zip(corners, unsure, strict=True) if is_striped]
@@ -278,8 +234,9 @@ def tree_chart(outlook: Outlook, tree: CallTree, inclusive_shares: Floats, top: 
     first, *others = outlook.model.parameter_names.values()
     over = f" over {first}" if others else ""
     text = f"Regions below their callers, as wide as their share at {target_text}, coloured by their growth{over}"
-    return Chart(draw, text, (), f"Share of {_what(outlook)}, coloured by growth{over}",
-                 (10.0, 0.95 + _HEIGHT * levels))  # fmt: skip
+    value = outlook.model.value_name
+    title = f"Share of {'time' if 'time' in value.lower() else value}, coloured by growth{over}"
+    return Chart(draw, text, (), title, (10.0, 0.95 + _HEIGHT * levels))
 
 
 def _placed(
@@ -307,36 +264,6 @@ def _placed(
     return placed
 
 
-def _bar_chart(outlook: Outlook, tree: CallTree, target_text: str) -> Chart:
-    of_metric = set(tree.paths)
-    paths = [path for path in outlook.rows if path in of_metric][:_MOST_BARS]
-
-    def draw(figure: Figure) -> None:
-        axes = figure.subplots()
-        growths = [outlook.rows[path].growths[0] for path in paths]
-        shares = [outlook.rows[path].share for path in paths]
-        colours = [class_colour(growth.name, is_sure=is_sure(growth)) for growth in growths]
-        hatches = ["" if is_sure(growth) else HATCH for growth in growths]
-        axes.barh(range(len(paths)), shares, color=colours, height=0.8, hatch=hatches, edgecolor=RULE, linewidth=0.0)
-        labels = [shortened(outlook.model.paths[path], 50) for path in paths]
-        axes.set_yticks(range(len(paths)), labels, parse_math=False)
-        axes.invert_yaxis()
-        axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-        set_plain(axes)
-        axes.set_xlabel(f"share at {target_text}", fontsize=LABEL_POINTS, parse_math=False)
-        add_class_legend(figure, {growth.name for growth in growths}, all_sure=not any(hatches))
-
-    which = f"; the {_MOST_BARS} largest" if len(tree.names) > _MOST_BARS else ""
-    title = f"Share of {_what(outlook)}, coloured by growth{which}"
-    return Chart(
-        draw, f"Shares of paths at {target_text}, coloured by growth", (), title, (10.0, 0.95 + 0.2 * len(paths))
-    )
-
-
-def _what(outlook: Outlook) -> str:
-    return "time" if "time" in outlook.model.value_name.lower() else outlook.model.value_name
-
-
 def tree_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
     """All of the first view."""
     model = outlook.model
@@ -349,7 +276,9 @@ def tree_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
         Text(tuple(report.details), "Details", is_folded=True),
         *target_blocks(state, model, ()),
     ]
-    blocks += [tree_chart(outlook, tree, inclusive_shares, top), _choice(outlook, state)]
+    if not tree.is_flat:
+        blocks.append(tree_chart(outlook, tree, inclusive_shares, top))
+    blocks.append(_choice(outlook, state))
     if top is not None:
         links = [Link("all", (), state.query(under="", start=0))]
         links += [_under(tree, state, node, tree.names[node]) for node in tree.above(top)]
@@ -377,12 +306,16 @@ def tree_cells(
     path = tree.paths[node]
     with_callees = f"{inclusive_shares[node]:.1%}"
     if path < 0:
-        cells = (share_cell(inclusive_shares[node]),) if tree.is_inclusive else ("", with_callees)
+        own = Cell(with_callees, bar=inclusive_shares[node])
+        cells = (own,) if tree.is_inclusive else ("", with_callees)
         return (Cell(name, indent=indent), *cells, *[""] * (2 * len(outlook.model.symbols) + 3))
     row = outlook.rows[path]
-    path_share = share_cell(row.share)
+    path_share = Cell(f"{row.share:.1%}", bar=row.share)
     shares = (path_share,) if tree.is_inclusive or tree.is_flat else (path_share, with_callees)
-    growth = [cell for one in row.growths for cell in (class_cell(one), f"{one.probability:.0%}")]
+    growth: list[Cell | str] = []
+    for one in row.growths:
+        cell = Cell(one.name, step=CLASSES.index(one.name), is_sure=one.is_sure)
+        growth += [cell, f"{one.probability:.0%}"]
     bounds = f"[{row.low:.3g}, {row.high:.3g}]"
     link = Link("", (PATH_VIEW, outlook.model.paths[path]), state.target_query())
     return (Cell(name, link, indent=indent), *shares, *growth, f"{row.predicted:.4g}", bounds, row.model.formula)
@@ -544,29 +477,31 @@ class ScalingViews:
     """Views of a profile's scaling; each can be looked at for any target."""
 
     def __init__(self, model: ScalingModel) -> None:
-        self._outlooks = Outlooks(model)
+        self._model, self.title = model, model.title
         self._number = {path: k for k, path in enumerate(model.paths)}
+        self._at = functools.lru_cache(_KEPT)(self._outlook)
 
-    @property
-    def title(self) -> str:
-        return self._outlooks.model.title
+    def _outlook(self, target: tuple[tuple[str, float], ...]) -> Outlook:
+        model = self._model if dict(target) == self._model.target else self._model.at(dict(target))
+        rows = {self._number[row.path]: row for row in model.rows}
+        return Outlook(model, rows, np.array([rows[k].share for k in range(len(rows))]))
 
     def view(self, path: ViewPath, query: Query) -> View:
         """The call tree, or one path; see `perf_views.Viewable.view`."""
-        model = self._outlooks.model
+        model = self._model
         state = state_of(model, query)
+        outlook = self._at(tuple(state.target.items()))
         if path == ():
-            return View(self.title, tree_blocks(self._outlooks.at(state.target), state))
+            return View(self.title, tree_blocks(outlook, state))
         if len(path) != 2 or path[0] != PATH_VIEW or path[1] not in {*self._number, *model.unfitted}:
             raise NoViewError(path)
         name, trail = path[1], (Link(self.title, (), state.query()),)
         if name in model.unfitted:
             return View(name, (Notice(f"Not fitted: {model.unfitted[name]}", "warning"),), path, trail)
-        alone = self._outlooks.at(state.target).model.part(self._number[name])
-        first, *others = model_blocks(alone)
+        first, *others = model_blocks(outlook.model.part(self._number[name]))
         return View(name, (first, *target_blocks(state, model, path), *others), path, trail)
 
     def paths(self) -> Iterable[ViewPath]:
         """The call tree and the paths, the largest share at the target first."""
         yield ()
-        yield from ((PATH_VIEW, row.path) for row in self._outlooks.model.rows)
+        yield from ((PATH_VIEW, row.path) for row in self._model.rows)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perf_scaling.posterior.few_paths import half_variogram, inverse_roots, inverses, projected
+from perf_scaling.posterior.array_form import half_variogram, inverse_roots, inverses, projected
 from perfcore.base.arrays import Floats, Ints
 
 _LOG_2PI = math.log(2.0 * math.pi)

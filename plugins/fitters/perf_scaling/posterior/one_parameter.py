@@ -8,19 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_scaling.options import Given
-from perf_scaling.posterior import few_paths
+from perf_scaling.posterior import array_form
 from perf_scaling.posterior.family import (
     DEVIATES,
-    DEVIATING_FACTOR,
-    DEVIATING_VARIANCE,
     FAR,
-    FIRST_VARIANCE,
     GROUPS,
-    LENGTHS,
     NOISES,
     PRIOR,
     Shapes,
     block_log_prior,
+    deviating_variances,
     settings,
     shapes_of,
 )
@@ -43,13 +40,14 @@ def weigh_one_parameter(
     parts: int = PARTS,
 ) -> Posterior:
     """What the means of K paths leave open."""
-    weigh_shapes: Any = few_paths.weigh_shapes
-    if len(means) > few_paths.FEW:
-        from perf_scaling.posterior.evidence_kernels import weigh_shapes
+    weigh_shapes: Any = array_form.weigh_shapes
+    if len(means) > array_form.FEW:
+        from perf_scaling.posterior.kernels import weigh_shapes
 
     x = np.asarray(levels, dtype=np.float64)
     n_paths = len(means)
     order = np.argsort(np.abs(np.log(NOISES.tau / _LIKELY)), kind="stable")
+    tau, kappa, length = settings()[order].T
     # As narrow as their numbers, until it is known how many components there are at most.
     indices = [np.full((n_paths, 2 * parts), -1, dtype=kind) for kind in (np.int32, np.int16, np.int16)]
     weight = np.zeros((n_paths, 2 * parts))
@@ -60,26 +58,29 @@ def weigh_one_parameter(
         used = np.flatnonzero(measured)
         shapes = shapes_of(x[used], given)
         paths = np.flatnonzero(pattern.ravel() == number)
-        drifts = np.stack([_drift(np.log(np.append(x[used], FAR * x[used[-1]])), length) for length in LENGTHS])
+        at_levels = np.log(np.append(x[used], FAR * x[used[-1]]))
+        drift = np.array([0.5 * k * k * w * _drift(at_levels, w) for k, w in zip(kappa, length, strict=True)])
+        extra = deviating_variances(tau, 1)[:, [0, *[1] * (len(used) - 1)]]
+        deviates = min(_MOST_LEVEL_PROBABILITY, DEVIATES * len(used))
         log_prior = block_log_prior(np.bincount(shapes.group, minlength=len(GROUPS)) > 0, prior)[order]
-        place = np.append(used, -1)  # of the last, which stands for none
+        log_priors = shapes.log_weight + log_prior[:, shapes.group]
+        mean, place = shapes.logs[:, :-1].mean(axis=1), np.append(used, -1)  # of the last, which stands for none
+        of_shapes = np.ascontiguousarray((shapes.logs[:, :-1] - mean[:, None]).T), shapes.logs[:, -1] - mean, log_priors
 
         def part(
-            chunk: slice, paths: Ints = paths, used: Ints = used, shapes: Shapes = shapes, drifts: Floats = drifts,
-            log_prior: Floats = log_prior, place: Ints = place, begin: int = begin,
+            chunk: slice, paths: Ints = paths, used: Ints = used, drift: Floats = drift, extra: Floats = extra,
+            deviates: float = deviates, place: Ints = place, begin: int = begin, of_shapes: Any = of_shapes,
         ) -> None:  # fmt: skip
             rows = paths[chunk]
             grid = np.ix_(rows, used)
             law, setting, level = (np.full((len(rows), 2 * parts), -1, dtype=np.int64) for _ in range(3))
             weights = np.zeros(law.shape)
             count = np.empty(len(rows), dtype=np.int64)
+            noises, noise_of = np.unique(spread[rows, None] / counts[grid], axis=0, return_inverse=True)
+            terms = array_form.terms_of(noises, tau, drift, extra, deviates)
             weigh_shapes(
-                np.log(means[grid]), spread[rows, None] / counts[grid], np.ascontiguousarray(shapes.logs.T),
-                shapes.log_weight, shapes.group, log_prior, NOISES.tau[order], NOISES.kappa[order],
-                NOISES.length[order], np.searchsorted(LENGTHS, NOISES.length[order]), drifts,
-                min(_MOST_LEVEL_PROBABILITY, DEVIATES * len(used)), DEVIATING_VARIANCE, DEVIATING_FACTOR,
-                FIRST_VARIANCE, parts, law, setting, level, weights, count,
-            )  # fmt: skip
+                np.log(means[grid]), noise_of.ravel(), *terms, *of_shapes, parts, law, setting, level, weights, count
+            )
             weights /= weights.sum(axis=1, keepdims=True)  # before it is as wide as these paths need: sums are by width
             law, setting, level = (array[:, : count.max()] for array in (law, setting, level))
             weights = weights[:, : count.max()]
@@ -122,5 +123,5 @@ def weigh_one_parameter(
 
 def _drift(logs: Floats, length: float) -> Floats:
     """Covariance of the drift between levels for a slope of variance 1 (k, k)."""
-    half = few_paths.half_variogram(np.abs(logs[:, None] - logs), length)
+    half = array_form.half_variogram(np.abs(logs[:, None] - logs), length)
     return np.asarray(half[:, :1] + half[0] - half)

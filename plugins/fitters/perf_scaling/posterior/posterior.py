@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from statistics import NormalDist
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling.posterior import few_paths
+from perf_scaling.posterior import array_form
 from perf_scaling.posterior.family import (
     ALIKE,
     BY_NOISE,
@@ -37,6 +37,7 @@ from perf_tables.executors import thread_count
 from perfcore.base.arrays import Booleans, Floats, Ints
 
 Result = TypeVar("Result")
+_OfComponents = tuple[Floats, Floats, Ints, Ints, Floats]
 
 _MOST_THREADS = 8
 
@@ -44,7 +45,7 @@ _MOST_THREADS = 8
 def in_parts(work: Callable[[slice], Result], count: int, longest: int) -> list[Result]:
     """Do work on parts of so many items, by threads: compiled kernels run side by side."""
     threads = thread_count(_MOST_THREADS)
-    length = max(1, min(longest, max(few_paths.FEW, -(-count // threads))))
+    length = max(1, min(longest, max(array_form.FEW, -(-count // threads))))
     parts = [slice(begin, begin + length) for begin in range(0, count, length)]
     if threads == 1 or len(parts) == 1:
         return list(map(work, parts))
@@ -52,28 +53,21 @@ def in_parts(work: Callable[[slice], Result], count: int, longest: int) -> list[
         return list(pool.map(work, parts))
 
 
-def _kernels(n_paths: int) -> Any:
-    """What predicts so many paths: array operations, or compiled kernels of the same names."""
-    if n_paths <= few_paths.FEW:
-        return few_paths
-    from perf_scaling.posterior import prediction_kernels
-
-    return prediction_kernels
-
-
 DRAWS = 512  # of each path
+_KINDS = 32  # of scatter, drift and deviating level that the draws of a path are of, about
 _ENOUGH_LEVELS = 5  # for a last step that differs from the steps before it
 _NEARLY_ALL = 0.998  # of a distribution: what linear speedup cuts off of it is not worth an interpolation
 _SETTLES_BEYOND = math.log(2.0)
 # A change in behaviour: of a logarithm, and in standard errors; and what is no bend at the level before it.
 _SEEN_JUMP, _SURE_JUMP, _SEEN_BEND, _SURE_BEND = 1.0, 12.0, 0.05, 2.0
 SIDES = (0.025, 0.5, 0.975)  # 95 % bounds and the median between them
-_NUMBERS_AT_ONCE = 1 << 20
+_NUMBERS_AT_ONCE = 1 << 20  # 8 MB
 _PATHS_AT_ONCE = 256
 _LEAST_VARIANCE = 1e-12
 _NORMAL = NormalDist()
 _FINE_SCORES = np.linspace(-4.0, 4.0, 65)  # for distributions as a whole
 _FINE_LEVELS = np.array([_NORMAL.cdf(score) for score in _FINE_SCORES])
+_COARSE = 8  # fine scores between those that are looked at first
 _SEED = 20260  # of the normal numbers that all paths share
 
 
@@ -83,7 +77,7 @@ def student_variance(spread: Floats, counts: Floats) -> Floats:
     The noise of few runs is known badly. `counts` (K, n) are runs at each point.
     """
     known, place = np.unique(np.maximum(counts - 1.0, 0.0).sum(axis=1).round(), return_inverse=True)
-    ratios = few_paths.stdtrit(known + 1.0, SIDES[2]) / _NORMAL.inv_cdf(SIDES[2])  # one more: the usual noise
+    ratios = array_form.stdtrit(known + 1.0, SIDES[2]) / _NORMAL.inv_cdf(SIDES[2])  # one more: the usual noise
     return np.asarray(spread * np.where(known > 0.0, ratios, 1.0)[place] ** 2)
 
 
@@ -139,10 +133,13 @@ class Posterior:
         chosen = np.asarray(paths, dtype=np.int64)
         path_fields = ["means", "counts", "spread", "law", "setting", "level", "weight"]
         path_fields += [name for name in ("least", "linear") if getattr(self, name) is not None]
-        return replace(
+        some = replace(
             self,
             **{field.name: getattr(self, field.name)[chosen] for field in fields(self) if field.name in path_fields},
         )
+        known = {name: vars(self)[name] for name in ("_ends", "_last_steps") if name in vars(self)}
+        vars(some).update({name: tuple(array[chosen] for array in arrays) for name, arrays in known.items()})
+        return some
 
     @property
     def count(self) -> Ints:
@@ -164,23 +161,38 @@ class Posterior:
 
         They are of what goes on as measured; `changes` come on top.
         """
-        predict_components = _kernels(len(self.means)).predict_components
         levels = np.asarray(places, dtype=np.float64)
-        means = np.zeros((*self.law.shape, len(levels)))
-        variances = np.ones_like(means)
-        logs = self._logs_of_laws
-        noise, count, deviating = self.noise, self.count, self._deviating
-
-        def part(chunk: slice) -> None:
-            laws, law = self._laws_of(chunk)
-            predict_components(
-                np.log(self.points), logs[chunk], noise[chunk], self.settings, laws.logs(self.points),
-                laws.logs(levels), law, self.setting[chunk], self.level[chunk], count[chunk], deviating,
-                np.log(levels), means[chunk], variances[chunk],
-            )  # fmt: skip
-
-        in_parts(part, len(means), _PATHS_AT_ONCE)
+        means = np.empty((*self.law.shape, len(levels)))
+        variances = np.empty_like(means)
+        for rows, at, arguments in self._at_places(levels):
+            means[rows], variances[rows] = array_form.predict_components(at, *arguments)
         return -means if self.reciprocal else means, variances
+
+    def _at_places(self, levels: Floats, more: int = 0) -> Iterator[tuple[Ints, array_form.AtPlaces, _OfComponents]]:
+        """Yield paths that were measured at the same points, what these say of places (T, q), and of their components
+        residuals, laws at the places, settings, levels that deviate, and what these add; `more` numbers are made for
+        each place and covariance, of which paths of one noise have some in common.
+        """
+        (n, width), n_paths = (len(self.points), self.law.shape[1]), len(self.means)
+        of_noise = len(self.settings) * n * (n + len(levels)) + len(levels) * _KINDS * more
+        share = len(np.unique(np.nan_to_num(self.noise), axis=0)) / max(n_paths, 1)
+        longest = int(_NUMBERS_AT_ONCE / (len(levels) * (n * width + more) + share * of_noise))
+        patterns, pattern = np.unique(np.isfinite(self.means), axis=0, return_inverse=True)
+        deviating = deviating_variances(self.settings[:, 0], self.points.shape[1])
+        logs, noise, log_levels = self._logs_of_laws, self.noise, np.log(levels)
+        for number, is_measured in enumerate(patterns):
+            measured, paths = np.flatnonzero(is_measured), np.flatnonzero(pattern.ravel() == number)
+            place = np.full(n + 1, -1)  # the last is of no level
+            place[measured] = np.arange(len(measured))
+            for begin in range(0, len(paths), max(longest, 1)):
+                rows = paths[begin : begin + max(longest, 1)]
+                laws, law = self._laws_of(rows)
+                at = array_form.AtPlaces(
+                    np.log(self.points[measured]), noise[np.ix_(rows, measured)], self.settings, log_levels
+                )
+                residuals = logs[np.ix_(rows, measured)][:, None] - laws.logs(self.points[measured])[law]
+                known = residuals, laws.logs(levels)[law], self.setting[rows], place[self.level[rows]], deviating
+                yield rows, at, known
 
     def quantiles(
         self, places: npt.ArrayLike, levels: Sequence[float], run: bool = False, smooth: bool = False
@@ -191,44 +203,102 @@ class Posterior:
         of what the laws make of it.
         """
         points = np.asarray(places, dtype=np.float64)
-        logs = self._log_quantiles(points, levels, run, smooth)
-        is_beyond = (beyond(*self.measured_range, points) > 0.0).any(axis=0)
-        if smooth or not is_beyond.any():
-            return np.exp(logs)
-        # What is below the least value, or above the largest, is not possible beyond the data: the rest of the
-        # distribution remains.
-        least = np.full(len(logs), -np.inf) if self.least is None else self.least
-        linear = np.full(len(logs), np.nan) if self.linear is None else self.linear
-        bounded = np.flatnonzero(np.isfinite(least) | np.isfinite(linear))
-        if not len(bounded):
-            return np.exp(logs)
-        fine = self.of_paths(bounded)._log_quantiles(points[is_beyond], _FINE_LEVELS, run, smooth)
-        for number, t in np.ndindex(*fine.shape[:2]):
-            k, place = bounded[number], np.flatnonzero(is_beyond)[t]
-            below, above = np.interp(least[k], fine[number, t], _FINE_LEVELS, left=0.0), 1.0
-            if self.reciprocal and np.isfinite(linear[k]):
-                best = linear[k] + math.log(points[place, 0])
-                above = np.interp(best, fine[number, t], _FINE_LEVELS, right=1.0)
-            elif np.isfinite(linear[k]):
-                best = linear[k] - math.log(points[place, 0])
-                below = np.interp(best, fine[number, t], _FINE_LEVELS, left=0.0)
-            if above - below > (1.0 if np.isfinite(least[k]) else _NEARLY_ALL):
-                continue
-            scores = [_NORMAL.inv_cdf(below + (above - below) * level) for level in levels]
-            logs[k, place] = np.interp(scores, _FINE_SCORES, fine[number, t])
-        return np.exp(logs)
+        if self.points.shape[1] == 1 and beyond(*self.measured_range, points).any():
+            _ = self._ends, self._last_steps  # which blocks take their parts of
+        return np.exp(self._in_blocks(points, lambda block: block._log_quantiles(points, levels, run, smooth)))
 
-    def _log_quantiles(self, points: Floats, levels: Sequence[float] | Floats, run: bool, smooth: bool) -> Floats:
-        if not beyond(*self.measured_range, points).any():  # nothing shapes them there
-            sides, place = np.unique(levels, return_inverse=True)
-            return np.asarray(self._quantiles_of_components(points, sides, run, smooth)[:, :, place])
-        sides, place = np.unique([*levels, *SIDES], return_inverse=True)  # ascending
-        logs = self._quantiles_of_components(points, sides, run, smooth)
-        middle = logs[:, :, place[[-2]]]
-        distance = beyond(*self.measured_range, points)[:, :, None]
-        shaped = middle + (logs - middle) * spread_factor(distance, sides)
-        stretched = self.stretched(shaped, middle, shaped[:, :, place[[-3, -1]]], points)
-        return np.asarray((stretched + self.settling(middle[:, :, 0], points)[:, :, None])[:, :, place[:-3]])
+    def _in_blocks(self, points: Floats, log_quantiles: Callable[[Self], Floats]) -> Floats:
+        """Quantiles of some paths after the other: components of all at once are gigabytes."""
+        size = max(1, _NUMBERS_AT_ONCE // (self.law.shape[1] * max(len(points), 1)))
+        blocks = [range(begin, min(begin + size, len(self.means))) for begin in range(0, len(self.means), size)]
+        return np.concatenate([log_quantiles(self if len(blocks) == 1 else self.of_paths(block)) for block in blocks])
+
+    def _of_components(self, points: Floats, run: bool, smooth: bool) -> Callable[[Ints, Floats], Floats]:
+        """What gives quantiles of the components, at levels (R, L) for rows (R,) of path and point."""
+        mixture_quantiles: Any = array_form.mixture_quantiles
+        if len(self.means) > array_form.FEW:
+            from perf_scaling.posterior.kernels import mixture_quantiles
+        mixtures = [array.reshape(-1, array.shape[2]) for array in self._mixtures(points, run, smooth)]
+
+        def quantiles(rows: Ints, levels: Floats) -> Floats:
+            values = np.empty(levels.shape)
+
+            def part(chunk: slice) -> None:
+                mixture_quantiles(*(array[rows[chunk]] for array in mixtures), levels[chunk], values[chunk])
+
+            in_parts(part, len(rows), _PATHS_AT_ONCE)
+            return values
+
+        return quantiles
+
+    def _log_quantiles(self, points: Floats, levels: Sequence[float], run: bool, smooth: bool) -> Floats:
+        shape = len(self.means), len(points), len(levels)
+        path, place = np.divmod(np.arange(shape[0] * shape[1]), max(shape[1], 1))
+        of_components = self._of_components(points, run, smooth)
+        distance = beyond(*self.measured_range, points).ravel()[:, None]
+
+        def raw(levels: Sequence[float]) -> Floats:
+            return of_components(np.arange(len(path)), np.tile(np.asarray(levels, dtype=np.float64), (len(path), 1)))
+
+        if not distance.any():  # nothing shapes them there
+            return raw(levels).reshape(shape)
+        all_levels, number = np.unique([*levels, *SIDES], return_inverse=True)
+        logs = raw(all_levels.tolist())
+        middle, ends = logs[:, number[[-2]]], logs[:, number[[-3, -1]]]
+        ends = middle + (ends - middle) * spread_factor(distance, np.array([SIDES[0], SIDES[2]]))
+        settled = self.settling(middle[:, 0], path, points[place, 0])[:, None]
+
+        def shaped(rows: Ints, logs: Floats, levels: Floats) -> Floats:
+            peaked = middle[rows] + (logs - middle[rows]) * spread_factor(distance[rows], levels)
+            return self.stretched(peaked, middle[rows], ends[rows], path[rows], points[place[rows], 0]) + settled[rows]
+
+        logs = shaped(np.arange(len(path)), logs, all_levels)[:, number[:-3]]
+        if not smooth and (self.least is not None or self.linear is not None):
+            rows = np.flatnonzero(distance[:, 0] > 0.0)
+
+            def fine(rows: Ints, numbers: Ints) -> Floats:
+                return shaped(rows, of_components(rows, _FINE_LEVELS[numbers]), _FINE_LEVELS[numbers])
+
+            self._cut(logs, rows, path[rows], np.log(points[place[rows], 0]), levels, fine)
+        return logs.reshape(shape)
+
+    def _cut(
+        self, logs: Floats, rows: Ints, path: Ints, log_level: Floats, levels: Sequence[float],
+        fine: Callable[[Ints, Ints], Floats],
+    ) -> None:  # fmt: skip
+        """Cut distributions beyond the data where values are not possible; the rest of the distribution remains.
+
+        `fine` gives quantiles of rows by the numbers of `_FINE_LEVELS`, between which they are interpolated.
+        """
+        least = np.full(len(rows), -np.inf) if self.least is None else self.least[path]
+        linear = np.full(len(rows), np.nan) if self.linear is None else self.linear[path]
+        is_least = np.isfinite(least)
+        limit = np.where(is_least, least, linear + (log_level if self.reciprocal else -log_level))
+        bounded = np.isfinite(limit)
+        rows, limit, is_least = rows[bounded], limit[bounded], is_least[bounded]
+        coarse = np.arange(0, len(_FINE_LEVELS), _COARSE)
+        last = len(coarse) - 1
+        cell = (fine(rows, np.tile(coarse, (len(rows), 1))) <= limit[:, None]).sum(axis=1) - 1
+        share = np.where(cell < 0, 0.0, 1.0) if self.reciprocal else np.where(cell < last, 0.0, _FINE_LEVELS[-1])
+        # What linear speedup cuts off beyond three deviations is not worth an interpolation.
+        inside = np.flatnonzero(
+            (cell >= 0) & (cell < last) & (is_least | (cell != (last - 1 if self.reciprocal else 0)))
+        )
+        numbers = cell[inside, None] * _COARSE + np.arange(_COARSE + 1)
+        values = fine(rows[inside], numbers)
+        column = np.clip((values <= limit[inside, None]).sum(axis=1) - 1, 0, _COARSE - 1)[:, None]
+        share[inside] = _interpolated(limit[inside, None], values, _FINE_LEVELS[numbers], column)[:, 0]
+        low, high = (np.zeros(len(rows)), share) if self.reciprocal else (share, np.ones(len(rows)))
+        chosen = np.flatnonzero(is_least | (high - low <= _NEARLY_ALL))
+        wanted = low[chosen, None] + (high - low)[chosen, None] * np.asarray(levels)
+        scores = np.array([[_NORMAL.inv_cdf(level) for level in row] for row in wanted.tolist()]).reshape(wanted.shape)
+        scores = np.clip(scores, _FINE_SCORES[0], _FINE_SCORES[-1])
+        below = np.clip(np.searchsorted(_FINE_SCORES, scores, side="right") - 1, 0, len(_FINE_SCORES) - 2)
+        numbers = np.concatenate([below, below + 1], axis=1)
+        place = np.tile(np.arange(len(levels)), (len(chosen), 1))
+        logs[rows[chosen]] = _interpolated(
+            scores, _FINE_SCORES[numbers], fine(rows[chosen], numbers), place, len(levels)
+        )
 
     @functools.cached_property
     def _ends(self) -> tuple[Floats, Floats, Floats]:
@@ -242,7 +312,13 @@ class Posterior:
         last, before = order[:, -1], order[:, -2]
         used, place = np.unique([before, last], return_inverse=True)
         # As within the measured range: only a path's own levels count, which may lie beyond those of other paths.
-        fitted = self._quantiles_of_components(self.points[used], np.array([0.5]), run=False, smooth=True)[:, :, 0]
+        points, half = self.points[used], np.full((len(self.means) * len(used), 1), 0.5)
+
+        def medians(block: Self) -> Floats:
+            rows = np.arange(len(block.means) * len(points))
+            return block._of_components(points, False, True)(rows, half[: len(rows)]).reshape(-1, len(points))
+
+        fitted = self._in_blocks(points, medians)
         misses = [np.log(self.means[paths, k]) - fitted[paths, p] for k, p in zip((before, last), place, strict=True)]
         turns = (misses[0] * misses[1] > 0.0) & (np.abs(misses[1]) >= TURNS)
         return logs[last], logs[last] - logs[before], np.where(turns, misses[1], 0.0)
@@ -252,25 +328,26 @@ class Posterior:
         """How far the last level of each path turns away from the laws, as a logarithm (K,); 0 if it does not."""
         return self._ends[2] if self.points.shape[1] == 1 else np.zeros(len(self.means))
 
-    def stretched(self, logs: Floats, middle: Floats, ends: Floats, places: Floats) -> Floats:
-        """Logarithms (K, T, L) about a middle (K, T, 1) with ends of 95 % (K, T, 2) beyond a turn, and far off."""
-        highest = self.measured_range[1]
-        if self.points.shape[1] > 1 or not (places[None] > highest[:, None]).any():
+    def stretched(self, logs: Floats, middle: Floats, ends: Floats, path: Ints, level: Floats) -> Floats:
+        """Logarithms (..., L) about a middle (..., 1) with ends of 95 % (..., 2) beyond a turn, and far off, of paths
+        at levels (...).
+        """
+        if self.points.shape[1] > 1:
             return logs
-        last, step, turn = (array[:, None, None] for array in self._ends)
-        distance = np.maximum(np.log(places[:, 0])[None, :, None] - last, 0.0)
+        last, step, turn = (array[path][..., None] for array in self._ends)
+        distance = np.maximum(np.log(level)[..., None] - last, 0.0)
         turn = np.where(distance > 0.0, turn, 0.0)
-        low, high = np.maximum(middle - ends[:, :, :1], 1e-12), np.maximum(ends[:, :, 1:] - middle, 1e-12)
+        low, high = np.maximum(middle - ends[..., :1], 1e-12), np.maximum(ends[..., 1:] - middle, 1e-12)
         side, half = np.where(logs < middle, low, high), 0.5 * (np.hypot(low, 2.0 * turn) + np.hypot(high, 2.0 * turn))
         steps = distance / step
         far = np.clip((distance - FAR_FROM) / (FAR_AT - FAR_FROM), 0.0, 1.0) * np.clip((steps - 1.0) / STEPS, 0.0, 1.0)
         typical = half * FAR_AT / np.where(far > 0.0, distance, 1.0)
         runs = np.nanmedian(np.where(self.counts > 0.0, self.counts, np.nan), axis=1)
-        noise = np.maximum(np.sqrt(self.spread / runs) - USUAL_NOISE, 0.0)[:, None, None]
+        noise = np.maximum(np.sqrt(self.spread / runs) - USUAL_NOISE, 0.0)[path][..., None]
         narrowing = np.maximum(typical / (1.0 + BY_NOISE * noise), 1.0) ** (-ALIKE * far)
         wider = np.minimum(np.minimum(typical, 1.0) ** (-ALIKE * far), MOST_WIDER)
         is_free = np.ones(len(self.means), np.bool_) if self.least is None else ~np.isfinite(self.least)
-        narrowing = narrowing * np.where(is_free[:, None, None], wider, 1.0)
+        narrowing = narrowing * np.where(is_free[path][..., None], wider, 1.0)
         return np.asarray(middle + turn + (logs - middle) * np.hypot(side, 2.0 * turn) / side * narrowing)
 
     @functools.cached_property
@@ -308,37 +385,19 @@ class Posterior:
         """Level of one parameter (K,) after which the last step has another slope than all before; NaN if none."""
         return self._last_steps[2]
 
-    def settling(self, logs: Floats, places: Floats) -> Floats:
-        """What is added to logarithms at places (K, T) whose slope only the last step supports.
+    def settling(self, logs: Floats, path: Ints, level: Floats) -> Floats:
+        """What is added to logarithms (...) of paths at levels, whose slope only the last step supports.
 
         Farther than twice the last level such a slope mostly goes back towards those before it.
         """
         if self.points.shape[1] > 1:
             return np.zeros_like(logs)
-        last, slopes, _ = self._last_steps
-        distance = np.log(places[:, 0])[None] - last[:, :1]
+        last, slopes = (array[path] for array in self._last_steps[:2])
+        distance = np.log(level) - last[..., 0]
         far = distance > _SETTLES_BEYOND
-        slope = (logs - last[:, 1:]) / np.where(far, distance, 1.0)
-        excess = slope - np.clip(slope, slopes[:, :1], slopes[:, 1:])
+        slope = (logs - last[..., 1]) / np.where(far, distance, 1.0)
+        excess = slope - np.clip(slope, slopes[..., 0], slopes[..., 1])
         return np.where(far & np.isfinite(excess), -excess * (distance - _SETTLES_BEYOND), 0.0)
-
-    def _quantiles_of_components(self, points: Floats, levels: Floats, run: bool, smooth: bool) -> Floats:
-        mixture_quantiles = _kernels(len(self.means)).mixture_quantiles
-        values = np.empty((len(self.means), len(points), len(levels)))
-        size = max(1, _NUMBERS_AT_ONCE // (self.law.shape[1] * max(len(points), 1)))
-        for begin in range(0, len(self.means), size):
-            block_posterior = self.of_paths(range(begin, min(begin + size, len(self.means))))
-            rows = [
-                np.ascontiguousarray(a.reshape(-1, a.shape[2])) for a in block_posterior._mixtures(points, run, smooth)
-            ]
-            part = np.empty((len(rows[0]), len(levels)))
-
-            def of_rows(chunk: slice, rows: list[Floats] = rows, part: Floats = part) -> None:
-                mixture_quantiles(*(array[chunk] for array in rows), levels, part[chunk])
-
-            in_parts(of_rows, len(part), _PATHS_AT_ONCE)
-            values[begin : begin + size] = part.reshape(len(block_posterior.means), len(points), len(levels))
-        return values
 
     def _mixtures(self, places: Floats, run: bool, smooth: bool) -> tuple[Floats, Floats, Floats]:
         """Means, variances and weights (K, T, C) of the mean, whose slope may have changed, or of a single run: then a
@@ -382,7 +441,8 @@ class Posterior:
         for place, point in np.argwhere((places[:, None] == self.points).all(axis=2)):
             paths = np.flatnonzero(self.counts[:, point] > 0.0)
             first = np.isfinite(self.means[paths]).argmax(axis=1)
-            deviating = self._deviating[self.setting[paths], np.where(first == point, 0, 1)[:, None]]
+            further = deviating_variances(self.settings[:, 0], self.points.shape[1])
+            deviating = further[self.setting[paths], np.where(first == point, 0, 1)[:, None]]
             noise = self.noise[paths, point][:, None]
             total = tau[paths] ** 2 + noise + np.where(self.level[paths] == point, deviating, 0.0)
             share, y = noise / total, np.log(self.means[paths, point])[:, None]
@@ -403,14 +463,14 @@ class Posterior:
         present = np.flatnonzero(own.sum(axis=1) > 0.0)
         raw, quantiles = np.empty((len(present), len(levels))), np.full((len(own), len(levels)), np.nan)
         all_means, all_variances = (np.tile(array, (len(present), 1)) for array in (means, variances))
-        few_paths.mixture_quantiles(all_means, all_variances, own[present], np.asarray(levels), raw)
+        array_form.mixture_quantiles(all_means, all_variances, own[present], np.tile(levels, (len(raw), 1)), raw)
         scores = (raw.ravel()[:, None] - means) / np.sqrt(2.0 * variances)
         of_all = 0.5 * np.array([weights @ [math.erfc(-z) for z in row] for row in scores.tolist()]) / weights.sum()
         of_all = np.clip(of_all, _FINE_LEVELS[0], _FINE_LEVELS[-1])
         quantiles[present] = self.quantiles(point, of_all.tolist(), run=True)[0, 0].reshape(raw.shape)
         return own.sum(axis=1) / weights.sum(), quantiles
 
-    def _laws_of(self, paths: slice) -> tuple[Laws, Ints]:
+    def _laws_of(self, paths: Ints) -> tuple[Laws, Ints]:
         """The laws that some paths have, and the numbers among these of each path's."""
         is_used = np.zeros(len(self.laws.coefficients), dtype=np.bool_)
         is_used[self.law[paths]] = True
@@ -425,10 +485,6 @@ class Posterior:
         return -logs if self.reciprocal else logs
 
     @property
-    def _deviating(self) -> Floats:
-        return deviating_variances(self.settings[:, 0], self.points.shape[1])
-
-    @property
     def measured_range(self) -> tuple[Floats, Floats]:
         """Smallest and largest measured levels of each path, (K, q) each."""
         measured = (self.counts > 0.0)[:, :, None]
@@ -439,7 +495,6 @@ class Posterior:
 
     def draws(self, places: npt.ArrayLike) -> Draws:
         """Draws at points (T, q)."""
-        draw_paths = _kernels(len(self.means)).draw_paths
         levels = np.asarray(places, dtype=np.float64)
         n_paths, (n, q) = len(self.means), self.points.shape
         rng = np.random.default_rng(_SEED)
@@ -448,20 +503,20 @@ class Posterior:
         rank = rng.permutation(DRAWS)
         chance = _Chance(of_runs, of_level, of_far, rank, rng.standard_normal(DRAWS), rng.permutation(DRAWS))
         draw_logs = np.empty((n_paths, DRAWS, len(levels)))
-        component_of_draw = np.empty((n_paths, DRAWS), dtype=np.int64)
-        logs = self._logs_of_laws
-        noise, count, deviating = self.noise, self.count, self._deviating
+        component = np.empty((n_paths, DRAWS), dtype=np.int64)
+        sides = (np.arange(DRAWS) + 0.5) / DRAWS
+        for k, (weights, count) in enumerate(zip(np.cumsum(self.weight, axis=1), self.count.tolist(), strict=True)):
+            component[k] = np.minimum(np.searchsorted(weights, sides), count - 1)
+        for rows, at, arguments in self._at_places(levels, DRAWS):
+            draw_logs[rows] = array_form.draw_paths(at, *arguments, component=component[rows], normals=normals, first=n)
+        return Draws(-draw_logs if self.reciprocal else draw_logs, component, self, levels, chance)
 
-        def part(chunk: slice) -> None:
-            laws, law = self._laws_of(chunk)
-            draw_paths(
-                np.log(self.points), logs[chunk], noise[chunk], self.settings, laws.logs(self.points),
-                laws.logs(levels), law, self.setting[chunk], self.level[chunk], self.weight[chunk], count[chunk],
-                deviating, np.log(levels), normals, draw_logs[chunk], component_of_draw[chunk],
-            )  # fmt: skip
 
-        in_parts(part, n_paths, _PATHS_AT_ONCE)
-        return Draws(-draw_logs if self.reciprocal else draw_logs, component_of_draw, self, levels, chance)
+def _interpolated(x: Floats, known: Floats, values: Floats, column: Ints, step: int = 1) -> Floats:
+    """Linear interpolation (R, L) between columns (R, L) of what is known (R, C) and those a step behind them."""
+    x0, x1 = (np.take_along_axis(known, column + k, axis=1) for k in (0, step))
+    y0, y1 = (np.take_along_axis(values, column + k, axis=1) for k in (0, step))
+    return np.asarray(y0 + (y1 - y0) * np.clip((x - x0) / np.maximum(x1 - x0, 1e-300), 0.0, 1.0))
 
 
 def _line(x: Floats, y: Floats, count: int) -> tuple[Floats, Floats]:
@@ -530,13 +585,15 @@ class Draws:
         peaked = np.swapaxes(middle + (far - middle) * factor, 1, 2)
         ends = np.moveaxis(np.quantile(peaked, SIDES, axis=2), 0, 2)
         shaped = logs.copy()
-        stretched = self.posterior.stretched(peaked, ends[:, :, 1:2], ends[:, :, [0, 2]], self.at[is_far])
+        every, levels = np.arange(len(logs))[:, None], np.broadcast_to(self.at[is_far, 0], peaked.shape[:2])
+        stretched = self.posterior.stretched(peaked, ends[:, :, 1:2], ends[:, :, [0, 2]], every, levels)
         shaped[:, :, is_far] = np.swapaxes(stretched, 1, 2)
         return shaped
 
     @functools.cached_property
     def _settled(self) -> Floats:
-        return np.asarray(self.logs + self.posterior.settling(np.median(self.logs, axis=1), self.at)[:, None])
+        every, middle = np.arange(len(self.logs))[:, None], np.median(self.logs, axis=1)
+        return np.asarray(self.logs + self.posterior.settling(middle, every, self.at[:, 0])[:, None])
 
     def unchanged(self) -> Floats:
         """Means as they are if what was measured goes on (K, N, T)."""

@@ -1,11 +1,4 @@
-"""Compiled evidence of shapes of one parameter under one noise, and which of the weighed combinations are kept.
-
-With S the covariance of the logarithms of k means (`perf_scaling.posterior.covariances`), u = S^-1 1 and P = S^-1 - u
-u' /
-1'u, a shape h leaves r = m - ln h, and its evidence, the level integrated over a flat prior, is
-``-1/2 (ln |S| + ln 1'u + r'P r + (k - 1) ln 2 pi)``. That level i deviates by a further variance v is an update of rank
-one: with q = P r it adds ``-1/2 ln(1 + v P_ii) + 1/2 v q_i^2 / (1 + v P_ii)``.
-"""
+"""Compiled evidence of shapes of one parameter, and quantiles of mixtures of normal distributions."""
 
 from __future__ import annotations
 
@@ -13,60 +6,51 @@ import math
 
 import numpy as np
 
-from perf_scaling.posterior.covariances import half_exponential, inverse_of, projected
-from perf_scaling.posterior.few_paths import BINS, ENOUGH, FINER, HOPELESS, ONE_OF, TAIL, UNLIKELY
+from perf_scaling.posterior.array_form import (
+    ABOVE,
+    BINS,
+    CLOSE,
+    ENOUGH,
+    FARTHEST,
+    FINER,
+    HOPELESS,
+    ONE_OF,
+    TAIL,
+    UNDER,
+    UNLIKELY,
+)  # fmt: skip
 from perf_statistics.kernels import kernel
 
-_LOG_2PI = math.log(2.0 * math.pi)
+_ROOT_2PI = math.sqrt(2.0 * math.pi)
 _TILE = 128  # shapes that are looked at together; next to each other they are alike
 _TOGETHER = 4  # paths of the same noise that are: what they reach is a megabyte
 
 
 @kernel
-def noise_terms(  # type: ignore[no-untyped-def]
-    noise, tau, kappa, length, drift, log_none, log_one, extra, first_variance, least_noise,
-    covariance, inverse, work, sums, projection, offset, gain, far,
-):  # fmt: skip
-    """What the evidence of any shape needs of one noise."""
-    k = len(noise)
-    scale = 0.5 * kappa * kappa * length
-    for i in range(k):
-        for j in range(i + 1):
-            covariance[i, j] = scale * drift[i, j]
-        covariance[i, i] += tau * tau + noise[i]
-    widest = _widest(covariance, k, tau * tau + least_noise)
-    determinant = inverse_of(covariance, k, inverse, work)
-    total = projected(inverse, k, sums, projection)
-    largest = 0.0
-    for i in range(k):
-        far[i] = sums[i] / total
-        for j in range(k):
-            far[i] += projection[i, j] * scale * drift[k, j]
-        variance = extra + first_variance if i == 0 else extra
-        spread = 1.0 + variance * projection[i, i]
-        offset[i] = log_one - log_none - 0.5 * math.log(spread)
-        gain[i] = 0.5 * variance / spread
-        largest = max(largest, offset[i])
-    return -0.5 * (determinant + math.log(total) + (k - 1) * _LOG_2PI) + log_none, widest, largest
+def half_exponential(square):  # type: ignore[no-untyped-def]
+    """``exp(-square / 2)`` for squares of 0 to 36 without a branch, so that several are worked out at once.
+
+    Taylor's series of a 64th of it, squared six times: to 3e-14.
+    """
+    y = square * (-0.5 / 64.0)
+    value = 1.0 + y * (1.0 / 9.0) * (1.0 + y * (1.0 / 10.0) * (1.0 + y * (1.0 / 11.0)))
+    value = 1.0 + y * (1.0 / 6.0) * (1.0 + y * (1.0 / 7.0) * (1.0 + y * (1.0 / 8.0) * value))
+    value = 1.0 + y * (1.0 / 3.0) * (1.0 + y * (1.0 / 4.0) * (1.0 + y * (1.0 / 5.0) * value))
+    value = 1.0 + y * (1.0 + y * (1.0 / 2.0) * value)
+    value *= value
+    value *= value
+    value *= value
+    value *= value
+    value *= value
+    return value * value
 
 
 @kernel
-def _widest(covariance, k, least):  # type: ignore[no-untyped-def]
-    """No weighted sum of levels has a larger variance whose weights add up to 0, and their squares to 1."""
-    total, trace = 0.0, 0.0
-    for i in range(k):
-        trace += covariance[i, i]
-        for j in range(i + 1):
-            total += covariance[i, j] if i == j else 2.0 * covariance[i, j]
-    return trace - total / k - max(k - 2, 0) * least
-
-
-@kernel
-def cut(  # type: ignore[no-untyped-def]
+def _cut(  # type: ignore[no-untyped-def]
     ahead, mass, code, n_kept, summed, parts, n_shapes, k, bins, bin_of, masses, codes, law, setting, level, weight
 ):  # fmt: skip
     """Write the components of one path: those of little weight every so many, in the order of what they predict."""
-    lowest, highest = smallest(ahead[:n_kept]), _largest(ahead[:n_kept])
+    lowest, highest = _smallest(ahead[:n_kept]), _largest(ahead[:n_kept])
     per_bin = (BINS - 1) / max(highest - lowest, 1e-300)
     for bin_number in range(BINS + 1):
         bins[bin_number] = 0
@@ -106,7 +90,7 @@ def cut(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def longer(array):  # type: ignore[no-untyped-def]
+def _longer(array):  # type: ignore[no-untyped-def]
     """The same numbers with room for as many more."""
     longer = np.empty(2 * len(array), array.dtype)
     for k in range(len(array)):
@@ -115,7 +99,7 @@ def longer(array):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def smallest(array):  # type: ignore[no-untyped-def]
+def _smallest(array):  # type: ignore[no-untyped-def]
     """The smallest number."""
     smallest = array[0]
     for value in array:
@@ -133,55 +117,27 @@ def _largest(array):  # type: ignore[no-untyped-def]
 
 @kernel
 def weigh_shapes(  # type: ignore[no-untyped-def]
-    logs, noise, shapes, log_weight, group, log_prior, tau, kappa, length, which_drift, drifts, deviates,
-    deviating_variance, deviating_factor, first_variance, parts, law, setting, level, weight, count,
+    logs, noise_of, base, widest, projections, offset, gain, far, centred, beyond, log_priors, parts,
+    law, setting, level, weight, count,
 ):  # fmt: skip
-    """Components of each path: combinations of a shape, a noise, and which level deviates, with their weights.
-
-    Of the combinations of little weight every so many stay, each for all that are near it, in the order of what they
-    predict far beyond the last level.
-
-    `logs` and `noise` (K, k) are the logarithm of the mean at each level, and the variance that runs give it; `shapes`
-    (k + 1, S) the logarithm of each shape at the levels and far beyond them, of a `group` and a `log_weight` in it.
-    `log_prior` (H, G) is of each noise and group; noises are `tau`, `kappa`, `length` (H,), with the number of each in
-    `drifts` (D, k + 1, k + 1): covariances of the drift for a slope of variance 1. One level deviates with the
-    probability `deviates`, by a constant further variance, a multiple of tau squared, and what comes on top for the
-    first level. A weight of less than one part in so many is little. Written are shape, noise, level that deviates or
-    -1, and weight of each component (K, C), and how many there are.
+    """Write the components of each path; see `array_form.weigh_shapes`.
 
     Paths behind each other that have the same noise are weighed together, a few at a time: P h of a noise and a shape
     is worked out once, so that of each path only P m - P h is left.
     """
     n_paths, k = logs.shape
-    n_shapes, n_noises = shapes.shape[1], len(tau)
-    n_tiles = (n_shapes + _TILE - 1) // _TILE
-    covariance, inverse, work = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
-    n_padded = 3 * ((k + 2) // 3)
-    sums, centred, residuals = np.empty(k), np.empty((k, n_shapes)), np.zeros((_TOGETHER, n_padded, n_shapes))
-    squares, farthest, log_priors = np.empty(n_shapes), np.empty(n_shapes), np.empty((n_noises, n_shapes))
-    projections, offset = np.empty((n_noises, k, k)), np.full((n_noises, n_padded), -np.inf)
-    gain, far, at_mean = np.zeros((n_noises, n_padded)), np.empty((n_noises, k)), np.zeros(n_padded)
-    base, widest, largest = np.empty(n_noises), np.empty(n_noises), np.empty(n_noises)
-    shape_mean, mean, least_squares = np.empty(n_shapes), np.empty(_TOGETHER), np.empty((_TOGETHER, n_tiles))
+    n_noises, n_shapes = log_priors.shape
+    n_tiles, n_padded = (n_shapes + _TILE - 1) // _TILE, 3 * ((k + 2) // 3)
+    residuals = np.zeros((_TOGETHER, n_padded, n_shapes))
+    squares, farthest, at_mean = np.empty(n_shapes), np.empty(n_shapes), np.zeros(n_padded)
+    more, times = np.full((n_noises, n_padded), -np.inf), np.zeros((n_noises, n_padded))
+    mean, least_squares = np.empty(_TOGETHER), np.empty((_TOGETHER, n_tiles))
     projected_shapes, evidence, most = np.zeros((n_padded, _TILE)), np.empty(_TILE), np.empty(_TILE)
     reached, reached_most = np.empty((_TOGETHER, n_noises, n_shapes)), np.empty((_TOGETHER, n_noises, n_tiles))
-    best, centre = np.empty(_TOGETHER), np.empty((_TOGETHER, k))
-    tile_weight, prior_most = np.empty(n_tiles), np.empty(n_noises)
-    for tile in range(n_tiles):
-        tile_weight[tile] = _largest(log_weight[tile * _TILE : (tile + 1) * _TILE])
+    best, centre, prior_most = np.empty(_TOGETHER), np.empty((_TOGETHER, k)), np.empty((n_noises, n_tiles))
     for h in range(n_noises):
-        prior_most[h] = _largest(log_prior[h])
-        for s in range(n_shapes):
-            log_priors[h, s] = log_weight[s] + log_prior[h, group[s]]
-    for s in range(n_shapes):
-        shape_mean[s] = 0.0
-    for i in range(k):
-        for s in range(n_shapes):
-            shape_mean[s] += shapes[i, s] / k
-    for i in range(k):
-        for s in range(n_shapes):
-            centred[i, s] = shapes[i, s] - shape_mean[s]
-    log_none, log_one = math.log(1.0 - deviates), math.log(deviates / k)
+        for tile in range(n_tiles):
+            prior_most[h, tile] = _largest(log_priors[h, tile * _TILE : (tile + 1) * _TILE])
     sampled, of_sampled = np.empty((2, n_shapes + n_noises), dtype=np.bool_), 0
     kept_ahead, kept_mass = np.empty(4096), np.empty(4096)
     kept_code, bins = np.empty(4096, dtype=np.int64), np.empty(BINS + 1, dtype=np.int32)
@@ -193,18 +149,13 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
     while begin_path < n_paths:
         together = 1
         while together < _TOGETHER and begin_path + together < n_paths:
-            is_same = True
-            for i in range(k):
-                is_same &= noise[begin_path + together, i] == noise[begin_path, i]
-            if not is_same:
+            if noise_of[begin_path + together] != noise_of[begin_path]:
                 break
             together += 1
+        n = noise_of[begin_path]
         for h in range(n_noises):
-            base[h], widest[h], largest[h] = noise_terms(
-                noise[begin_path], tau[h], kappa[h], length[h], drifts[which_drift[h]], log_none, log_one,
-                deviating_variance + deviating_factor * tau[h] * tau[h], first_variance, smallest(noise[begin_path]),
-                covariance, inverse, work, sums, projections[h], offset[h], gain[h], far[h],
-            )  # fmt: skip
+            for i in range(k):
+                more[h, i], times[h, i] = offset[n, h, i], gain[n, h, i]
         for g in range(together):
             mean[g], best[g] = 0.0, -np.inf
             for i in range(k):
@@ -233,17 +184,17 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                 for g in range(together):
                     reached_most[g, h, tile] = -np.inf
                     # Even if one level deviates, it explains at most this.
-                    bound = base[h] + largest[h] + tile_weight[tile] + prior_most[h]
-                    if bound - 0.5 * least_squares[g, tile] / widest[h] < best[g] - HOPELESS:
+                    bound = base[n, h] + max(_largest(more[h]), 0.0) + prior_most[h, tile]
+                    if bound - 0.5 * least_squares[g, tile] / widest[n, h] < best[g] - HOPELESS:
                         continue
                     if not is_projected:
                         is_projected = True
                         for i in range(k):
-                            factor = projections[h, i, 0]
+                            factor = projections[n, h, i, 0]
                             for s in range(size):
                                 projected_shapes[i, s] = factor * centred[0, begin + s]
                             for j in range(1, k):
-                                factor = projections[h, i, j]
+                                factor = projections[n, h, i, j]
                                 for s in range(size):
                                     projected_shapes[i, s] += factor * centred[j, begin + s]
                     for s in range(size):
@@ -252,11 +203,11 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                     for i in range(k):
                         at_mean[i] = 0.0
                         for j in range(k):
-                            at_mean[i] += projections[h, i, j] * centre[g, j]
+                            at_mean[i] += projections[n, h, i, j] * centre[g, j]
                     for i in range(0, n_padded, 3):  # three levels at a time: each passes over all shapes
                         mean_0, mean_1, mean_2 = at_mean[i], at_mean[i + 1], at_mean[i + 2]
-                        more_0, more_1, more_2 = offset[h, i], offset[h, i + 1], offset[h, i + 2]
-                        times_0, times_1, times_2 = gain[h, i], gain[h, i + 1], gain[h, i + 2]
+                        more_0, more_1, more_2 = more[h, i], more[h, i + 1], more[h, i + 2]
+                        times_0, times_1, times_2 = times[h, i], times[h, i + 1], times[h, i + 2]
                         for s in range(size):
                             q_0 = mean_0 - projected_shapes[i, s]
                             q_1 = mean_1 - projected_shapes[i + 1, s]
@@ -270,7 +221,7 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                             most[s] = max(most[s], of_0, of_1, more_2 + times_2 * q_2 * q_2)
                     top, other = -np.inf, -np.inf
                     for s in range(size):
-                        evidence[s] = base[h] + log_priors[h, begin + s] - 0.5 * evidence[s] + most[s]
+                        evidence[s] = base[n, h] + log_priors[h, begin + s] - 0.5 * evidence[s] + most[s]
                     for s in range(0, size - 1, 2):  # two by two: each comparison waits for the one before it
                         top = max(top, evidence[s])
                         other = max(other, evidence[s + 1])
@@ -311,23 +262,22 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                 if not size:
                     continue
                 for t in range(size):
-                    ahead[t] = shapes[k, chosen[t]] + mean[g] - shape_mean[chosen[t]]
+                    ahead[t] = beyond[chosen[t]] + mean[g]
                     masses[0, t] = 0.0
                 for i in range(k):
                     for t in range(size):
                         own[i, t] = residuals[g, i, chosen[t]]
                     for t in range(size):
-                        ahead[t] += far[h, i] * own[i, t]
+                        ahead[t] += far[n, h, i] * own[i, t]
                 for i in range(k):
                     for t in range(size):
                         q[i, t] = 0.0
                     for j in range(k):
-                        factor = projections[h, i, j]
+                        factor = projections[n, h, i, j]
                         for t in range(size):
                             q[i, t] += factor * own[j, t]
-                    more, times = offset[h, i], gain[h, i]
                     for t in range(size):
-                        masses[i + 1, t] = more + times * q[i, t] * q[i, t]
+                        masses[i + 1, t] = more[h, i] + times[h, i] * q[i, t] * q[i, t]
                         masses[0, t] = max(masses[0, t], masses[i + 1, t])
                 for t in range(size):
                     masses[0, t] = reached[g, h, chosen[t]] - masses[0, t] - best[g]  # without a level that deviates
@@ -335,7 +285,7 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                     for t in range(size):
                         masses[i + 1, t] += masses[0, t]
                 while n_kept + size * (k + 1) > len(kept_mass):
-                    kept_ahead, kept_mass, kept_code = longer(kept_ahead), longer(kept_mass), longer(kept_code)
+                    kept_ahead, kept_mass, kept_code = _longer(kept_ahead), _longer(kept_mass), _longer(kept_code)
                 begin = n_kept
                 for t in range(size):
                     code = (h * n_shapes + chosen[t]) * (k + 1)
@@ -345,7 +295,7 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                     for i in range(k + 1):
                         kept_ahead[n_kept] = ahead[t]
                         if i:
-                            kept_ahead[n_kept] -= 2.0 * gain[h, i - 1] * far[h, i - 1] * q[i - 1, t]
+                            kept_ahead[n_kept] -= 2.0 * times[h, i - 1] * far[n, h, i - 1] * q[i - 1, t]
                         kept_mass[n_kept], kept_code[n_kept] = masses[i, t] + counts_for, code + i
                         n_kept += masses[i, t] > -HOPELESS
                 for number in range(begin, n_kept):
@@ -354,8 +304,85 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
             if n_kept > len(bin_of):
                 bin_of, masses_in_order = np.empty(len(kept_mass), dtype=np.int32), np.empty(len(kept_mass))
                 codes_in_order = np.empty(len(kept_mass), dtype=np.int64)
-            count[path] = cut(
+            count[path] = _cut(
                 kept_ahead, kept_mass, kept_code, n_kept, summed, parts, n_shapes, k, bins, bin_of, masses_in_order,
                 codes_in_order, law[path], setting[path], level[path], weight[path],
             )  # fmt: skip
         begin_path += together
+
+
+@kernel
+def _mass_below(x, means, per_deviation, weights, count):  # type: ignore[no-untyped-def]
+    """Probability below x of a mixture of normal distributions, and its density there times the root of 2 pi.
+
+    The tail is ``bell`` times a quotient of polynomials. Beyond six deviations there is none.
+    """
+    below, density = 0.0, 0.0
+    for c in range(count):
+        z = (x - means[c]) * per_deviation[c]
+        far = min(abs(z), FARTHEST)
+        bell = half_exponential(far * far) if far < FARTHEST else 0.0
+        above = ((ABOVE[0] * far + ABOVE[1]) * far + ABOVE[2]) * far + ABOVE[3]
+        above = ((above * far + ABOVE[4]) * far + ABOVE[5]) * far + ABOVE[6]
+        under = (((UNDER[0] * far + UNDER[1]) * far + UNDER[2]) * far + UNDER[3]) * far + UNDER[4]
+        under = ((under * far + UNDER[5]) * far + UNDER[6]) * far + UNDER[7]
+        tail = bell * above / under
+        below += weights[c] * (tail if z < 0.0 else 1.0 - tail)
+        density += weights[c] * bell * per_deviation[c]
+    return below, density
+
+
+@kernel
+def _normal_quantile(probability):  # type: ignore[no-untyped-def]
+    """Standard normal quantile to 3e-3: M. Abramowitz and I. Stegun, "Handbook of mathematical functions", 26.2.22."""
+    t = math.sqrt(-2.0 * math.log(min(probability, 1.0 - probability)))
+    z = t - (2.30753 + 0.27061 * t) / (1.0 + 0.99229 * t + 0.04481 * t * t)
+    return -z if probability < 0.5 else z
+
+
+@kernel
+def mixture_quantiles(means, variances, weights, levels, quantiles):  # type: ignore[no-untyped-def]
+    """Quantiles of mixtures of normal distributions, by Newton's method within a bracket."""
+    work = np.empty((3, means.shape[1]))
+    for row in range(len(means)):
+        _row_quantiles(means[row], variances[row], weights[row], levels[row], work, quantiles[row])
+
+
+@kernel
+def _row_quantiles(means, variances, weights, levels, work, quantiles):  # type: ignore[no-untyped-def]
+    places, per_deviation, shares = work[0], work[1], work[2]
+    count, total, mean, square = 0, 0.0, 0.0, 0.0
+    lowest, highest, narrowest = np.inf, -np.inf, np.inf
+    for c in range(len(means)):
+        if weights[c] > 0.0:
+            deviation = math.sqrt(variances[c])
+            places[count], per_deviation[count], shares[count] = means[c], 1.0 / deviation, weights[c]
+            count += 1
+            total += weights[c]
+            mean += weights[c] * means[c]
+            square += weights[c] * (variances[c] + means[c] * means[c])
+            narrowest = min(narrowest, deviation)
+            lowest = min(lowest, means[c] - 9.0 * deviation)
+            highest = max(highest, means[c] + 9.0 * deviation)
+    mean /= total
+    spread = math.sqrt(max(square / total - mean * mean, 0.0))
+    for number in range(len(levels)):
+        low, high, target = lowest, highest, levels[number] * total
+        x = mean + spread * _normal_quantile(levels[number])
+        if not low < x < high:
+            x = 0.5 * (low + high)
+        for _ in range(80):
+            below, density = _mass_below(x, places, per_deviation, shares, count)
+            if below < target:
+                low = x
+            else:
+                high = x
+            before = x
+            x = x - (below - target) * _ROOT_2PI / density if density > 0.0 else np.nan
+            if x != before and not low < x < high:
+                x = 0.5 * (low + high)
+                if high - low < CLOSE * narrowest:
+                    break
+            elif abs(x - before) < CLOSE * narrowest:  # the error is of the order of the square
+                break
+        quantiles[number] = x

@@ -1,12 +1,14 @@
-"""The kernels of this folder in array operations: done with a few paths before the kernels would be compiled.
+"""Evidence, predictions, draws and distributions in array operations.
 
-Each takes what the kernel of its name takes and gives the same numbers.
+`weigh_shapes` and `mixture_quantiles` are those of `perf_scaling.posterior.kernels`: done with a few paths before these
+would be compiled, and the same numbers.
 """
 
 from __future__ import annotations
 
 import math
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,43 +39,79 @@ _MANY_DEGREES = 1e5  # of freedom; beyond, the next term is below 1e-14
 _LOG_2PI, _ROOT_2PI = math.log(2.0 * math.pi), math.sqrt(2.0 * math.pi)
 
 
-def weigh_shapes(
-    logs: Floats, noise: Floats, shapes: Floats, log_weight: Floats, group: Ints, log_prior: Floats, tau: Floats,
-    kappa: Floats, length: Floats, which_drift: Ints, drifts: Floats, deviates: float, deviating_variance: float,
-    deviating_factor: float, first_variance: float, parts: int, law: Ints, setting: Ints, level: Ints, weight: Floats,
-    count: Ints,
-) -> None:  # fmt: skip
-    """Write the components of each path."""
-    k, n_shapes = logs.shape[1], shapes.shape[1]
+class Terms(NamedTuple):
+    """What the evidence of any shape needs of N noises of k levels, under each of H scatters and drifts.
+
+    With S the covariance of the logarithms of k means, u = S^-1 1 and P = S^-1 - u u' / 1'u, a shape h leaves r = m -
+    ln h, and its evidence, the level integrated over a flat prior, is ``-1/2 (ln |S| + ln 1'u + r'P r + (k - 1) ln 2
+    pi)``. That level i deviates by a further variance v is an update of rank one: with q = P r it adds ``-1/2 ln(1 + v
+    P_ii) + 1/2 v q_i^2 / (1 + v P_ii)``.
+    """
+
+    base: Floats  # (N, H)
+    widest: Floats  # (N, H): no weighted sum of levels whose weights add up to 0 has a larger variance
+    projections: Floats  # P (N, H, k, k)
+    offset: Floats  # (N, H, k), and the factor of q_i^2, if level i deviates
+    gain: Floats
+    far: Floats  # weights of residuals in what is predicted far beyond the last level (N, H, k)
+
+
+def terms_of(noise: Floats, tau: Floats, drift: Floats, extra: Floats, deviates: float) -> Terms:
+    """Return the terms for variances of means (N, k).
+
+    `drift` (H, k + 1, k + 1) is the covariance of the drift between the levels and a point far beyond them, and `extra`
+    (H, k) the further variance of a level that deviates, which one does with a probability.
+    """
+    n, k = noise.shape
+    covariances = drift[:, :k, :k] + np.zeros((n, 1, 1, 1))
+    covariances[..., range(k), range(k)] += tau[:, None] ** 2 + noise[:, None]
+    inverse, determinants = inverses(covariances.reshape(-1, k, k))
+    sums, totals, projections = (array.reshape(n, len(tau), *array.shape[1:]) for array in projected(inverse))
     log_none, log_one = math.log(1.0 - deviates), math.log(deviates / k)
-    scale = (0.5 * kappa * kappa * length)[:, None, None]
-    extra = (deviating_variance + deviating_factor * tau * tau)[:, None] + np.eye(1, k) * first_variance
-    for path in range(len(logs)):
-        middle = (logs[path][:, None] - shapes[:k]).mean(axis=0)
-        residuals = logs[path][:, None] - shapes[:k] - middle
-        covariances = scale * drifts[which_drift][:, :k, :k]
-        covariances[:, range(k), range(k)] += tau[:, None] ** 2 + noise[path]
-        inverse, determinants = inverses(covariances)
-        sums, totals, projections = projected(inverse)
-        far = sums / totals[:, None] + (projections @ (scale * drifts[which_drift])[:, k, :k, None])[:, :, 0]
-        spread = 1.0 + extra * np.einsum("hii->hi", projections)
-        offset, gain = log_one - log_none - 0.5 * np.log(spread), 0.5 * extra / spread
-        base = -0.5 * (determinants + np.log(totals) + (k - 1) * _LOG_2PI) + log_none
-        reached = base[:, None] + log_weight + log_prior[:, group]
-        for number, projection in enumerate(projections):
+    spread = 1.0 + extra * np.einsum("nhii->nhi", projections)
+    trace, least = np.einsum("nhii->nh", covariances), tau**2 + noise.min(axis=1)[:, None]
+    return Terms(
+        -0.5 * (determinants.reshape(totals.shape) + np.log(totals) + (k - 1) * _LOG_2PI) + log_none,
+        trace - covariances.sum(axis=(2, 3)) / k - max(k - 2, 0) * least,
+        projections,
+        log_one - log_none - 0.5 * np.log(spread),
+        0.5 * extra / spread,
+        sums / totals[:, :, None] + (projections @ drift[:, k, :k, None])[..., 0],
+    )
+
+
+def weigh_shapes(
+    logs: Floats, noise_of: Ints, base: Floats, widest: Floats, projections: Floats, offset: Floats, gain: Floats,
+    far: Floats, centred: Floats, beyond: Floats, log_priors: Floats, parts: int, law: Ints, setting: Ints,
+    level: Ints, weight: Floats, count: Ints,
+) -> None:  # fmt: skip
+    """Write the components of each path: shape, noise, level that deviates or -1, and weight (K, C); and their count.
+
+    `logs` (K, k) are logarithms of means, `noise_of` (K,) the number of the noise of each path in the `Terms` that
+    follow. `centred` (k, S) are the logarithms of each shape at the levels less their mean, `beyond` (S,) the logarithm
+    far beyond them less that mean; `log_priors` (H, S) are of each scatter and drift, and shape. Of the combinations of
+    little weight, below one part in so many, every so many stay, each for all that are near it, in the order of what
+    they predict far beyond.
+    """
+    n_shapes = centred.shape[1]
+    for path, n in enumerate(map(int, noise_of)):
+        mean = logs[path].mean()
+        residuals = (logs[path] - mean)[:, None] - centred
+        reached = base[n][:, None] + log_priors
+        for number, projection in enumerate(projections[n]):
             q = projection @ residuals
-            deviating = np.square(q) * gain[number][:, None] + offset[number][:, None]
+            deviating = np.square(q) * gain[n, number][:, None] + offset[n, number][:, None]
             reached[number] += np.maximum(deviating.max(axis=0), 0.0) - 0.5 * (q * residuals).sum(axis=0)
         best = reached.max()
         likely = reached >= best - UNLIKELY
         of_likely = 1 + int(likely.sum()) // ENOUGH
         counts_for = np.where(likely, of_likely, of_likely * ONE_OF)
-        place = np.arange(n_shapes) + np.arange(len(tau))[:, None]
+        place = np.arange(n_shapes) + np.arange(len(log_priors))[:, None]
         h, s = np.nonzero((reached >= best - HOPELESS) & (place % counts_for == 0))
-        q = (projections[h] @ residuals.T[s][:, :, None])[:, :, 0]
-        masses = np.insert(offset[h] + gain[h] * q * q, 0, 0.0, axis=1)
-        ahead = shapes[k, s] + middle[s] + (far[h] * residuals.T[s]).sum(axis=1)
-        aheads = ahead[:, None] - np.insert(2.0 * gain[h] * far[h] * q, 0, 0.0, axis=1)
+        q = (projections[n, h] @ residuals.T[s][:, :, None])[:, :, 0]
+        masses = np.insert(offset[n, h] + gain[n, h] * q * q, 0, 0.0, axis=1)
+        ahead = beyond[s] + mean + (far[n, h] * residuals.T[s]).sum(axis=1)
+        aheads = ahead[:, None] - np.insert(2.0 * gain[n, h] * far[n, h] * q, 0, 0.0, axis=1)
         masses += (reached[h, s] - masses.max(axis=1) - best)[:, None]
         row, column = np.nonzero(masses > -HOPELESS)
         mass = counts_for[h, s][row] * np.exp(masses[row, column])
@@ -134,57 +172,70 @@ def projected(inverses: Floats) -> tuple[Floats, Floats, Floats]:
     return sums, totals, inverses - sums[:, :, None] * sums[:, None] / totals[:, None, None]
 
 
-class _AtPlaces:
-    """Weights (H, T, k) of the measured levels of a path at places, of each setting, and remaining variances (H, T)."""
+class AtPlaces:
+    """What the levels of K paths that were measured at the same k points say of T places, for each setting.
 
-    def __init__(self, points: Floats, measured: Ints, noise: Floats, settings: Floats, places: Floats) -> None:
-        n, k = len(points), len(measured)
-        tau, kappa, length = settings.T
-        between = np.abs(points[measured][:, None] - np.concatenate([points, places]))  # (k, n + T, q)
+    Paths of the same noise, and so with the same covariances, share their factorizations. `points` and `places` are
+    logarithms, `noise` (K, k) variances of means.
+    """
+
+    def __init__(self, points: Floats, noise: Floats, settings: Floats, places: Floats) -> None:
+        self.points, self.places, self.settings, (tau, kappa, length) = points, places, settings, settings.T
+        self.noises, noise_of = np.unique(noise, axis=0, return_inverse=True)
+        self.noise_of = noise_of.ravel()
+        k, n = len(points), len(self.noises)
+        between = np.abs(points[:, None] - np.concatenate([points, places]))  # (k, k + T, q)
         half = half_variogram(between, length[:, None, None, None]).sum(axis=3)
         scale = (0.5 * kappa * kappa * length)[:, None, None]
-        drift = scale * (half[:, -1:, measured].swapaxes(1, 2) + half[:, -1:] - half)  # with level and place
-        covariances = drift[:, :, measured]
-        covariances[:, range(k), range(k)] += tau[:, None] ** 2 + noise[measured]
-        inverse, _ = inverses(covariances)
-        sums, totals, self.projections = projected(inverse)
-        cross = drift[:, :, n:]
-        self.weights = np.swapaxes(sums[:, :, None] / totals[:, None, None] + self.projections @ cross, 1, 2)
-        explained = (cross * (inverse @ cross)).sum(axis=1)
-        along = (sums[:, :, None] * cross).sum(axis=1)
-        prior = 2.0 * scale[:, 0] * half[:, -1, n:]
-        self.remaining = np.maximum(prior - explained + (1.0 - along) ** 2 / totals[:, None], 1e-12)
+        drift = scale * (half[:, -1:, :k].swapaxes(1, 2) + half[:, -1:] - half)  # with level and place
+        covariances = drift[:, :, :k] + np.zeros((n, 1, 1, 1))
+        covariances[..., range(k), range(k)] += tau[:, None] ** 2 + self.noises[:, None]
+        inverse = inverses(covariances.reshape(-1, k, k))[0]
+        of_inverse = (array.reshape(n, len(tau), *array.shape[1:]) for array in (inverse, *projected(inverse)))
+        inverse, sums, totals, self.projections = of_inverse
+        cross = drift[:, :, k:]
+        along = (sums[..., None] * cross).sum(axis=2)
+        explained = (cross * (inverse @ cross)).sum(axis=2)
+        prior = 2.0 * scale[:, 0] * half[:, -1, k:]
+        # Weights of the levels at the places (N, H, T, k), projections (N, H, k, k), remaining variances (N, H, T).
+        self.weights = np.swapaxes(sums[..., None] / totals[..., None, None] + self.projections @ cross, 2, 3)
+        self.remaining = np.maximum(prior - explained + (1.0 - along) ** 2 / totals[..., None], 1e-12)
+
+    def deviation(self, n: Ints, h: Ints, deviant: Ints, deviating: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return what changes if a level deviates, for B noises, settings and levels: the further variance (B,), the
+        row of the projection (B, k), and how much of its residual is taken back at the places (B, T).
+        """
+        extra, row = deviating[h, np.minimum(deviant, 1)], self.projections[n, h, deviant]
+        share = extra / (1.0 + extra * row[np.arange(len(row)), deviant])
+        return extra, row, share[:, None] * self.weights[n, h, :, deviant]
 
 
 def predict_components(
-    points: Floats, logs: Floats, noise: Floats, settings: Floats, laws_measured: Floats, laws_predicted: Floats,
-    law: Ints, setting: Ints, level: Ints, count: Ints, deviating: Floats, places: Floats, means: Floats,
-    variances: Floats,
-) -> None:  # fmt: skip
-    """Write the mean and variance of the logarithm at places, of each component of each path."""
-    for path, size in enumerate(count.tolist()):
-        measured = np.flatnonzero(~np.isnan(logs[path]))
-        used, h = np.unique(setting[path, :size], return_inverse=True)
-        at = _AtPlaces(points, measured, noise[path], settings[used], places)
-        laws = law[path, :size]
-        residuals = logs[path, measured] - laws_measured[np.ix_(laws, measured)]
-        means[path, :size] = laws_predicted[laws] + (at.weights[h] @ residuals[:, :, None])[:, :, 0]
-        variances[path, :size] = at.remaining[h]
-        far = np.flatnonzero(np.isin(level[path, :size], measured))
-        deviant, h = np.searchsorted(measured, level[path, far]), h[far]
-        extra = deviating[used[h], np.minimum(deviant, 1)]
-        shift = (extra / (1.0 + extra * at.projections[h, deviant, deviant]))[:, None] * at.weights[h, :, deviant]
-        means[path, far] -= shift * (at.projections[h, deviant] * residuals[far]).sum(axis=1)[:, None]
-        variances[path, far] += shift * at.weights[h, :, deviant]
+    at: AtPlaces, residuals: Floats, law: Floats, setting: Ints, deviant: Ints, deviating: Floats
+) -> tuple[Floats, Floats]:
+    """Return mean and variance of the logarithm at places (K, C, T) of components, without those of little weight.
+
+    `residuals` (K, C, k) are those of the levels, `law` (K, C, T) what the laws give at the places, `deviant` (K, C)
+    the number of the level that deviates or -1.
+    """
+    n = at.noise_of[:, None]
+    means = law + np.einsum("pcti,pci->pct", at.weights[n, setting], residuals)
+    variances = at.remaining[n, setting]
+    path, c = np.nonzero(deviant >= 0)
+    numbers = at.noise_of[path], setting[path, c], deviant[path, c]
+    _, row, shift = at.deviation(*numbers, deviating)
+    means[path, c] -= shift * (row * residuals[path, c]).sum(axis=1)[:, None]
+    variances[path, c] += shift * at.weights[numbers[0], numbers[1], :, numbers[2]]
+    return means, variances
 
 
 def mixture_quantiles(means: Floats, variances: Floats, weights: Floats, levels: Floats, quantiles: Floats) -> None:
-    """Write quantiles (R, L) of mixtures (R, C) of normal distributions, by Newton's method within a bracket."""
+    """Write quantiles at levels (R, L) of mixtures (R, C) of normal distributions, by Newton's method in a bracket."""
     deviations = np.sqrt(variances)
     shares = weights / weights.sum(axis=1, keepdims=True)
     present = weights > 0.0
-    low = np.where(present, means - 9.0 * deviations, np.inf).min(axis=1)[:, None] + np.zeros(len(levels))
-    high = np.where(present, means + 9.0 * deviations, -np.inf).max(axis=1)[:, None] + np.zeros(len(levels))
+    low = np.where(present, means - 9.0 * deviations, np.inf).min(axis=1)[:, None] + np.zeros(levels.shape[1])
+    high = np.where(present, means + 9.0 * deviations, -np.inf).max(axis=1)[:, None] + np.zeros(levels.shape[1])
     close = CLOSE * np.where(present, deviations, np.inf).min(axis=1)[:, None]
     x, is_open = 0.5 * (low + high), np.ones(low.shape, dtype=np.bool_)
     for _ in range(120):
@@ -197,7 +248,7 @@ def mixture_quantiles(means: Floats, variances: Floats, weights: Floats, levels:
         tail = bell * np.polyval(ABOVE, far) / np.polyval(UNDER, far)
         below = (shares[row] * np.where(z < 0.0, tail, 1.0 - tail)).sum(axis=1)
         density = (shares[row] / deviations[row] * bell).sum(axis=1)
-        target, before = levels[column], x[row, column]
+        target, before = levels[row, column], x[row, column]
         low[row, column] = np.where(below < target, before, low[row, column])
         high[row, column] = np.where(below < target, high[row, column], before)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -268,41 +319,37 @@ def _beta(a: Floats, b: Floats, x: Floats, y: Floats) -> Floats:
 
 
 def draw_paths(
-    points: Floats, logs: Floats, noise: Floats, settings: Floats, laws_measured: Floats, laws_predicted: Floats,
-    law: Ints, setting: Ints, level: Ints, weight: Floats, count: Ints, deviating: Floats, places: Floats,
-    normals: Floats, values: Floats, component_of_draw: Ints,
-) -> None:  # fmt: skip
-    """Write coherent draws of the logarithm at places, equally probable, and the component of each."""
-    for path, size in enumerate(count.tolist()):
-        measured = np.flatnonzero(~np.isnan(logs[path]))
-        k, laws = len(measured), law[path, :size]
-        used, h = np.unique(setting[path, :size], return_inverse=True)
-        at = _AtPlaces(points, measured, noise[path], settings[used], places)
-        responses = {
-            length: _drift_responses(points[measured], places, length, len(points), normals.shape[1])
-            for length in np.unique(settings[used, 2]).tolist()
-        }
-        sides = (np.arange(len(normals)) + 0.5) / len(normals)
-        component = np.minimum(np.searchsorted(np.cumsum(weight[path, :size]), sides), size - 1)
-        component_of_draw[path] = component
-        residuals = logs[path, measured] - laws_measured[np.ix_(laws, measured)]
-        is_far = np.isin(level[path, :size], measured)
-        deviants = np.where(is_far, np.searchsorted(measured, level[path, :size]), -1)
-        pairs, pair = np.unique(np.stack([h, deviants]), axis=1, return_inverse=True)
-        for number, (of_setting, deviant) in enumerate(pairs.T.tolist()):
-            draws = np.flatnonzero(pair.ravel()[component] == number)
-            tau, kappa, length = settings[used[of_setting]].tolist()
-            adjusted, variances = at.weights[of_setting], tau * tau + noise[path, measured]
-            if deviant >= 0:
-                extra, along = deviating[used[of_setting], min(deviant, 1)], at.projections[of_setting, deviant]
-                adjusted = adjusted - np.outer(adjusted[:, deviant] * extra / (1.0 + extra * along[deviant]), along)
-                variances[deviant] += extra
-            of_slope = kappa * math.sqrt(0.5 * length) * responses[length]
-            answers = of_slope[k:] - adjusted @ of_slope[:k]
-            answers[:, :k] -= adjusted * np.sqrt(variances)
-            chosen = component[draws]
-            of_laws = laws_predicted[laws[chosen]] + residuals[chosen] @ adjusted.T
-            values[path, draws] = of_laws + normals[draws] @ answers.T
+    at: AtPlaces, residuals: Floats, law: Floats, setting: Ints, deviant: Ints, deviating: Floats, component: Ints,
+    normals: Floats, first: int,
+) -> Floats:  # fmt: skip
+    """Return coherent draws of the logarithm at places (K, N, T), each of a component of its path (K, N).
+
+    Arguments are those of `predict_components`, with standard normal numbers (N, D); those of the drift begin at
+    `first`.
+    """
+    k, n_settings = residuals.shape[2], len(at.settings)
+    kinds = (at.noise_of[:, None] * n_settings + setting) * (k + 1) + deviant + 1
+    occurs = np.zeros(len(at.noises) * n_settings * (k + 1), dtype=np.bool_)
+    occurs[np.take_along_axis(kinds, component, axis=1)] = True
+    number = (np.cumsum(occurs) - 1)[kinds]  # of the kinds that are drawn
+    n, h, level = np.unravel_index(np.flatnonzero(occurs), (len(at.noises), n_settings, k + 1))
+    far = np.flatnonzero(level)
+    adjusted, variances = at.weights[n, h], at.settings[h, :1] ** 2 + at.noises[n]
+    extra, row, shift = at.deviation(n[far], h[far], level[far] - 1, deviating)
+    adjusted[far] -= shift[:, :, None] * row[:, None]
+    variances[far, level[far] - 1] += extra
+    answers = np.empty((len(h), len(at.places), normals.shape[1]))  # to each normal number
+    for length in np.unique(at.settings[:, 2]).tolist():
+        own = at.settings[h, 2] == length
+        responses = _drift_responses(at.points, at.places, length, first, normals.shape[1])
+        scale = at.settings[h[own], 1] * math.sqrt(0.5 * length)
+        answers[own] = scale[:, None, None] * (responses[k:] - adjusted[own] @ responses[:k])
+    answers[:, :, :k] -= adjusted * np.sqrt(variances)[:, None]
+    drawn = (answers.reshape(-1, normals.shape[1]) @ normals.T).reshape(len(h), len(at.places), -1)
+    number = np.where(occurs[kinds], number, 0)
+    constant = law + np.einsum("pcti,pci->pct", adjusted[number], residuals)
+    of_draws = drawn[np.take_along_axis(number, component, axis=1), :, np.arange(len(normals))]
+    return np.asarray(np.take_along_axis(constant, component[..., None], axis=1) + of_draws)
 
 
 def _drift_responses(levels: Floats, places: Floats, length: float, first: int, n_numbers: int) -> Floats:
