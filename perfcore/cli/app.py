@@ -128,13 +128,18 @@ def _subgroup(entry: Entry) -> typer.core.TyperGroup:
     """The group of commands whose names begin with that of an entry."""
 
     def show(ctx: typer.Context) -> int | None:
-        if ctx.invoked_subcommand is None:
-            typer.echo(ctx.get_help())
-            return 2
-        return None
+        return _help_without_command(ctx)
 
     show.__doc__ = plain(entry.help)
     return _make_group(show, f"{entry.name} ")
+
+
+def _help_without_command(ctx: typer.Context) -> int | None:
+    """Show the help of a group if the line names no command; the status is then 2."""
+    if ctx.invoked_subcommand is not None:
+        return None
+    typer.echo(ctx.get_help())
+    return 2
 
 
 def _make_group(callback: Callable[..., Any], prefix: str = "") -> CommandGroup:
@@ -178,10 +183,7 @@ def _perf(
     perf fit runs.csv --at p=128 --plot scaling.png
     perf overheads trace.prv
     """
-    if ctx.invoked_subcommand is None:
-        typer.echo(ctx.get_help())
-        return 2
-    return None
+    return _help_without_command(ctx)
 
 
 def program() -> typer.core.TyperGroup:

@@ -114,7 +114,7 @@ class UtilizationCurve(Shown):
     ) -> Any:
         """Return the part of a curve that is asked for; of several what the default fitter of curves makes of them.
 
-        Arguments are those of `perfcore.reading.many_files.join`.
+        Arguments are those of `perfcore.reading.recognise.join`.
         """
         wanted_part = importlib.import_module("perf_traces.windows").wanted_part
         selected = ((path, wanted_part(curve, options)) for path, curve in parts)

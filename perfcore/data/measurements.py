@@ -141,7 +141,7 @@ class Measurements(Shown):
     def join(cls, parts: Any, fields: Sequence[Mapping[str, Any]], name: str, *how_to_read: Any) -> Measurements:
         """Return tables of several files as one, with what the names of the files say as further columns.
 
-        Arguments are those of `perfcore.reading.many_files.join`.
+        Arguments are those of `perfcore.reading.recognise.join`.
         """
         tables = importlib.import_module("perf_io.results.result_table")
         joined: Measurements = tables.join_measurements(parts, fields, name)
@@ -170,21 +170,13 @@ class Measurements(Shown):
         return self.table.copy()
 
     def with_roles(
-        self,
-        parameters: Names | Mapping[str, str] = None,
-        value: str | None = None,
-        *,
-        code: Names = None,
-        system: Names = None,
-        category: Names = None,
-        unit: str | None = None,
+        self, parameters: Names | Mapping[str, str] = None, value: str | None = None, **roles: Names
     ) -> Measurements:
-        """The same rows; roles that are not given stay as they are."""
-        arguments = {
-            **{"parameters": parameters, "value": value, "unit": unit},
-            **{"code": code, "system": system, "category": category},
-        }
-        explicit = {role: columns for role, columns in arguments.items() if columns is not None}
+        """The same rows; roles that are not given stay as they are: ``code``, ``system``, ``category``, ``unit``."""
+        if unknown := roles.keys() - {"code", "system", "category", "unit"}:
+            raise TypeError(f"with_roles() has no role {sorted(unknown)[0]!r}")
+        given = {"parameters": parameters, "value": value, **roles}
+        explicit = {role: columns for role, columns in given.items() if columns is not None}
         kept = {role: columns for role, columns in self._given.items() if role != "unit" or "value" not in explicit}
         measurements = copy.copy(self)
         measurements._assign({**kept, **explicit})

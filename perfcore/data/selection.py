@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ def is_mark(text: str) -> bool:
     return not word or word in _MISSING or text.strip().lower() in _MISSING or _FAILURES.fullmatch(word) is not None
 
 
+_ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _CONDITION = re.compile(r"\s*(?P<column>[^<>=!]+?)\s*(?P<relation><=|>=|!=|<|>|==?)\s*(?P<value>[^<>=!]*?)\s*")
 
 
@@ -96,9 +98,7 @@ def rows_that_meet(table: pd.DataFrame, conditions: Iterable[Condition]) -> npt.
         numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
         if column.dtype.kind in "mM" or (column.dtype.kind not in "iufb" and np.isnan(numbers).all()):
             raise OptionError(f"column {condition.column!r} does not hold numbers; use = or !=")
-        bound = float(condition.values[0])
-        compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[condition.relation]
-        kept &= compare(numbers, bound)
+        kept &= _ORDERS[condition.relation](numbers, float(condition.values[0]))
     return kept
 
 

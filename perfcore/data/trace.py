@@ -110,7 +110,7 @@ class Trace(Shown):
     def join(cls, *parts_and_options: Any) -> Any:
         """Return the part of a run that is asked for; of several runs what their curves are together.
 
-        Arguments are those of `perfcore.reading.many_files.join`.
+        Arguments are those of `perfcore.reading.recognise.join`.
         """
         return importlib.import_module("perf_traces.runs").join_traces(*parts_and_options)
 

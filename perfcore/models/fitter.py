@@ -64,7 +64,7 @@ class Fitter(ABC):
     def join_runs(cls, parts: Iterable[tuple[Path, Any]], fields: Sequence[Mapping[str, Any]], name: str) -> Any:
         """Return curves of several runs as one data set; asked of the default fitter of curves.
 
-        Arguments are those of `perfcore.reading.many_files.join`.
+        Arguments are those of `perfcore.reading.recognise.join`.
         """
         raise DataError(f"{name}: curves of several runs cannot be put together; fit each separately")
 

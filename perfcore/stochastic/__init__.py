@@ -9,7 +9,6 @@ Source: J. M. Schopf, "A Practical Methodology for Defining Histograms for Predi
 University, NWU-CS-99-2, 1999.
 """
 
-from perfcore.stochastic.defaults import default_name, default_representation
 from perfcore.stochastic.value import (
     Quantity,
     StochasticValue,
@@ -17,6 +16,8 @@ from perfcore.stochastic.value import (
     add,
     as_value,
     checked_samples,
+    default_name,
+    default_representation,
     divide,
     exp,
     from_dict,

@@ -21,7 +21,6 @@ from perfcore.base.files import write_json
 from perfcore.hooks.options import NoOptions, build
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import quadrature
-from perfcore.stochastic.defaults import default_representation
 
 Operator = Callable[["StochasticValue", Any], "StochasticValue"]
 Operation = Callable[..., "StochasticValue"]
@@ -29,6 +28,29 @@ Operation = Callable[..., "StochasticValue"]
 _CONVERTED_LEVELS = 1000  # by which a value of another representation is summarised
 _SCALARS = {"float": float, "int": int, "str": str}  # types of fields; others are rows of numbers
 _BETWEEN_NUMBERS, _BETWEEN_ROWS = ",", "/"
+# Purposes for which a representation is taken if none is named; the registry knows which.
+PURPOSES = {
+    "number": "one number, its first field",
+    "moments": "a mean and a standard deviation, its first two fields",
+    "bounds": "two bounds, its first two fields",
+    "samples": "representation of samples",
+    "distributions": "it can hold any distribution, and performs what other representations leave to it",
+}
+
+
+def default_name(purpose: str) -> str:
+    """The name of the representation that was registered with ``default_for=(purpose,)``; it is not imported."""
+    entries = [each for each in registry().entries("representations").values() if purpose in each.default_for]
+    # A third party may add such a representation; it replaces the bundled one only where a user names it.
+    entries.sort(key=lambda each: each.distribution != "perfcore")
+    if not entries:
+        raise PluginError(f"no representation is registered for {purpose} ({PURPOSES[purpose]}); see perf plugins")
+    return entries[0].name
+
+
+def default_representation(purpose: str) -> Any:
+    """The class of the representation of `default_name`."""
+    return registry().load("representations", default_name(purpose))
 
 
 @functools.cache

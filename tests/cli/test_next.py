@@ -65,7 +65,7 @@ def test_replications_that_are_missing(perf, store):
         (["none.json", "--target", "p=1"], "none.json: there is no such file"),
         (["m.json", "--target", "p=1,2"], "--target p: one level is expected, not 2"),
         (["m.json", "--target", "q=1"], "unknown variable 'q': choose from p"),
-        (["m.json", "--target", "p"], "--target 'p': NAME=VALUE,... is expected"),
+        (["m.json", "--target", "p"], "--target p=p: NAME=VALUE,... is expected"),
         (["m.json", "--target", "p=1", "-c", "q=1,2"], "unknown variable 'q': choose from p"),
         (["m.json", "--target", "p=1", "-c", "p=1..4"], "--candidates p=1..4: NAME=VALUE,... is expected"),
         (["m.json", "--target", "p=1", "--constraint", "p > 1"], "--constraint needs --candidates"),

@@ -7,15 +7,19 @@ import pytest
 import perfcore
 from perf_tables.arguments import parse_values
 
-pytestmark = pytest.mark.usefixtures("model")
+
+@pytest.fixture(scope="module")
+def phases():
+    return perfcore.fit(perfcore.UtilizationCurve([0, 40, 100], [1, 5]), phases=2, degree=0)
 
 
 @pytest.fixture
-def model(perf, folder):
-    perf("fit", "curve.csv", "--phases", "2", "--degree", "0", "-o", "model.json")
+def model(phases, folder):
+    phases.save(folder / "model.json")
     return folder / "model.json"
 
 
+@pytest.mark.usefixtures("model")
 def test_a_table_of_points_and_values(perf):
     table = [line.split() for line in perf("predict", "model.json", "--at", "t=0,39.5,40,101").lines]
     del table[:2], table[5:]
@@ -26,6 +30,7 @@ def test_a_table_of_points_and_values(perf):
     ]
 
 
+@pytest.mark.usefixtures("model")
 def test_bounds(perf):
     printed = perf("predict", "model.json", "--at", "t=50", "--interval", "0.95")
     assert [line.split() for line in printed.lines[2:4]] == [["t", "value", "lower", "upper"], ["50", "5", "5", "5"]]
@@ -61,6 +66,7 @@ def test_points(text, points):
         (["model.json", "--at", "t=1", "--interval", "x"], "Invalid value for '--interval'"),
     ],
 )
+@pytest.mark.usefixtures("model")
 def test_mistakes(refused, words, message):
     assert message in refused("predict", *words)
 
@@ -69,23 +75,32 @@ def test_mistakes(refused, words, message):
 WORK, SPEED = {"LU": 100.0, "SP, class A": 250.0}, {"SP2": 1.0, "T3D": 0.5, "Cray": 2.0}
 
 
+RUNS = [
+    f'"{code}",{system},{p},{work / speed * (1 / p + 0.01)!r}'
+    for code, work in WORK.items()
+    for system, speed in SPEED.items()
+    for p in (2, 4, 8, 16)
+    if (code, system) != ("SP, class A", "Cray")  # which never ran
+]
+
+
 @pytest.fixture
 def joint(perf, folder):
-    """A joint model; SP never ran on the Cray."""
-    lines = [
-        f'"{code}",{system},{p},{work / speed * (1 / p + 0.01)!r}'
-        for code, work in WORK.items()
-        for system, speed in SPEED.items()
-        for p in (2, 4, 8, 16)
-        if (code, system) != ("SP, class A", "Cray")
-    ]
-    (folder / "runs.csv").write_text("code,system,procs,time_s\n" + "\n".join(lines) + "\n")
-    perf("fit", "runs.csv", "--fitter", "strohmaier", "--functions", "1/p,1", "-o", "joint.json")
-    return folder / "joint.json"
+    """Fit a joint model to the runs, some of them replaced, and others added."""
+
+    def fitted(*added, replaced=()):
+        text = "\n".join(["code,system,procs,time_s", *RUNS, *added, ""])
+        for old, new in replaced:
+            text = text.replace(old, new)
+        (folder / "runs.csv").write_text(text)
+        perf("fit", "runs.csv", "--fitter", "strohmaier", "--functions", "1/p,1", "-o", "joint.json")
+        return folder / "joint.json"
+
+    return fitted
 
 
-@pytest.mark.usefixtures("joint")
-def test_codes_and_systems_by_name(perf):
+def test_codes_and_systems_by_name(perf, joint):
+    joint()
     table = perf("predict", "joint.json", "--at", "p=4,64", "--at", "code=LU", "--at", "system=Cray").lines
     rows = [line.split() for line in table[2:5]]
     assert [row[:4] + row[6:] for row in rows] == [
@@ -96,22 +111,17 @@ def test_codes_and_systems_by_name(perf):
 
 
 def test_bounds_are_those_of_the_model(perf, joint):
-    text = joint.with_name("runs.csv").read_text().replace("51.0", "52.5").replace("1.01", "0.99")
-    joint.with_name("runs.csv").write_text(text)
-    perf("fit", "runs.csv", "--fitter", "strohmaier", "--functions", "1/p,1", "-o", "joint.json")
+    file = joint(replaced=[("51.0", "52.5"), ("1.01", "0.99")])
     words = ["--at", "p=2,64", "--at", "code=LU", "--at", "system=SP2", "--interval", "0.9"]
     points = json.loads(perf("predict", "joint.json", *words, "--json").out)["rows"]
-    expected = perfcore.load(joint).predict_array({"p": [2, 64], "code": "LU", "system": "SP2"}, interval=0.9)
+    expected = perfcore.load(file).predict_array({"p": [2, 64], "code": "LU", "system": "SP2"}, interval=0.9)
     assert [[point[name] for name in ("value", "lower", "upper")] for point in points] == expected.tolist()
     assert all(point["lower"] < point["value"] < point["upper"] for point in points)
 
 
-@pytest.mark.usefixtures("joint")
-def test_what_the_data_do_not_determine(perf, folder):
+def test_what_the_data_do_not_determine(perf, joint):
     """On the system Bull only one size was run: two functions are not determined there, at that size their sum is."""
-    with (folder / "runs.csv").open("a") as runs:
-        runs.write("LU,Bull,4,26\n")
-    perf("fit", "runs.csv", "--fitter", "strohmaier", "--functions", "1/p,1", "-o", "joint.json")
+    joint("LU,Bull,4,26")
     words = ["--at", "p=4,64", "--at", "code=LU", "--at", "system=Bull", "--interval", "0.9", "--json"]
     measured, other = json.loads(perf("predict", "joint.json", *words).out)["rows"]
     assert measured["value"] == pytest.approx(26, rel=1e-6)

@@ -116,7 +116,7 @@ class TestBounds:
         expected = spread**2 * ncx2.ppf([0.025, 0.975], 1, (value / spread) ** 2)
         np.testing.assert_allclose((curve * curve).predict_array([2.0], 0.95)[0, 1:], expected, rtol=0.01, atol=0.01)
 
-    @settings(max_examples=5, deadline=None)
+    @settings(max_examples=3, deadline=None)
     @given(
         first=st.lists(st.floats(0.5, 20.0), min_size=5, max_size=5),
         second=st.lists(st.floats(0.5, 20.0), min_size=5, max_size=5),
@@ -138,7 +138,7 @@ class TestBounds:
             slack = 0.01 * (own[:, 2] - own[:, 1])
             assert (largest[:, 1] >= own[:, 1] - slack).all()
 
-    @settings(max_examples=5, deadline=None)
+    @settings(max_examples=3, deadline=None)
     @given(
         first=st.lists(st.floats(9.0, 11.0), min_size=5, max_size=5),
         second=st.lists(st.floats(9.0, 11.0), min_size=5, max_size=5),
@@ -230,7 +230,7 @@ class TestFile:
             loaded = perfcore.load(tmp_path / "composed.json")
             assert loaded == model
             assert loaded.to_dict() == model.to_dict()
-            np.testing.assert_array_equal(loaded.predict_array(points, 0.9), model.predict_array(points, 0.9))
+            np.testing.assert_array_equal(loaded.predict(points), model.predict(points))
             assert pickle.loads(pickle.dumps(model)) == model
 
     def test_a_composition_as_a_component(self, content, refused, solver):

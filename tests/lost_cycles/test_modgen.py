@@ -10,7 +10,6 @@ from perf_lost_cycles.forms import (
     Terms,
     candidates,
     criterion,
-    partitions,
     product_form,
     score_forms,
     union,
@@ -48,21 +47,6 @@ def scaled_values(form, points, coefficients, n_factors):
     columns = terms.columns(terms.values(points), np.array(form))
     largest = columns.max(axis=1)
     return (coefficients / largest) @ columns, coefficients / largest
-
-
-@pytest.mark.parametrize(("n", "bell"), [(1, 1), (2, 2), (3, 5), (4, 15), (5, 52)])
-def test_partitions_are_all_of_them(n, bell):
-    """Bell numbers."""
-    found = list(partitions(range(n)))
-    assert len(found) == bell
-    assert len({frozenset(map(frozenset, blocks)) for blocks in found}) == bell
-    assert all(sorted(itertools.chain(*blocks)) == list(range(n)) for blocks in found)
-
-
-def test_product_has_all_products_of_terms():
-    P, D = of_factor((0, 1), 0), of_factor((0, 2), 1)
-    assert sorted(TERMS.text(number) for number in product_form([P, D])) == ["1", "P", "P*log2(D)", "log2(D)"]
-    assert sorted(TERMS.text(number) for number in union([P, D])) == ["1", "P", "log2(D)"]
 
 
 @pytest.mark.parametrize("models", [((0, 1), (0, 2)), ((4,), (0, 1)), ((4,), (1,)), ((0, 1), (0, 2), (0, 4))])
@@ -175,21 +159,6 @@ def test_nearly_dependent_columns_are_judged_as_by_singular_values():
         kept = left[:, sigma > 1e-14]
         residual = values[series] - kept @ (kept.T @ values[series])
         assert scores.sum_of_squares[job] == pytest.approx(residual @ residual, rel=1e-4 if form == 1 else 1e-10)
-
-
-def test_order_of_points_and_company_of_categories_do_not_matter():
-    points = full_grid(LEVELS[:2])
-    rng = np.random.default_rng(3)
-    values = rng.uniform(1.0, 2.0, (6, len(points[0])))
-    grid = grid_of(values, points, 2)
-    found = generate(grid, points, defaults(2, 6), "loo")
-    order = rng.permutation(len(points[0]))
-    turned = generate(
-        grid_of(values[:, order], [x[order] for x in points], 2), [x[order] for x in points], defaults(2, 6), "loo"
-    )
-    alone = generate(grid_of(values[4:5], points, 2), points, defaults(2, 1), "loo")
-    assert [found.forms.forms[k] for k in found.chosen] == [turned.forms.forms[k] for k in turned.chosen]
-    assert alone.forms.forms[alone.chosen[0]] == found.forms.forms[found.chosen[4]]
 
 
 def test_scores_are_those_of_fits_one_by_one():

@@ -1,6 +1,7 @@
 """Normals: closed forms against quadrature, and the size of their errors against the exact distributions."""
 
 import math
+import statistics
 
 import numpy as np
 import pytest
@@ -135,6 +136,21 @@ def test_a_poor_quotient_says_how_poor():
     truth = np.array([weights @ stats.norm.cdf(z * y, 6, 1) for z in places])
     assert claimed == pytest.approx(np.abs(truth - found.cdf(places)).max(), rel=0.1)
     assert (Normal(6, 0.1) / Normal(2, 0.02)).notes == ()
+
+
+def test_the_error_of_a_reciprocal_counts_divisors_below_zero():
+    """P(1/Y <= v) in closed form: Y >= 1/v or Y < 0 if v > 0, else 1/v <= Y < 0."""
+    found = divide(Moments(1.0, 0.0), Moments(1.0, 0.8), 0.0)
+    scores = np.linspace(-5.0, 5.0, 1001)
+    v = found.mean + found.std * scores
+    below, at_least = stats.norm.cdf(0.0, 1.0, 0.8), stats.norm.sf(1.0 / v, 1.0, 0.8)
+    truth = np.where(v > 0.0, below + at_least, below - stats.norm.cdf(1.0 / v, 1.0, 0.8))
+    assert found.error == pytest.approx(np.abs(truth - stats.norm.cdf(scores)).max(), rel=0.01)
+
+
+def test_the_deviation_of_samples_is_the_unbiased_one():
+    samples = [1.0, 2.0, 4.0, 4.5]
+    assert Normal.from_samples(samples).std == pytest.approx(statistics.stdev(samples))
 
 
 @pytest.mark.parametrize(

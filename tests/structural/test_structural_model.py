@@ -9,13 +9,12 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_structural import StructuralModel, schedule
+from perf_structural import StructuralModel
 from perf_structural.composition import PLAIN, parse_unit
 from perf_structural.measured_value import variation_class
 from perf_structural.samples import read_predictions
 from perfcore import Measurements
 from perfcore.base.errors import DataError, InputError, PerfError
-from perfcore.hooks.registry import registry
 from perfcore.models.model import model_file_entry
 from perfcore.stochastic import from_dict
 
@@ -59,22 +58,6 @@ def test_a_model_file(tmp_path):
     assert (prediction.name, prediction.unit) == ("two phases", "s")
     assert prediction.value.support == pytest.approx((0.04, 0.04))
     assert prediction.notes == ()
-
-
-def test_the_same_from_python(tmp_path):
-    built = StructuralModel(
-        "steps*max_over(phase) + start",
-        components={"phase": "work/speed", "start": {"equation": "2*delay", "unit": "s"}},
-        inputs={
-            "steps": 10,
-            "work": {"each": [400, 600], "unit": "kflop"},
-            "speed": {"value": 0.2, "unit": "Mflop/ms"},
-            "delay": {"value": 5, "unit": "ms"},
-        },
-        unit="s",
-    )
-    read = StructuralModel.read(written(tmp_path, MODEL))
-    assert built.predict().value.support == read.predict().value.support
 
 
 @pytest.mark.parametrize(
@@ -359,9 +342,6 @@ def test_predictions_are_recognised(tmp_path, text):
 
 
 # Files of predictions and of actual values: what a user can write, and what is wrong with it, with its place.
-NORMAL_OF_PREDICTION_FILES = {"representation": "normal", "mean": 10.0, "std": 2.0}
-
-
 @pytest.fixture
 def write(tmp_path):
     def write(text, name="file"):
@@ -375,17 +355,16 @@ def write(tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        json.dumps([NORMAL_OF_PREDICTION_FILES, 3]),
-        json.dumps([NORMAL_OF_PREDICTION_FILES, {"representation": "point", "value": 3.0}]),
-        json.dumps(NORMAL_OF_PREDICTION_FILES) + "\n3\n",  # one after another
-        json.dumps({"value": NORMAL_OF_PREDICTION_FILES, "mean": 10.0}, indent=1)
-        + json.dumps([3.0]),  # as commands print them with --json
-        "\ufeff" + json.dumps([NORMAL_OF_PREDICTION_FILES, 3]),
+        json.dumps([NORMAL, 3]),
+        json.dumps([NORMAL, {"representation": "point", "value": 3.0}]),
+        json.dumps(NORMAL) + "\n3\n",  # one after another
+        json.dumps({"value": NORMAL, "mean": 10.0}, indent=1) + json.dumps([3.0]),  # as commands print them with --json
+        "\ufeff" + json.dumps([NORMAL, 3]),
     ],
 )
 def test_values_in_a_list_or_one_after_another(write, text):
     assert read_predictions(write(text)) == [
-        from_dict(NORMAL_OF_PREDICTION_FILES),
+        from_dict(NORMAL),
         from_dict({"representation": "point", "value": 3.0}),
     ]
 
@@ -413,21 +392,6 @@ def test_what_is_no_prediction(write, text, message):
     with pytest.raises(InputError, match=message) as caught:
         read_predictions(write(text))
     assert len(str(caught.value).splitlines()) == 1
-
-
-# The Python functions behind the commands: the same words, paths or loaded things.
-ROWS = StructuralModel("0", inputs={"row": [{"normal": [1, 0.1]}, {"normal": [2, 0.1]}]})
-
-
-def normal(mean, std):
-    return registry().load("representations", "normal")(mean, std)
-
-
-def test_a_division():
-    """Shares in inverse proportion to the times: 60 units of 1 and 30 of 2."""
-    frame = schedule(ROWS, divide=90, unit_time="row").to_frame()
-    assert frame["share"].tolist() == [60, 30]
-    assert frame["mean"].tolist() == pytest.approx([60.0, 60.0])
 
 
 @pytest.mark.parametrize(

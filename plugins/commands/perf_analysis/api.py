@@ -342,7 +342,7 @@ def profile(
     from perf_traces.ranks import RANK
     from perf_traces.runs import parameters_of_run, runs_of
     from perfcore.data.trace import Trace
-    from perfcore.reading.many_files import NamePattern
+    from perfcore.reading.recognise import NamePattern
 
     sources = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else list(traces)
     if not sources:

@@ -15,7 +15,7 @@ from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
-from perfcore.reading.many_files import named_files
+from perfcore.reading.recognise import named_files
 from perfcore.report import Report
 from perfcore.results import Result
 

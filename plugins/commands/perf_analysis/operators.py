@@ -22,8 +22,7 @@ from perf_views.names import plain_name
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, InputError, OptionError, key_first
 from perfcore.data.measurements import Measurements
-from perfcore.reading.many_files import NamePattern
-from perfcore.reading.recognise import read, recognise, write
+from perfcore.reading.recognise import NamePattern, read, recognise, write
 from perfcore.reading.source import Source
 from perfcore.report import Report
 from perfcore.results import Result

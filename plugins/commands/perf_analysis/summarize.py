@@ -28,7 +28,7 @@ from perfcore.base.errors import InputError, OptionError
 from perfcore.base.files import check_folder, refuse_existing, write_bytes
 from perfcore.data.trace import Trace
 from perfcore.hooks.options import NoOptions
-from perfcore.reading.many_files import named_files
+from perfcore.reading.recognise import named_files
 from perfcore.reading.source import Reader, Source
 from perfcore.report import Figure, Note, Report
 from perfcore.results import Result

@@ -13,8 +13,6 @@ from importlib import resources
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from perf_views.colours import CLASS_COLOURS, ON_DARK, PAGE, STATUS, STEPS, pale, size_colour, text_on
 from perf_views.contents import (
     Action,
@@ -65,7 +63,7 @@ def colour_sheet() -> str:
 
 
 def class_colour(name: str) -> str:
-    """The colour of a class of states as a page names it."""
+    """Return the colour of a class of states as a page names it."""
     return f"var(--{_class_property(name)})"
 
 
@@ -79,7 +77,7 @@ def _properties(colours: dict[str, str]) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def shade_style(shade: float) -> str:
-    """Background and text colour of a size; of the two text colours the one that contrasts more."""
+    """Return background and text colour of a size; of the two text colours the one that contrasts more."""
     return _style(size_colour(shade))
 
 
@@ -107,11 +105,10 @@ _HEIGHT = re.compile(r'(<svg[^>]*?) height="[^"]*"')
 # A point of a drawing is 1/72 inch: beyond its hundredth nothing is seen, also on a screen of many dots and zoomed in.
 _COORDINATES = re.compile(r'(<path [^>]*?\bd=")([^"]+)')
 _DIGITS = re.compile(r"(\.[0-9]{2})[0-9]+")
-_MANY = 3000  # corners of an area: a density over 2,000 places has 8,000, a curve's band of 700 bins 2,800
 
 
 def chart_svg(chart: Chart, name: str) -> str:
-    """An ``<svg>`` element that is as wide as its place; the same chart gives the same text."""
+    """Return an ``<svg>`` element that is as wide as its place; the same chart gives the same text."""
     import html
 
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -124,10 +121,7 @@ def chart_svg(chart: Chart, name: str) -> str:
         figure = Figure(figsize=chart.size, layout="constrained")
         FigureCanvasSVG(figure)
         chart.draw(figure)
-        if _is_empty(figure):
-            figure.text(0.5, 0.5, "there is nothing to draw", ha="center", va="center")
         finish(figure)
-        _thin(figure)
         figure.savefig(written, format="svg", metadata={"Date": None})
     text = written.getvalue()
     text = _STYLE.sub("", _METADATA.sub("", text[text.index("<svg") :]))
@@ -139,27 +133,6 @@ def chart_svg(chart: Chart, name: str) -> str:
     # Names that matplotlib gives, such as axes_1, occur in every drawing.
     text = re.sub(r'<g id="[^"]*"', "<g", text)
     return opening + text[len("<svg") :]
-
-
-def _is_empty(figure: Figure) -> bool:
-    """Whether nothing but frames was drawn: no line with a point, no area, no image, no word."""
-    return not figure.texts and not any(
-        axes.texts or axes.patches or axes.images or axes.collections or np.isfinite(axes.dataLim.get_points()).all()
-        for axes in figure.axes
-    )
-
-
-def _thin(figure: Figure) -> None:
-    """Leave out corners of long areas that look like a straight edge; of lines matplotlib does so itself."""
-    from matplotlib.collections import PolyCollection
-
-    for area in figure.findobj(PolyCollection):
-        paths, placed = area.get_paths(), area.get_transform()
-        if max((len(np.asarray(path.vertices)) for path in paths), default=0) > _MANY:
-            thin = [path.cleaned(placed, simplify=True) for path in paths]
-            drawn = [np.isin(np.asarray(path.codes), (path.MOVETO, path.LINETO)) for path in thin]
-            corners = [np.asarray(path.vertices)[mask] for path, mask in zip(thin, drawn, strict=True)]
-            area.set_verts([placed.inverted().transform(corner) for corner in corners])
 
 
 FEED = "/-/feed"  # begins the addresses that scripts ask at; the rest is the place of a view
@@ -182,7 +155,7 @@ _TALL = 1000  # letters of a text that scrolls alone, such as the names of a tho
 
 @functools.cache
 def templates() -> Environment:
-    """The templates of pages; every text that they are given is escaped."""
+    """Return the templates of pages; every text that they are given is escaped."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
@@ -219,7 +192,7 @@ class Writer:
         return self.blocks(_in_order(view.blocks))
 
     def blocks(self, blocks: Sequence[Block]) -> str:
-        """Blocks as sections; those that cannot be used are left out."""
+        """Return blocks as sections; those that cannot be used are left out."""
         return templates().get_template("blocks.html").render(blocks=blocks, w=self)
 
     # What the template asks for
@@ -245,29 +218,29 @@ class Writer:
 
     @staticmethod
     def is_tall(text: str) -> bool:
-        """Whether a text is so long that it scrolls alone."""
+        """Return whether a text is so long that it scrolls alone."""
         return len(text) > _TALL or text.count("\n") > _MOST_LINES
 
     @staticmethod
     def verdict(line: str) -> tuple[str, str]:
-        """The verdict that a line begins with, and the rest."""
+        """Return the verdict that a line begins with, and the rest."""
         match = _STATUS_LINE.match(line)
         return ("", line) if match is None else (match[0], line[match.end() :])
 
     @staticmethod
     def small_numbers(text: str) -> list[tuple[str, bool]]:
-        """Parts of a text, and whether each is a number that may not be broken."""
+        """Return parts of a text, and whether each is a number that may not be broken."""
         return [(part, at % 2 == 1) for at, part in enumerate(_SMALL_NUMBER.split(text)) if part]
 
     def amounts(self, table: Table) -> list[bool]:
-        """Whether each column has numbers only."""
+        """Return whether each column has numbers only."""
         columns = zip(*table.rows, strict=True)
         return [all(_AMOUNT.fullmatch(self.text(cell)) for cell in column) for column in columns] or [
             False for _ in table.header
         ]
 
     def status_columns(self, table: Table) -> list[bool]:
-        """Whether each column says how something turned out."""
+        """Return whether each column says how something turned out."""
         return [column > 0 and self.text(cell) in _STATUS_COLUMNS for column, cell in enumerate(table.header)]
 
     @staticmethod
@@ -292,7 +265,7 @@ class Writer:
 
     @staticmethod
     def has_slider(form: Form | Action) -> bool:
-        """Whether the state of a form is shown at once when it changes."""
+        """Return whether the state of a form is shown at once when it changes."""
         return any(item.kind == "range" for item in form.fields)
 
     @staticmethod
@@ -303,7 +276,7 @@ class Writer:
         return [link for link in links if self.address(link.path, link.query) is not None]
 
     def live_settings(self, chart: Chart) -> str:
-        """What a script needs that draws in place of a chart."""
+        """Return what a script needs that draws in place of a chart."""
         assert chart.live is not None
         feed, place = (self.address((*chart.live.path, *more), {}) or "" for more in (("",), ()))
         return json.dumps({**chart.live.settings, "feed": FEED + feed, "place": place, "label": chart.alternative})
@@ -315,7 +288,7 @@ class Writer:
         return chart_svg(chart, self.next_name())
 
     def svg_of_plot(self, plot: Plot) -> str:
-        """A declared plot as a drawing."""
+        """Return a declared plot as a drawing."""
         from perf_views.marks import draw_plot
 
         def draw(figure: Figure) -> None:
@@ -326,19 +299,19 @@ class Writer:
 
     @staticmethod
     def is_upright(drawing: str) -> bool:
-        """Whether a drawing is so high that its texts would become small if it were fitted into a window."""
+        """Return whether a drawing is so high that its texts would become small if it were fitted into a window."""
         extent = _EXTENT.search(drawing)
         return extent is not None and float(extent[2]) > _UPRIGHT * float(extent[1])
 
     def content(self, plot: Plot) -> str:
-        """What the script draws a chart from."""
+        """Return what the script draws a chart from."""
         from perf_views.bokeh_marks import chart_content
 
         self.has_charts = True
         return script_data(chart_content(plot))
 
     def feed(self, graph: Graph) -> str:
-        """Where finer parts of a long chart are asked for; empty if there are none."""
+        """Return where finer parts of a long chart are asked for; empty if there are none."""
         from perf_views.marks import is_long
 
         return self.keep(graph.plot) if self.keep is not None and is_long(graph.plot) else ""
@@ -363,20 +336,20 @@ def _in_order(blocks: Sequence[Block]) -> list[Block]:
 
 @functools.cache
 def _glossary() -> dict[str, str]:
-    """Definitions of terms and headings, by name; those of headings come last."""
+    """Return definitions of terms and headings, by name; those of headings come last."""
     text = resources.files("perf_views").joinpath("glossary.md").read_text(encoding="utf-8")
     entries = re.findall(r"^(.+)\n: (.+)$", text, re.MULTILINE)
     return {name: meaning for names, meaning in entries for name in names.split(", ")}
 
 
 def definition(heading: str) -> str:
-    """The glossary's definition of a heading without its unit, or of the words that it begins or ends with."""
+    """Return the glossary's definition of a heading without its unit, or of the words that it begins or ends with."""
     words = re.sub(r" ?\[.*\]$", "", heading).split(" ")
     parts = [" ".join(part) for n in range(len(words), 0, -1) for part in (words[:n], words[-n:])]
     return next((_glossary()[part] for part in parts if part in _glossary()), "")
 
 
 def _is_row(form: Form | Action) -> bool:
-    """Whether it has a few fields without explanations, which stand in one row."""
+    """Return whether it has a few fields without explanations, which stand in one row."""
     visible = [item for item in form.fields if item.kind != "hidden"]
     return len(visible) <= _MOST_IN_ROW and not any(item.help or item.kind == "lines" for item in visible)

@@ -73,7 +73,7 @@ class CommandViews:
         return self._entry.help
 
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
-        """The report with the options that the address names; see `Viewable.view`."""
+        """Return the report with the options that the address names; see `Viewable.view`."""
         forms = self._forms(query)
         try:
             result, views = self._answer(query)
@@ -87,7 +87,7 @@ class CommandViews:
         return replace(inner, title=self.title, blocks=blocks)
 
     def paths(self) -> list[page.ViewPath]:
-        """The view, if the command answers anything."""
+        """Return the view, if the command answers anything."""
         try:
             self.answer({})
         except PerfError:
@@ -99,7 +99,7 @@ class CommandViews:
         raise page.NoViewError(path)
 
     def answer(self, query: page.Query) -> Result:
-        """What the command finds, with the options of a query."""
+        """Return what the command finds, with the options of a query."""
         return self._answer(query)[0]
 
     def _answer(self, query: page.Query) -> tuple[Result, page.Viewable]:
@@ -141,7 +141,7 @@ class CommandViews:
         return found
 
     def _options(self, query: page.Query) -> dict[str, Any]:
-        """Values of the options that a query names, and of the sliders."""
+        """Return values of the options that a query names, and of the sliders."""
         options: dict[str, Any] = {}
         for name, (_, kind, _) in self.parameters().items():
             if text := query.get(name, "").strip():
@@ -162,7 +162,7 @@ class CommandViews:
         return {**options, "compute": factors} if factors else options
 
     def _sliders(self, result: Result, query: page.Query) -> list[page.Block]:
-        """A form of sliders for the questions that a result answers."""
+        """Return a form of sliders for the questions that a result answers."""
         questions = [name for name in getattr(result, "questions", ()) if name in _SLIDERS]
         if not questions:
             return []
@@ -199,7 +199,7 @@ class CommandViews:
 
 
 def _value(name: str, text: str, kind: Any) -> Any:
-    """A value of an option from its text, as the command line takes it."""
+    """Return a value of an option from its text, as the command line takes it."""
     if typing.get_origin(kind) is list:
         return [word.strip() for word in text.split(",") if word.strip()]
     try:

@@ -17,7 +17,7 @@ from typing import Any
 
 import perfcore
 from perf_explore.command_views import CommandViews, command_views, history_views
-from perf_explore.shelf import Shelf
+from perf_explore.shelf import Nested, Shelf
 from perf_explore.timeline.views import TimelineViews
 from perf_traces.runs import SeparateRuns
 from perf_views import contents as page
@@ -32,14 +32,14 @@ from perfcore.hooks.registry import option_fields, registry
 from perfcore.models.fitting import default_fitter
 from perfcore.models.model import Model, is_model_file, load, model_file_entry
 from perfcore.reading import Read, read_file
-from perfcore.reading.many_files import named_files
+from perfcore.reading.recognise import named_files
 from perfcore.results import Result
 
 SAVE_AS = "save_as"
 
 
 def save_action(data: str, fitter: str, path: page.ViewPath, query: page.Query) -> page.Action:
-    """The form that saves what a view of a fit shows."""
+    """Return the form that saves what a view of a fit shows."""
     file = Path(data)
     stem = "".join(letter for letter in file.stem if letter not in "*?[]") or "data"
     hidden = (page.Field(name, value=text, kind="hidden") for name, text in query.items() if name != SAVE_AS)
@@ -50,7 +50,7 @@ def save_action(data: str, fitter: str, path: page.ViewPath, query: page.Query) 
 
 
 def saving(model: Model, name: str) -> tuple[tuple[page.Block, ...], page.FileEdit]:
-    """What saving a model would do, and the file that it writes."""
+    """Return what saving a model would do, and the file that it writes."""
     target = Path(name.strip())
     if target.suffix.lower() != ".json":
         raise OptionError(f"a model file ends with .json; {name!r} was given")
@@ -74,13 +74,13 @@ _PREFIX = "fit."
 
 
 def given_options(query: page.Query) -> tuple[dict[str, str], dict[str, str]]:
-    """The options in a query, empty ones left out, and the rest of the query."""
+    """Return the options in a query, empty ones left out, and the rest of the query."""
     options = {name.removeprefix(_PREFIX): text for name, text in query.items() if name.startswith(_PREFIX) and text}
     return options, {name: text for name, text in query.items() if not name.startswith(_PREFIX)}
 
 
 def as_query(options: Mapping[str, str]) -> dict[str, str]:
-    """Options as an address has them."""
+    """Return options as an address has them."""
     return {_PREFIX + name: text for name, text in options.items()}
 
 
@@ -92,7 +92,7 @@ def shown_options(fitter: str, settings: Mapping[str, str], state: page.Query) -
 
 
 def option_form(fitter: str, settings: Mapping[str, str], path: page.ViewPath, is_folded: bool = False) -> page.Form:
-    """All options of a fitter, those of the parts that it selects included."""
+    """Return all options of a fitter, those of the parts that it selects included."""
     groups = option_fields(registry().entry("fitters", fitter), settings)
     fields = tuple(_field(item, settings.get(item.name, "")) for options in groups.values() for item in options)
     return page.Form(fields, path, "Fit", f"Fit {fitter} with other options", is_folded)
@@ -117,7 +117,7 @@ _MOST_FITS = 16  # that are remembered; those that were changed always are
 _Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
-class DataViews:
+class DataViews(Nested):
     """Views of data: what the first command answers about them, those of all commands that show them, and every fit."""
 
     def __init__(self, data: Any, name: str, files: tuple[str, ...] = ()) -> None:
@@ -140,38 +140,31 @@ class DataViews:
         """What is shown."""
         return self._data
 
+    def below(self) -> Mapping[str, page.Viewable]:
+        """Return the timeline and the views of commands, by the beginning of their paths."""
+        timeline = {} if self._timeline is None else {_TIMELINE: self._timeline}
+        return {**timeline, **self._commands}
+
+    def first_view(self, query: page.Query) -> page.View:
+        return page.View(self.title, self._start(query))
+
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
-        """The first view, that of a command, the timeline, or a fit with its own views; see `Viewable.view`."""
-        if not path:
-            return page.View(self.title, self._start(query))
-        if path[0] == FIT and len(path) > 1 and path[1] in self._fitters():
+        """Return a fit with its own views, or what is below; see `Viewable.view`."""
+        if len(path) > 1 and path[0] == FIT and path[1] in self._fitters():
             return self._fit_view(path[1], path[2:], query)
-        top = (page.Link(self.title, ()),)
-        try:
-            if (views := self._views().get(path[0])) is not None:
-                view: page.View = views.view(path[1:], query)
-                return view.mounted(path[:1], trail=top)
-        except page.NoViewError:
-            raise page.NoViewError(path) from None
-        raise page.NoViewError(path)
+        return super().view(path, query)
 
     def paths(self) -> Iterable[page.ViewPath]:
-        """The first view, those of commands, the timeline, and the phases of a curve or trace."""
-        yield ()
-        for name, views in self._views().items():
-            yield from ((name, *path) for path in views.paths())
+        """Return the first view, those of commands, the timeline, and the phases of a curve or trace."""
+        yield from super().paths()
         if isinstance(self._data, (Trace, UtilizationCurve)):  # a fit of anything else may need options
             with contextlib.suppress(PerfError):  # nothing fits it unasked, or not this one
                 fitter, _ = default_fitter(self._data)
                 yield from ((FIT, fitter, *path) for path in self._fitted(fitter, {}).paths())
 
     def ways(self, path: page.ViewPath, query: page.Query) -> Iterable[page.Link]:
-        """The timeline, commands, then fitters; below a fit that is shown its own. See `Navigable`."""
-        yield page.Link(self.title, ())
-        for name, views in self._views().items():
-            if not getattr(views, "failed", False):
-                yield page.Link(views.title, (name,))
-                yield from (way.mounted((name,), {}) for way in page.nav_links(views, path[1:], query) if way.path)
+        """Return the timeline, commands, then fitters; below a fit that is shown its own. See `Navigable`."""
+        yield from super().ways(path, query)
         options, view_state = given_options(query)
         for fitter in self._fitters():
             yield page.Link(fitter, (FIT, fitter))
@@ -182,16 +175,13 @@ class DataViews:
 
     def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
         """Pass a question on to the timeline, or to the fit; see `DataEndpoint.feed`."""
-        if len(path) > 1 and path[0] == FIT and path[1] in self._fitters():
-            options, view_state = given_options(query)
-            subject: Any = self._fitted(path[1], options)
-            path, query = path[2:], view_state
-        else:
-            subject = self._views().get(path[0]) if path else None
-            path = path[1:]
+        if not (len(path) > 1 and path[0] == FIT and path[1] in self._fitters()):
+            return super().feed(path, query)
+        options, view_state = given_options(query)
+        subject = self._fitted(path[1], options)
         if not isinstance(subject, page.DataEndpoint):
             raise page.NoViewError(path)
-        return subject.feed(path, query)
+        return subject.feed(path[2:], view_state)
 
     def act(self, path: page.ViewPath, form: page.Query) -> page.Change:
         """Pass an action on to the fit whose view it was sent from; see `Editable.act`."""
@@ -228,11 +218,6 @@ class DataViews:
         summary = f"save {fitter} as {edit.path}"
         return page.Change(self, summary, blocks, (edit,), (FIT, fitter), {**as_query(options), **state})
 
-    def _views(self) -> dict[str, Any]:
-        """The timeline and the views of commands, by the beginning of their paths."""
-        timeline = {} if self._timeline is None else {_TIMELINE: self._timeline}
-        return {**timeline, **self._commands}
-
     def _start(self, query: page.Query) -> tuple[page.Block, ...]:
         """What the first command answers, or else what the data report; then the timeline, and what else there is."""
         blocks = self._first_blocks(tuple(sorted(given_options(query)[0].items())))
@@ -241,7 +226,7 @@ class DataViews:
             shown = page.View("", (replace(chart, title=self._timeline.title),)).mounted((_TIMELINE,))
             notes = [block for block in blocks if isinstance(block, page.Notes)]
             blocks = (*(block for block in blocks if not isinstance(block, page.Notes)), *shown.blocks, *notes)
-        links = [(page.Link(views.title, (name,)), getattr(views, "help", "")) for name, views in self._views().items()]
+        links = [(page.Link(views.title, (name,)), getattr(views, "help", "")) for name, views in self.below().items()]
         links += [(page.Link(name, (FIT, name)), text) for name, text in self._fitters().items()]
         cells = tuple((page.Cell(link.text, link), text) for link, text in links)
         facts = [
@@ -257,7 +242,7 @@ class DataViews:
         return self._fit_blocks(dict(options)) or report_blocks(self._data.report())
 
     def _fit_blocks(self, options: Mapping[str, str]) -> tuple[page.Block, ...]:
-        """What the default model of a table of runs says, if it takes no long time; the runs are next to it."""
+        """Return what the default model of a table of runs says, if it takes no long time; the runs are next to it."""
         if not isinstance(self._data, Measurements) or len(self._data.table) > _MOST_ROWS:
             return ()
         with contextlib.suppress(PerfError):
@@ -322,7 +307,7 @@ class DataViews:
         return fitter, tuple(sorted(options.items()))
 
 
-class ModelOfTrace:
+class ModelOfTrace(Nested):
     """The page of a model with phases, and below it the timeline with these and what commands say phase by phase."""
 
     def __init__(self, model: Any, trace: Trace, file: Path | None) -> None:
@@ -335,41 +320,25 @@ class ModelOfTrace:
     def title(self) -> str:
         return self._own.title
 
+    def below(self) -> Mapping[str, page.Viewable]:
+        return self._below
+
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
-        """The model's page, the timeline, or a command's answer; see `Viewable.view`."""
-        if not path or path[0] not in self._below:
-            return self._own.view(path, query)
-        view: page.View = self._below[path[0]].view(path[1:], query)
-        return view.mounted(path[:1], trail=(page.Link(self.title, ()),))
+        """Return the model's page, the timeline, or a command's answer; see `Viewable.view`."""
+        return super().view(path, query) if path and path[0] in self._below else self._own.view(path, query)
 
     def paths(self) -> Iterable[page.ViewPath]:
-        """The model's page, then the others that say anything."""
-        yield from self._own.paths()
-        for name, views in self._below.items():
-            yield from ((name, *path) for path in views.paths())
-
-    def ways(self, path: page.ViewPath, query: page.Query) -> Iterable[page.Link]:
-        """The same, by their titles; see `Navigable`."""
-        yield page.Link(self.title, ())
-        for name, views in self._below.items():
-            if not getattr(views, "failed", False):
-                yield page.Link(views.title, (name,))
-
-    def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
-        """Pass a question on to the timeline; see `DataEndpoint.feed`."""
-        if not path or path[0] not in self._below:
-            raise page.NoViewError(path)
-        feed: page.Feed = self._below[path[0]].feed(path[1:], query)
-        return feed
+        """Return the model's page, then the others that say anything."""
+        return (*self._own.paths(), *(path for path in super().paths() if path))
 
 
 def _prefixed(block: page.Block) -> page.Block:
-    """A block, whose dragged targets are options of a fit."""
+    """Return a block, whose dragged targets are options of a fit."""
     return replace(block, prefix=_PREFIX) if isinstance(block, page.Graph) else block
 
 
 def _kind_of(data: Any) -> str:
-    """The kind of data; empty if it is none that commands or fitters know."""
+    """Return the kind of data; empty if it is none that commands or fitters know."""
     try:
         return kind_of(data)
     except PerfError:
@@ -385,7 +354,7 @@ class Opening:
 
 
 def open_subjects(subjects: Sequence[Any], how: Opening | None = None) -> page.Viewable:
-    """What files and objects show."""
+    """Return what files and objects show."""
     how = how or Opening()
     left = [os.fspath(item) if isinstance(item, os.PathLike) else item for item in subjects]
     if not left:
@@ -430,7 +399,7 @@ def _runs_side_by_side(name: str, how: Opening) -> list[str]:
 
 
 def _file_views(path: str, how: Opening) -> page.Viewable:
-    """Data of a file; a table of many commits is their history."""
+    """Return data of a file; a table of many commits is their history."""
     try:
         data = how.read(path, ())
     except (DataError, InputError):
@@ -445,7 +414,7 @@ def _file_views(path: str, how: Opening) -> page.Viewable:
 
 
 def _of_several(viewables: Mapping[str, page.Viewable]) -> dict[str, CommandViews]:
-    """What commands answer about several files of one kind: two tables of runs are two versions."""
+    """Return what commands answer about several files of one kind: two tables of runs are two versions."""
     data = [each for each in viewables.values() if isinstance(each, DataViews)]
     kinds = {_kind_of(each.data) for each in data}
     if len(data) < len(viewables) or len(kinds) > 1:
@@ -506,5 +475,5 @@ def _is_data(subject: Any) -> bool:
 
 
 def _is_model(subject: Any) -> bool:
-    """Whether it is a fitted model, or a file that looks like one."""
+    """Return whether it is a fitted model, or a file that looks like one."""
     return is_model_file(subject) if isinstance(subject, str) else isinstance(subject, Model)

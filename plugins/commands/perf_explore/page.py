@@ -44,7 +44,7 @@ class _Branch:
 
 
 def _tree(ways: Iterable[Link], current: Link) -> _Branch | None:
-    """Links by their paths, that of the view that is shown among them; None if there is no other."""
+    """Return links by their paths, that of the view that is shown among them; None if there is no other."""
     top, paths = _Branch(), set[ViewPath]()
     for way in (*ways, current):
         if way.path in paths:
@@ -58,24 +58,24 @@ def _tree(ways: Iterable[Link], current: Link) -> _Branch | None:
 
 
 def address(path: ViewPath, query: Query) -> str:
-    """The address of a view on the page."""
+    """Return the address of a view on the page."""
     return "/" + "/".join(quote(part, safe="") for part in path) + (f"?{urlencode(query)}" if query else "")
 
 
 def path_of(raw: str) -> ViewPath:
-    """The view that an address names, as yet encoded and without its query."""
+    """Return the view that an address names, as yet encoded and without its query."""
     return tuple(unquote(part) for part in raw.split("/") if part)
 
 
 def place_of(text: str) -> tuple[ViewPath, dict[str, str]]:
-    """The view and its state that an address names."""
+    """Return the view and its state that an address names."""
     raw, _, query = text.partition("?")
     return path_of(raw), dict(parse_qsl(query, keep_blank_values=True))
 
 
 @functools.cache
 def asset(name: str) -> str:
-    """Text of a file that ships with this module."""
+    """Return the text of a file that ships with this module."""
     return resources.files("perf_explore").joinpath(name).read_text(encoding="utf-8")
 
 
@@ -90,7 +90,7 @@ class Frame:
     keep: Callable[[Plot], str] | None = None  # the address of finer parts of a plot
 
     def view(self, view: View, query: Query | None = None, notices: Sequence[Notice] = ()) -> str:
-        """A page with one view, in the state that the query names."""
+        """Return a page with one view, in the state that the query names."""
         writer = self._writer(address(view.path, query or {}))
         body = writer.blocks(notices) + writer.view(view)
         return self._page(view.title, (*view.trail, Link(view.title, view.path)), body=body)
@@ -105,13 +105,13 @@ class Frame:
         return self._page("Preview of changes", trail, preview=preview)
 
     def refused(self, message: str, action: Action, place: str) -> str:
-        """A page about an action that was refused, with everything that was typed, ready to be sent again."""
+        """Return a page about an action that was refused, with everything that was typed, ready to be sent again."""
         body = self._writer(place).blocks([Notice(message, "error"), replace(action, title="Your input")])
         trail = (Link(self.title, ()), Link("Change refused", action.path))
         return self._page("Change refused", trail, body=body, back={"address": place, "text": "Back to the view"})
 
     def failed(self, title: str, message: str) -> str:
-        """A page about a view that cannot be shown."""
+        """Return a page about a view that cannot be shown."""
         body = self._writer("/").blocks([Notice(message, "error")])
         trail = (Link(self.title, ()), Link(title, ()))
         return self._page(title, trail, body=body, back={"address": "/", "text": "Home"})
@@ -131,7 +131,7 @@ class Frame:
 def document(
     title: str, template: str = "document.html", styles: Sequence[str] = ("page.css",), policy: str = "", **content: Any
 ) -> str:
-    """A whole HTML document with its style sheets in it, and a policy of contents where no server sends one."""
+    """Return a whole HTML document with its style sheets in it, and a policy of contents if no server sends one."""
     sheets = colour_sheet() + "".join(map(asset, styles))
     return (
         templates()
@@ -147,7 +147,7 @@ def report_text(
     has_more: str = _MORE,
     draws_static: bool = False,
 ) -> str:
-    """One HTML document with everything in it, read-only; links lead to its other sections."""
+    """Return one HTML document with everything in it, read-only; links lead to its other sections."""
     first_paths = list(islice(subject.paths(), most_views + 1))
     paths, more = first_paths[:most_views], ""
     if len(first_paths) > most_views:
@@ -177,7 +177,7 @@ def report_text(
 
 
 def _policy(scripts: Sequence[str]) -> str:
-    """What a browser may do with a report: run these scripts, and fetch nothing."""
+    """Return what a browser may do with a report: run these scripts, and fetch nothing."""
     sums = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{each}'" for each in sums)
     return f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {allowed}"
@@ -199,7 +199,7 @@ def _items(views: Sequence[View]) -> list[dict[str, Any]]:
 
 
 def _view(subject: Viewable, path: ViewPath) -> View:
-    """A view, or in its place why there is none: one that fails must not cost the others."""
+    """Return a view, or in its place why there is none: one that fails must not cost the others."""
     try:
         return subject.view(path, {})
     except PerfError as error:
@@ -207,7 +207,7 @@ def _view(subject: Viewable, path: ViewPath) -> View:
 
 
 def _name(view: View) -> str:
-    """Title with what it belongs to, where that is not the whole."""
+    """Return the title with what it belongs to, if that is not the whole."""
     return ": ".join([*(link.text for link in view.trail[1:]), view.title])
 
 

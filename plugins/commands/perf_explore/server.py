@@ -62,22 +62,22 @@ async def run_in_threadpool(function: Callable[..., Response], *values: Any) -> 
 
 
 def with_typed(view: View, path: ViewPath, form: Query) -> View:
-    """The view that an action was sent from, with what was typed in place of what its fields held."""
+    """Return the view that an action was sent from, with what was typed in place of what its fields held."""
     return replace(view, blocks=tuple(_filled(block, path, form) or block for block in view.blocks))
 
 
 def sent_action(view: View, path: ViewPath, form: Query) -> Action | None:
-    """The action that was sent, with what was typed; None where the view has it no more."""
+    """Return the action that was sent, with what was typed; None if the view has it no more."""
     return next(filter(None, (_filled(block, path, form) for block in view.blocks)), None)
 
 
 def unknown_action(path: ViewPath, form: Query) -> Action:
-    """What was typed into an action that cannot be found again, as texts with the names of the fields."""
+    """Return what was typed into an action that cannot be found again, as texts with the names of the fields."""
     return Action(tuple(Field(name, name.replace("_", " "), value, "lines") for name, value in form.items()), path)
 
 
 def _filled(block: Block, path: ViewPath, form: Query) -> Action | None:
-    """The block with what was typed; None where the form was not sent from it."""
+    """Return the block with what was typed; None if the form was not sent from it."""
     if not isinstance(block, Action) or block.path != path:
         return None
     if any(form.get(item.name) != item.value for item in block.fields if item.kind == "hidden"):
@@ -141,13 +141,13 @@ class Page:
         self._plots: OrderedDict[str, Plot] = OrderedDict()  # whose finer parts may be asked for
 
     def link(self) -> str:
-        """A new address that opens the page once."""
+        """Return a new address that opens the page once."""
         key = secrets.token_urlsafe(24)
         self._keys.add(key)
         return f"http://{HOST}:{self._port}/?key={key}"
 
     def application(self) -> Starlette:
-        """The application, for a server or a test."""
+        """Return the application, for a server or a test."""
         from starlette.applications import Starlette
         from starlette.convertors import StringConvertor, register_url_convertor
         from starlette.middleware import Middleware
@@ -173,7 +173,7 @@ class Page:
         return Starlette(routes=routes, middleware=middleware, exception_handlers={Exception: _bug})
 
     def _refusal(self, request: Request) -> Response | None:
-        """What others than the page get, and who opens it by a link."""
+        """Return what others than the page get, and who opens it by a link."""
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if origin != f"http://{host}" and (origin is not None or request.method == "POST"):
             return _page(_plain("Refused", "This page answers only on its own address and to its own forms."), 403)
@@ -187,7 +187,7 @@ class Page:
         return None
 
     def _is_spent(self, key: str) -> bool:
-        """Whether a key opens the page; it does not again."""
+        """Return whether a key opens the page; it does not again."""
         with self._lock:
             matches = [each for each in self._keys if hmac.compare_digest(key.encode(), each.encode())]
             self._keys.difference_update(matches)
@@ -232,7 +232,7 @@ class Page:
         return f"{WINDOW}?plot={name}"
 
     def _feed(self, request: Request) -> Response:
-        """What a script asks for; it does not wait for views and changes, and these not for it."""
+        """Return what a script asks for; it does not wait for views and changes, and these not for it."""
         from starlette.responses import Response
 
         try:
@@ -292,7 +292,7 @@ class Page:
                 return _page(self._frame().failed("Change refused", str(error)), _refused_status(error))
 
     def _left(self, path: ViewPath, form: Query, version: str, place: Place) -> Response:
-        """The view that a change was begun in, with what was typed."""
+        """Return the view that a change was begun in, with what was typed."""
         view = with_typed(self.session.view(*place), path, form)
         notice = Notice("Nothing was kept. Your input is still here.")
         # What was typed stays of the version that it was begun at: an edit of another tab is not passed over.
@@ -308,13 +308,13 @@ class Page:
 
 
 def _raw(request: Request) -> str:
-    """The path of a request, as yet encoded: a part of it may have a slash."""
+    """Return the path of a request, as yet encoded: a part of it may have a slash."""
     raw: bytes = request.scope.get("raw_path", request.scope["path"].encode())
     return raw.decode("ascii", "replace")
 
 
 async def _form(request: Request) -> dict[str, str] | None:
-    """The fields of a posted form; None if it is too long."""
+    """Return the fields of a posted form; None if it is too long."""
     body = b""
     async for chunk in request.stream():
         body += chunk
@@ -354,7 +354,7 @@ def require_libraries() -> None:
 
 
 def listen(port: int = 0) -> socket.socket:
-    """A socket on the loopback address."""
+    """Return a socket on the loopback address."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -399,7 +399,7 @@ def served(subject: Viewable) -> Iterator[str]:
 
 
 async def _bug(request: Request, error: Exception) -> Response:
-    """What the browser gets if the program has a bug, whose traceback goes to the terminal."""
+    """Return what the browser gets if the program has a bug, whose traceback goes to the terminal."""
     text = "This is a bug of perfcore; the terminal has its traceback. Nothing was changed; go back to what you had."
     return _page(_plain("Internal error", text), 500, _HEADERS)
 

@@ -60,28 +60,28 @@ class Session:
 
     @property
     def undoable(self) -> str | None:
-        """What undo would take back; None where there is nothing."""
+        """What undo would take back; None if there is nothing."""
         return self._steps[-1].summary if self._steps else None
 
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
-        """A view of the present subject; see `Viewable.view`."""
+        """Return a view of the present subject; see `Viewable.view`."""
         return page.headed(self._subject, self._subject.view(path, query))
 
     def ways(self, path: page.ViewPath, query: page.Query) -> tuple[page.Link, ...]:
-        """Where one can go from a view; see `perf_views.contents.nav_links`. Empty if unknown."""
+        """Return where one can go from a view; see `perf_views.contents.nav_links`. Empty if unknown."""
         try:
             return page.nav_links(self._subject, path, query)
         except PerfError:
             return ()
 
     def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
-        """What a script of the page asks for; see `DataEndpoint.feed`."""
+        """Return what a script of the page asks for; see `DataEndpoint.feed`."""
         if not isinstance(self._subject, page.DataEndpoint):
             raise page.NoViewError(path)
         return self._subject.feed(path, query)
 
     def preview(self, path: page.ViewPath, form: page.Query, version: str) -> page.Change:
-        """What an action would change."""
+        """Return what an action would change."""
         self._check(version)
         if not isinstance(self._subject, page.Editable):
             raise OptionError("nothing to edit in this view")

@@ -14,7 +14,60 @@ from perfcore.base.errors import OptionError, PerfError
 _TWO = 2
 
 
-class Shelf:
+class Nested:
+    """Subjects below one first view, each below the name that its paths begin with."""
+
+    @property
+    def title(self) -> str:
+        raise NotImplementedError
+
+    def below(self) -> Mapping[str, page.Viewable]:
+        """Return the subjects by name."""
+        raise NotImplementedError
+
+    def first_view(self, query: page.Query) -> page.View:
+        """Return the view above the subjects."""
+        raise NotImplementedError
+
+    def view(self, path: page.ViewPath, query: page.Query) -> page.View:
+        """Return the first view, or one of the subject that the path begins with; see `Viewable.view`."""
+        if not path:
+            return self.first_view(query)
+        try:
+            view = self.below()[path[0]].view(path[1:], query)
+        except (KeyError, page.NoViewError):
+            raise page.NoViewError(path) from None
+        return view.mounted(path[:1], trail=(page.Link(self.title, ()),))
+
+    def paths(self) -> Iterable[page.ViewPath]:
+        """Return the first view, then the views of one subject after the other."""
+        yield ()
+        for name, subject in self.below().items():
+            yield from ((name, *path) for path in subject.paths())
+
+    def ways(self, path: page.ViewPath, query: page.Query) -> Iterable[page.Link]:
+        """Return the subjects that say anything, and below the one that is shown its own ways; see `Navigable`."""
+        yield page.Link(self.title, ())
+        for name, subject in self.below().items():
+            if not getattr(subject, "failed", False):
+                yield page.Link(self.name_of(name, subject), (name,))
+                if path[:1] == (name,):
+                    ways = page.nav_links(subject, path[1:], query)
+                    yield from (way.mounted((name,), {}) for way in ways if way.path)
+
+    def name_of(self, name: str, subject: page.Viewable) -> str:
+        """Return what a subject is called."""
+        return subject.title
+
+    def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
+        """Pass a question on to its subject; see `DataEndpoint.feed`."""
+        subject = self.below().get(path[0]) if path else None
+        if not isinstance(subject, page.DataEndpoint):
+            raise page.NoViewError(path)
+        return subject.feed(path[1:], query)  # type: ignore[unreachable]
+
+
+class Shelf(Nested):
     """Subjects by name, and what commands answer about all of them."""
 
     def __init__(
@@ -28,44 +81,26 @@ class Shelf:
         names = [name for name in self._subjects if name not in self._commands]
         return " and ".join(names) if self._commands and len(names) == _TWO else f"{len(names)} subjects"
 
-    def view(self, path: page.ViewPath, query: page.Query) -> page.View:
-        """The list, or a view of the subject that the path begins with; see `Viewable.view`."""
-        if not path:
-            for views in self._commands.values():
-                with contextlib.suppress(PerfError):
-                    return page.View(self.title, report_blocks(views.answer({}).report()))
-            rows = [(page.Cell(_text(name, item), page.Link("", (name,))), item.title) for name, item in self._shown()]
-            return page.View(self.title, (page.Table(("file", "what it is"), tuple(rows)),))
-        name, *rest = path
-        if name not in self._subjects:
-            raise page.NoViewError(path)
-        try:
-            view = self._subjects[name].view(tuple(rest), query)
-        except page.NoViewError:
-            raise page.NoViewError(path) from None
-        return view.mounted((name,), trail=(page.Link(self.title, ()),))
+    def below(self) -> Mapping[str, page.Viewable]:
+        return self._subjects
+
+    def name_of(self, name: str, subject: page.Viewable) -> str:
+        return subject.title if isinstance(subject, CommandViews) else name
+
+    def first_view(self, query: page.Query) -> page.View:
+        for views in self._commands.values():
+            with contextlib.suppress(PerfError):
+                return page.View(self.title, report_blocks(views.answer({}).report()))
+        rows = [
+            (page.Cell(self.name_of(name, item), page.Link("", (name,))), item.title)
+            for name, item in self._subjects.items()
+            if not getattr(item, "failed", False)
+        ]
+        return page.View(self.title, (page.Table(("file", "what it is"), tuple(rows)),))
 
     def paths(self) -> Iterable[page.ViewPath]:
-        """The list, then the views of one subject after the other."""
-        yield ()
-        for name, subject in self._subjects.items():
-            for path in () if name == next(iter(self._commands), None) else subject.paths():
-                yield (name, *path)
-
-    def ways(self, path: page.ViewPath, query: page.Query) -> Iterable[page.Link]:
-        """The subjects, and below the one that is shown its own; see `perf_views.contents.Navigable`."""
-        yield page.Link(self.title, ())
-        for name, subject in self._shown():
-            yield page.Link(_text(name, subject), (name,))
-            if path[:1] == (name,):
-                yield from (way.mounted((name,), {}) for way in page.nav_links(subject, path[1:], query) if way.path)
-
-    def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
-        """Pass a question on to its subject; see `DataEndpoint.feed`."""
-        subject = self._subjects.get(path[0]) if path else None
-        if not isinstance(subject, page.DataEndpoint):
-            raise page.NoViewError(path)
-        return subject.feed(path[1:], query)  # type: ignore[unreachable]
+        first_answer = next(iter(self._commands), None)  # the first view shows it
+        return (path for path in super().paths() if not path or path[0] != first_answer)
 
     def act(self, path: page.ViewPath, form: page.Query) -> page.Change:
         """Pass an action on to its subject; see `Editable.act`."""
@@ -76,11 +111,3 @@ class Shelf:
         subjects = {name: item for name, item in self._subjects.items() if name not in self._commands}
         changed = Shelf({**subjects, path[0]: change.subject}, self._commands)
         return replace(change, subject=changed, path=(path[0], *change.path))
-
-    def _shown(self) -> list[tuple[str, page.Viewable]]:
-        return [item for item in self._subjects.items() if not getattr(item[1], "failed", False)]
-
-
-def _text(name: str, subject: page.Viewable) -> str:
-    """What a subject is called: a command by its title, a file by its name."""
-    return subject.title if isinstance(subject, CommandViews) else name

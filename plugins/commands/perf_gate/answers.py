@@ -414,7 +414,8 @@ def _notes_of_history(result: HistoryGate) -> list[Note]:
 
     able = [each for each in result.judged if each.detected is not None]
     short = [each.series.name for each in result.judged if each.detected is None]
-    drifting = [each.series.name for each in able if each.detected and each.detected.noise.drifts]
+    found = [each for each in able if each.alarm is None or not each.alarm.is_gradual]
+    drifting = [each.series.name for each in found if each.detected and each.detected.noise.drifts]
     directions: dict[str, dict[str, None]] = {}
     for each in result.judged:
         word = "larger" if each.series.larger_is_better else "smaller"

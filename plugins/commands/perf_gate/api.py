@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError, UnknownNameError
 from perfcore.hooks.parameters import OptionGroup, OptionsOfEach, OptionsOfSelected, names_of
 from perfcore.reading import Read, read_file
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from perf_gate.comparison import Comparison
     from perf_gate.history import Added, HistoryGate
     from perf_gate.interim_analyses import InterimAnalysis
-    from perf_gate.interleaved_rounds import Measuring
     from perf_gate.self_test import SelfTest
     from perf_gate.versions import VersionGate
     from perfcore.models.model import Model
@@ -220,18 +217,17 @@ def gate_run(
     'fail'
     """
     from perf_gate.benchmark_runs import with_better
-    from perf_gate.interleaved_rounds import measured_until_decided
+    from perf_gate.interleaved_rounds import Measuring, measured_until_decided
     from perf_gate.versions import gate_versions
 
     policy = _policy(slower_than, errors, missing, inconclusive, strict)
-    how = _measuring(versions, points, value, max_rounds, budget, warmup, store, launcher, limit)
+    how = Measuring(versions, points, value, max_rounds, budget, warmup, store, launcher, limit)
 
     def judge(table: LongTable, plan: Sequence[InterimAnalysis]) -> VersionGate:
         one, other, names = with_better(table, better).split("version", list(versions))
         return gate_versions(one, other, names, plan=plan, **policy)
 
-    with _kept_on_interrupt(store):
-        return measured_until_decided(how, judge)
+    return measured_until_decided(how, judge)
 
 
 def gate_self_test(
@@ -269,7 +265,7 @@ def gate_self_test(
     """
     from perf_gate.benchmark_files import opened
     from perf_gate.benchmark_runs import with_better
-    from perf_gate.interleaved_rounds import measured
+    from perf_gate.interleaved_rounds import Measuring, measured
     from perf_gate.self_test import self_test
 
     if versions is None:
@@ -277,9 +273,8 @@ def gate_self_test(
         column = _version_column(table, version) if base is not None else version or table.column_of("version")
         table = table if column is None else table.only(column, base)
     else:
-        how = _measuring(versions, runs, value, max_rounds, budget, warmup, store, launcher, limit)
-        with _kept_on_interrupt(store):
-            table = with_better(measured(how), better)
+        how = Measuring(versions, runs, value, max_rounds, budget, warmup, store, launcher, limit)
+        table = with_better(measured(how), better)
     return self_test(table, _factor_of(slower_than))
 
 
@@ -350,28 +345,6 @@ def _policy(slower_than: str | float, errors: str, missing: str, inconclusive: s
         "undecided": outcomes[_one_of(inconclusive, tuple(outcomes), "--inconclusive")],
         "is_strict": strict,
     }
-
-
-def _measuring(
-    versions: Mapping[str, str | Sequence[str]], points: Any, value: str | Iterable[str], max_rounds: int,
-    budget: str | float | None, warmup: int, store: Named | None, launcher: str, limit: str | float | None,
-) -> Measuring:  # fmt: skip
-    from perf_gate.interleaved_rounds import Measuring
-    from perf_tables.arguments import parse_duration
-
-    budget_s = None if budget is None else parse_duration(str(budget)) / 1e9
-    values = [value] if isinstance(value, str) else list(value)
-    return Measuring(versions, points, store, values, launcher, limit, warmup, max_rounds, budget_s)
-
-
-@contextlib.contextmanager
-def _kept_on_interrupt(store: Named | None) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        if store is not None:
-            progress.note(f"all runs that ended are kept in {store}; the same call goes on")
-        raise
 
 
 def add_to_history(

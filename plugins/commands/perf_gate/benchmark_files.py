@@ -22,8 +22,7 @@ from perf_io.text import decode_json, json_problem
 from perfcore.base.errors import DataError, InputError
 from perfcore.data.measurements import Measurements
 from perfcore.reading import Read
-from perfcore.reading.many_files import named_files
-from perfcore.reading.recognise import Reading, read_named
+from perfcore.reading.recognise import Reading, named_files, read_named
 
 ReadFile = Callable[[str], Reading]
 

@@ -7,7 +7,6 @@ of the elapsed time. Steps, where markers tell them, give Welch's interval of ea
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -186,32 +185,28 @@ def _renamed(rows: list[dict[str, Any]], sides: tuple[GpuActivity, GpuActivity])
             of_kernel.setdefault(side.names[kernel], set()).add(labels[operator])
         operators.append(of_kernel)
 
-    def key(row: dict[str, Any]) -> tuple[str, Any] | None:
+    ends: dict[tuple[str, Any], dict[str, list[dict[str, Any]]]] = {}
+    for row in rows:
         is_new = row["change"] == "new"
         of = operators[is_new][row["name"]] if row["change"] != "changed" else set()
-        named = len(of) == 1 and not next(iter(of)).startswith("(")
-        return (next(iter(of)), row["new_calls" if is_new else "old_calls"]) if named else None
-
-    ends = {change: Counter(key(row) for row in rows if row["change"] == change) for change in ("gone", "new")}
-    news = {key(row): row for row in rows if row["change"] == "new"}
-    folded, used = [], set()
-    for row in rows:
-        match = key(row) if row["change"] == "gone" else None
-        if match is None or ends["gone"][match] != 1 or ends["new"][match] != 1:
-            folded.append(row)
+        if len(of) == 1 and not next(iter(of)).startswith("("):
+            key = next(iter(of)), row["new_calls" if is_new else "old_calls"]
+            ends.setdefault(key, {"gone": [], "new": []})[row["change"]].append(row)
+    dropped = set()
+    for (operator, _), pair in ends.items():
+        if len(pair["gone"]) != 1 or len(pair["new"]) != 1:
             continue
-        other = news[match]
-        used.add(other["name"])
-        merged = {**row, "change": "renamed", "name": f"{match[0]}: {row['name']} -> {other['name']}",
-                  "operator": match[0], "old_name": row["name"], "new_name": other["name"],
-                  "new_calls": other["new_calls"], "new_ns": other["new_ns"]}  # fmt: skip
-        merged |= {"difference_ns": other["new_ns"] - row["old_ns"], "count_ns": 0.0}
-        merged["each_ns"] = merged["difference_ns"]
-        if "p_value" in row:
-            merged["p_value"] = min(row["p_value"], other["p_value"])
-            merged.pop("per_step_ns")
-        folded.append(merged)
-    return [row for row in folded if row["name"] not in used]
+        (gone,), (new,) = pair["gone"], pair["new"]
+        dropped.add(id(new))
+        change = new["new_ns"] - gone["old_ns"]
+        names = {"operator": operator, "old_name": gone["name"], "new_name": new["name"]}
+        gone |= {"change": "renamed", "name": f"{operator}: {gone['name']} -> {new['name']}", **names,
+                 "new_calls": new["new_calls"], "new_ns": new["new_ns"],
+                 "difference_ns": change, "count_ns": 0.0, "each_ns": change}  # fmt: skip
+        if "p_value" in gone:
+            gone["p_value"] = min(gone["p_value"], new["p_value"])
+            gone.pop("per_step_ns")
+    return [row for row in rows if id(row) not in dropped]
 
 
 def _report(result: GpuDifference) -> Report:

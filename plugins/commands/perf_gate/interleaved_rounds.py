@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from perf_gate.benchmark_runs import LongTable, long_table
 from perf_gate.interim_analyses import InterimAnalysis, next_analysis, sequential_plan
 from perf_gate.versions import VersionGate
+from perf_tables.arguments import parse_duration
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError
 
@@ -24,17 +26,21 @@ Judge = Callable[[LongTable, Sequence[InterimAnalysis]], VersionGate]
 
 @dataclass(frozen=True)
 class Measuring:
-    """How versions are measured."""
+    """How versions are measured; see `perf_gate.api.gate_run`."""
 
     versions: Mapping[str, Command]  # program and arguments of each
-    design: str | os.PathLike[str] | None = None  # points at which each is measured; see `perfcore.design`
-    store: str | os.PathLike[str] | None = None  # where runs are kept, and taken from; by default nowhere
-    values: Sequence[str] = ()  # ``NAME=REGEX``, what to find in the output; by default the wall time counts
-    launcher: str = "local"
-    limit: str | float | None = None  # longest time of a run
-    warmup: int = 1  # rounds before the first, not kept
-    most: int = 40  # rounds
-    budget_s: float | None = None  # seconds in all
+    points: str | os.PathLike[str] | None  # a design of points at which each is measured
+    value: str | Iterable[str]  # ``NAME=REGEX``, what to find in the output; by default the wall time counts
+    max_rounds: int
+    budget: str | float | None  # time in all
+    warmup: int  # rounds before the first, not kept
+    store: str | os.PathLike[str] | None  # where runs are kept, and taken from; by default nowhere
+    launcher: str
+    limit: str | float | None  # longest time of a run
+
+    @property
+    def values(self) -> list[str]:
+        return [self.value] if isinstance(self.value, str) else list(self.value)
 
     @property
     def columns(self) -> list[str]:
@@ -53,7 +59,7 @@ def measured_until_decided(how: Measuring, judge: Judge) -> VersionGate:
     judged_at = -1
     with _place(how.store) as store:
         for rounds in _rounds(how, store):
-            plan = plan or sequential_plan(how.most, _benchmarks(_read(store, how.columns)))
+            plan = plan or sequential_plan(how.max_rounds, _benchmarks(_read(store, how.columns)))
             look = max((look.rounds for look in plan if look.rounds <= rounds), default=0)
             if look > judged_at:
                 judged_at, verdict = look, judge(_read(store, how.columns), plan)
@@ -77,19 +83,20 @@ def measured(how: Measuring) -> LongTable:
 def _rounds(how: Measuring, store: Path) -> Iterator[int]:
     """Measure round after round; how many there are."""
     begun = time.monotonic()
+    budget_s = math.inf if how.budget is None else parse_duration(str(how.budget)) / 1e9
     if how.warmup:
         with tempfile.TemporaryDirectory() as folder:
             _run(how, Path(folder) / "warm-up.db", how.warmup)
-    with progress.bar("rounds", how.most) as advance:
+    with progress.bar("rounds", how.max_rounds) as advance:
         kept = _rounds_in(store)
-        advance(min(kept, how.most))
-        for rounds in range(max(1, min(kept, how.most)), how.most + 1):
+        advance(min(kept, how.max_rounds))
+        for rounds in range(max(1, min(kept, how.max_rounds)), how.max_rounds + 1):
             started = time.monotonic()
             _run(how, store, rounds)
             advance(int(rounds > kept))
             yield rounds
             now = time.monotonic()
-            if how.budget_s is not None and now - begun + (now - started) > how.budget_s and rounds < how.most:
+            if now - begun + (now - started) > budget_s and rounds < how.max_rounds:
                 progress.note(f"the budget ends after {rounds} round{'s' if rounds > 1 else ''}")
                 return
 
@@ -98,7 +105,11 @@ def _rounds(how: Measuring, store: Path) -> Iterator[int]:
 def _place(store: str | os.PathLike[str] | None) -> Iterator[Path]:
     """The store, or one that is gone afterwards."""
     if store is not None:
-        yield Path(store)
+        try:
+            yield Path(store)
+        except KeyboardInterrupt:
+            progress.note(f"all runs that ended are kept in {store}; the same call goes on")
+            raise
         return
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder) / "rounds.db"
@@ -108,7 +119,7 @@ def _run(how: Measuring, store: Path, rounds: int) -> None:
     import perfcore
 
     summary = perfcore.run(
-        how.design,
+        how.points,
         versions=how.versions,
         rounds=rounds,
         store=store,

@@ -31,7 +31,7 @@ from perfcore.data.observations import numbers_of, values_of
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 from perfcore.models.model import Origin
-from perfcore.reading.many_files import NamePattern
+from perfcore.reading.recognise import NamePattern
 
 _FITTER = "scaling"
 _LEAST_ERROR = 0.01  # of a check, relative: smaller ones are chance

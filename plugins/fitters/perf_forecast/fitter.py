@@ -175,7 +175,10 @@ def _means_of(values: Floats, count: int) -> Floats:
 def distributions_ahead(
     values: Floats, steps_ahead: Sequence[int], seasons: Sequence[int], bounds: Bounds
 ) -> Iterator[Ahead]:
-    """Yield the distribution of the value so many steps after the last; predictors are chosen again every few steps."""
+    """Yield the distribution of the value so many steps after the last.
+
+    Predictors are chosen again every few steps. Between two choices their quantiles go over into one another.
+    """
     from perf_forecast.horizon import PERSISTENCE, Mixer, resolution_of
     from perf_forecast.predictors import forecasts_ahead
 
@@ -184,16 +187,26 @@ def distributions_ahead(
     resolution = resolution_of(recent)
     selected = {steps_ahead[0], *_CHOSEN_STEPS, *range(_CHOSEN_STEPS[-1], horizon + 1, 12)}
     baselines = [PERSISTENCE, *(f"season of {length}, mean of 1" for length in seasons[-1:])]
-    for steps in steps_ahead:
+
+    def mixer(steps: int) -> Mixer:
         outcomes = np.append(recent[steps:], np.full(steps, np.nan))
-        mixer = Mixer({name: path[steps - 1] for name, path in paths.items()}, outcomes, steps, resolution, bounds)
-        if steps in selected:
-            choice, judged_at = mixer.choose(baselines), steps
+        return Mixer({name: path[steps - 1] for name, path in paths.items()}, outcomes, steps, resolution, bounds)
+
+    choices = {steps: mixer(steps).choose(baselines) for steps in steps_ahead if steps in selected}
+    for steps in steps_ahead:
+        before = max(chosen for chosen in choices if chosen <= steps)
+        after = min((chosen for chosen in choices if chosen >= steps), default=before)
+        choice, mixed = choices[before], mixer(steps)
+        quantiles = mixed.now(choice)
+        if after > before:
+            share = (steps - before) / (after - before)
+            quantiles = (1.0 - share) * quantiles + share * mixed.now(choices[after])
+        members = [*choice.candidates, *(choices[after].candidates if after > before else ())]
         yield Ahead(
-            quantiles=tuple(mixer.now(choice).tolist()),
-            chosen=tuple(candidate.name for candidate in choice.candidates),
+            quantiles=tuple(quantiles.tolist()),
+            chosen=tuple(dict.fromkeys(candidate.name for candidate in members)),
             judged=choice.judged,
-            judged_at=judged_at,
+            judged_at=before,
             held=choice.held if choice.judged else None,
             crps=choice.crps if choice.judged else None,
             errors=tuple(choice.errors.values()) if choice.judged else None,

@@ -29,7 +29,6 @@ LEVELS: Floats = np.array(options.LEVELS)
 _OUTERMOST = 5e-4  # probability beyond the first and the last edge, which are no infinite quantiles
 _EVIDENCE = 30.0  # origins whose places weigh as much as the belief that a distribution is right as it is
 _LEAST_DISPERSION, _MOST_DISPERSION = 0.75, 1.0 / 0.75  # beyond, values that repeat are the cause, not the width
-_ROUNDING = 1e-12  # of the range of samples
 _SCALE_GAIN = 0.05  # of the smoothing of absolute errors: the last twenty count most
 _LEAST_SCALE = 1e-3  # of the mean absolute error, so that a still stretch is no division by nothing
 _HELD_OUT = 128  # origins that judge
@@ -70,8 +69,6 @@ def quantiles_of(samples: Floats, weights: Floats, resolution: float, bounds: tu
     for outside, end in ((probabilities < places[0], 0), (probabilities > places[-1], -1)):
         if places[end] != 0.5:
             interpolated[outside] = middle + (values[end] - middle) * ndtri(probabilities[outside]) / ndtri(places[end])
-    for bound in bounds:  # what rounding leaves between a value and the bound that it stands for
-        interpolated = np.where(np.abs(interpolated - bound) < _ROUNDING * np.ptp(values), bound, interpolated)
     quantiles: Floats = np.maximum.accumulate(np.clip(interpolated, *bounds))
     return quantiles
 
@@ -104,7 +101,7 @@ def redispersed(quantiles: Floats, dispersion: float) -> Floats:
     """Quantiles at `LEVELS` whose central intervals hold what they say, after those that held another share."""
     central = 2.0 * LEVELS - 1.0
     moved = 0.5 + 0.5 * np.sign(central) * np.abs(central) ** (1.0 / dispersion)
-    moved_quantiles: Floats = np.interp(moved, LEVELS, quantiles)
+    moved_quantiles: Floats = np.interp(np.round(moved, 12), LEVELS, quantiles)  # a bound stays one
     return moved_quantiles
 
 

@@ -142,7 +142,7 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
             return np.array([np.interp(0.5, LEVELS, row) for row in rows])
         if not 0.0 < interval < 1.0:
             raise OptionError(f"interval {interval}: the coverage must be above 0 and below 1, such as 0.95")
-        levels = [0.5, 0.5 - 0.5 * interval, 0.5 + 0.5 * interval]
+        levels = np.round([0.5, 0.5 - 0.5 * interval, 0.5 + 0.5 * interval], 12)  # a bound stays one
         return np.array([np.interp(levels, LEVELS, row) for row in rows])
 
     def value(self, steps: int) -> StochasticValue:

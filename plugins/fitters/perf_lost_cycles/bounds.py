@@ -64,7 +64,7 @@ class _Category:
 
     used: Ints  # measured points
     measured: Floats
-    shapes: Shapes | None  # of its formulas that are positive; None where it has too few points, or no such formula
+    shapes: Shapes | None  # of its formulas that are positive; None if it has too few points, or no such formula
     left_out: Floats  # each point predicted from the others, by each of these formulas
 
 

@@ -238,7 +238,7 @@ def _decompose(designs: Floats, group: Ints, targets: Floats) -> tuple[Floats, F
 
 
 def criterion(scores: Scores, name: str) -> Floats:
-    """Return what forms are compared by (B,), smaller is better; infinite where the points determine no fit."""
+    """Return what forms are compared by (B,), smaller is better; infinite if the points determine no fit."""
     freedom = scores.n_points - scores.rank
     if name == "loo":
         values = scores.leave_one_out
@@ -250,7 +250,7 @@ def criterion(scores: Scores, name: str) -> Floats:
 
 
 def weighted_r2(sum_of_squares: Floats, values: Floats, root_weight: Floats) -> Floats:
-    """Return centered R^2 of series (..., n) about their weighted mean; NaN where a series is constant."""
+    """Return centered R^2 of series (..., n) about their weighted mean; NaN if a series is constant."""
     weight = root_weight**2
     mean = (weight * values).sum(axis=-1, keepdims=True) / weight.sum(axis=-1, keepdims=True)
     centered = (weight * (values - mean) ** 2).sum(axis=-1)

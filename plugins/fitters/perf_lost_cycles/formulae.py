@@ -96,7 +96,7 @@ def check_formulas(lines: Sequence[str], symbol: str, levels: Sequence[float]) -
 
 
 def formula_mistakes(lines: Sequence[str], symbol: str, levels: Sequence[float]) -> list[str]:
-    """For each formula what is wrong with it as a default model; empty where nothing is, or where there is none.
+    """For each formula what is wrong with it as a default model; empty if nothing is, or where there is none.
 
     It is no formula, not linear in its coefficients, not finite at a level, or there twice; with the number of the line
     and the column of the mistake.

@@ -309,7 +309,7 @@ def _on_lines(
 
 
 def common(usable: npt.NDArray[np.bool_], univariate: Ints) -> npt.NDArray[np.bool_]:
-    """Tuples of each category (T, K) whose univariate forms are not rare among the tuples that can be used."""
+    """Return tuples of each category (T, K) whose univariate forms are not rare among the tuples that can be used."""
     tuple_index, category = np.nonzero(usable)
     if not len(tuple_index):
         return usable

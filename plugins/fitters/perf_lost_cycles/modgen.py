@@ -104,7 +104,7 @@ class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     terms: tuple[str, ...]  # formulas of the factors
     coefficients: tuple[float, ...]  # in the unit of the data
-    standard_errors: tuple[float | None, ...]  # none where the data do not determine them
+    standard_errors: tuple[float | None, ...]  # none if the data do not determine them
     n_points: int  # to which it was fitted
     sum_of_squares: float  # weighted residuals
     r2_centered: float | None  # centered, weighted; of the fit, and of predicting each point from the others
@@ -139,7 +139,7 @@ class FactorLines(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lines: tuple[tuple[int, ...], ...]  # points of each line, the other factors held
     left_out: int  # lines of too few levels
     chosen: tuple[tuple[int, ...], ...]
-    r2: tuple[tuple[float | None, ...], ...]  # centered, also; None where the category is constant along the line
+    r2: tuple[tuple[float | None, ...], ...]  # centered, also; None if the category is constant along the line
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
@@ -171,7 +171,7 @@ class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def mean_r2(rows: Sequence[Sequence[float | None]]) -> list[float | None]:
-    """Average over lines or tuples (R, K) of each category's R^2; None where none is defined."""
+    """Average over lines or tuples (R, K) of each category's R^2; None if none is defined."""
     table = np.array(rows, dtype=np.float64).reshape(len(rows), -1)
     return [float(column[np.isfinite(column)].mean()) if np.isfinite(column).any() else None for column in table.T]
 
@@ -435,7 +435,7 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return tuple(dict.fromkeys((self.categories[category].terms, *(generation.forms[k] for k in numbers))))
 
     def measured(self) -> tuple[Floats, Floats]:
-        """Return measured times of each category (n, C), NaN where there are none, and of the total (n,)."""
+        """Return measured times of each category (n, C), NaN if there are none, and of the total (n,)."""
         return np.array(self.observations.values, dtype=np.float64).T, np.array(self.observations.total)
 
     def predicted(self) -> tuple[Floats, Floats]:

@@ -57,7 +57,7 @@ class LcaOptions(CategoryOptions):
     """Options of the fitter `lca`."""
 
     factor: str | None = option(
-        None, "the parameter to model over, where several vary; the others are held by --where", metavar="SYMBOL"
+        None, "the parameter to model over, if several vary; the others are held by --where", metavar="SYMBOL"
     )
     absent: str = option("unknown", "categories that a run does not list: not measured there, or 0", choices=ABSENT)
     show: str | None = option(

@@ -95,7 +95,7 @@ def _parameters(data: Measurements, option: tuple[str, ...] | None) -> tuple[str
 
 
 def root_weights(table: CategoryTable, weights: str) -> Floats:
-    """Square roots of the points' weights (n,); all categories share them, so that the total's are theirs."""
+    """Return the square roots of the points' weights (n,), which all categories share."""
     if weights == "relative":
         if not table.total.all():
             where = table.describe(int(np.argmin(table.total)))

@@ -223,7 +223,7 @@ def _coefficients(model: IndividualModel) -> Table:
 
 
 def _intervals(model: JointModel) -> list[tuple[float, float, bool]]:
-    """Ends of each parameter's interval, and whether every refit for it converged; infinite ends are open."""
+    """Return the ends of each parameter's interval, infinite if open, and whether every refit for it converged."""
     from scipy.special import stdtrit
 
     level, freedom = model.origin.options["level"], model.degrees_of_freedom
@@ -243,7 +243,7 @@ def _intervals(model: JointModel) -> list[tuple[float, float, bool]]:
 
 def _parameters(model: JointModel) -> Table:
     """Every parameter with its interval: the model's own (profile likelihood or bootstrap), or the asymptotic one. An
-    end is infinite where it does not close, and NaN where the data do not determine it.
+    end is infinite if it does not close, and NaN if the data do not determine it.
     """
     options = model.origin.options
     others = [system for system in model.systems if system != model.reference]

@@ -37,7 +37,7 @@ class PairFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     system: str
     functions: tuple[str, ...]
     coefficients: tuple[float, ...]  # in the scale of the fit
-    standard_errors: tuple[float | None, ...]  # none where the data do not determine them
+    standard_errors: tuple[float | None, ...]  # none if the data do not determine them
     covariance: tuple[tuple[float, ...], ...]  # unscaled, (X'X)^-1
     n_observations: int
     sum_of_squares: float  # squares of the residuals, of the values, and of the values about their mean

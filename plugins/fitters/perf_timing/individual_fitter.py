@@ -233,7 +233,7 @@ class Comparison:
         return Candidate(names, {**self._figures(self.fits, every), **extra}, self._note(h))
 
     def _raw_figures(self, fits: IndividualFits, chosen: Ints) -> dict[str, float]:
-        """Return what all pairs, each with its own hypothesis, are compared by; infinite where that is unknown."""
+        """Return what all pairs, each with its own hypothesis, are compared by; infinite if that is unknown."""
         k, fair = np.arange(len(self._cells)), self._comparable
         squares = fits.sum_of_squares[k, chosen]
         if not fair.any() or not fits.determined[k, chosen][fair].all():

@@ -74,7 +74,7 @@ def shapes_of(
 
 
 def _proportions(gathered: GatheredShapes, measured_design: Floats, new_design: Floats, prior: float) -> None:
-    """Two functions in all proportions, none of them negative."""
+    """Add two functions in all proportions, none of them negative."""
     if (measured_design < 0.0).any() or (new_design < 0.0).any():
         return
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -93,7 +93,7 @@ def _proportions(gathered: GatheredShapes, measured_design: Floats, new_design: 
 
 
 def _compared(chosen: Candidate, other: Candidate) -> str | None:
-    """Return how well another combination does, in words; None where it does clearly worse or cannot be judged."""
+    """Return how well another combination does, in words; None if it does clearly worse or cannot be judged."""
     if other.note:
         return None
     figures = [(candidate.figures.get("aicc"), candidate.figures.get("loo_rmse")) for candidate in (chosen, other)]
@@ -191,7 +191,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     ----------
     pairs : tuple of PairFit
     ranking : tuple of Candidate
-        All combinations that were compared, each used for all pairs; empty where the functions were named.
+        All combinations that were compared, each used for all pairs; empty if the functions were named.
     """
 
     pairs: tuple[PairFit, ...]

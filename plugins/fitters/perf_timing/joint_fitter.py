@@ -266,7 +266,7 @@ class JointFitter(Fitter):
 
 
 def _worst_outlier(fit: JointFit) -> int | None:
-    """Return the outlier with the largest leave-out residual; None where there is none."""
+    """Return the outlier with the largest leave-out residual; None if there is none."""
     leave_out = leave_one_out_residuals(fit.residuals, fit.jacobian[:, ~fit.at_bound])
     judged = find_outliers(fit.residuals, leave_out, fit.degrees_of_freedom)
     if not judged.flagged.any():

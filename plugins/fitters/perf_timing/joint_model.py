@@ -194,7 +194,7 @@ class Interval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Confidence interval of one parameter."""
 
     name: str
-    lower: float | None  # none where it does not close: every value beyond some point agrees with the data
+    lower: float | None  # none if it does not close: every value beyond some point agrees with the data
     upper: float | None
     converged: bool  # did every refit converge? If not, the interval may be too narrow
 
@@ -225,13 +225,13 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         How the fit ended.
     starts, starts_reached, evaluations : int
     left_out : tuple of float or None
-        Prediction of each observation from all other cells, in the user's unit; None where these do not determine it.
+        Prediction of each observation from all other cells, in the user's unit; None if these do not determine it.
     intervals : tuple of Interval
         By profile likelihood or bootstrap; empty for asymptotic ones.
     dropped : tuple of str
         Observations that were left out as outliers.
     ranking : tuple of Candidate
-        Combinations that were compared; empty where the functions were named.
+        Combinations that were compared; empty if the functions were named.
     """
 
     reference: str
@@ -287,7 +287,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return np.column_stack([values, self._bounds(places, problem, values, interval)])
 
     def _bounds(self, places: Places, problem: JointProblem, values: Floats, interval: float) -> Floats:
-        """Lower and upper bounds of single runs (n, 2), with the values between them."""
+        """Return lower and upper bounds of single runs (n, 2), with the values between them."""
         if self.degrees_of_freedom <= 0 or self.covariance is None:
             return np.full((len(places), 2), np.nan)
         measured_places, free, observed = self.measured_places, ~np.array(self.at_bound), self.observations
@@ -379,7 +379,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return find_outliers(residuals, self.leave_one_out(), self.degrees_of_freedom)
 
     def leave_one_out(self) -> Floats:
-        """Return residuals against the fit of all other observations, in one step (n,); NaN where one alone decides."""
+        """Return residuals against the fit of all other observations, in one step (n,); NaN if one alone decides."""
         jacobian = self.weighted_problem().jacobian(self.theta)
         return leave_one_out_residuals(self.residuals, jacobian[:, ~np.array(self.at_bound)])
 
@@ -401,7 +401,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return tuple(estimates)
 
     def standard_errors(self) -> Floats:
-        """Return asymptotic standard errors of `theta` (P,); NaN where there are none."""
+        """Return asymptotic standard errors of `theta` (P,); NaN if there are none."""
         if self.covariance is None:
             return np.full(len(self.undetermined), np.nan)
         variance = np.diag(np.array(self.covariance))
@@ -419,7 +419,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     @property
     def correlation(self) -> Floats:
-        """Asymptotic correlations of the parameters (P, P), speeds as r; NaN where there is no standard error."""
+        """Asymptotic correlations of the parameters (P, P), speeds as r; NaN if there is no standard error."""
         if self.covariance is None:
             return np.full((len(self.theta), len(self.theta)), np.nan)
         errors = self.standard_errors()
@@ -473,7 +473,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return float(np.corrcoef(ndtri(levels), np.sort(self.residuals))[0, 1])
 
     def left_out_errors(self) -> Floats:
-        """Return the relative error of each observation predicted from all other cells (n,); NaN where unknown."""
+        """Return the relative error of each observation predicted from all other cells (n,); NaN if unknown."""
         if not self.left_out:
             return np.full(len(self.observations.value), np.nan)
         predicted = np.array(self.left_out, dtype=np.float64)

@@ -161,7 +161,7 @@ def _refit(problem: JointProblem, theta: Sequence[float], how: dict[str, Any]) -
 class ProfileIntervals:
     """Intervals of single parameters."""
 
-    lower: Floats  # infinite where the interval does not close; NaN without degrees of freedom
+    lower: Floats  # infinite if the interval does not close; NaN without degrees of freedom
     upper: Floats
     converged: Booleans  # did every refit converge? If not, the interval may be too narrow
     lowest: float  # least sum of squares met on the way
@@ -260,7 +260,7 @@ class _Profile:
         return self.known[value][0]
 
     def end(self, direction: float, limit: float) -> float:
-        """Return where the distance first reaches the limit on one side; infinite where it does not."""
+        """Return where the distance first reaches the limit on one side; infinite if it does not."""
         from scipy.optimize import brentq
 
         bound = 0.0 if self.fit.positive else -np.inf

@@ -181,7 +181,7 @@ def _apart(first: Floats, further: Floats) -> Floats:
 
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Return the quotient, 0 where nothing was observed."""
+    """Return the quotient, 0 if nothing was observed."""
     return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0.0)
 
 

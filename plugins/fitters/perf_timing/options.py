@@ -177,7 +177,7 @@ class JointOptions(ScalingOptions):
     )  # fmt: skip
     weights: str = option(
         "auto",
-        "weight of each point: equal, 1/value^2, number of runs, or 1/variance of the runs; auto is relative where "
+        "weight of each point: equal, 1/value^2, number of runs, or 1/variance of the runs; auto is relative if "
         "values in the scale of the fit differ by more than a factor of 10, else equal",
         choices=("auto", *WEIGHTS),
     )

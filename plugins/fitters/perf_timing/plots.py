@@ -148,9 +148,9 @@ class _Curve:
     code: int
     system: int
     over: Floats  # values of the parameter, rising
-    low: float  # what was measured; NaN where nothing was
+    low: float  # what was measured; NaN if nothing was
     high: float
-    value: Floats  # prediction and its bounds; NaN where there is none
+    value: Floats  # prediction and its bounds; NaN if there is none
     lower: Floats
     upper: Floats
 
@@ -382,38 +382,20 @@ def _estimate_plots(selection: _Selection, model: Any) -> list[Plot]:
 
 
 def _estimates(model: JointModel, symbol: str, names: list[str], x: Axis) -> tuple[list[Mark], Axis, Axis]:
-    """Return estimates with their standard errors, one below the other, and both axes.
-
-    The axis is that of estimates which are larger than their errors, up to three times as long for the others; what
-    lies beyond it is written at its end.
-    """
+    """Return estimates with their standard errors, one below the other, and both axes."""
     places = [model.parameter_names.index(f"{symbol}^{name}") for name in names]
-    parameters = [model.parameters[k] for k in places]
+    parameters, rows = [model.parameters[k] for k in places], np.arange(len(names))
     value = np.array([parameter.estimate for parameter in parameters])
     error = np.array([parameter.standard_error or 0.0 for parameter in parameters])
     is_open = np.array([model.undetermined[k] for k in places])
-    determined = ~is_open & np.array([not parameter.name.startswith("1/r_") for parameter in parameters])
-    sure = determined & (error <= np.abs(value))
-    ends = np.array([0.0, *(value - error)[sure], *(value + error)[sure]])
-    reach = np.ptp(ends) if sure.any() else np.inf
-    ends = np.array([*ends, *value[determined & (np.abs(value) <= 3.0 * reach)]])
-    margin = 0.06 * float(np.ptp(ends) or 1.0)
-    left, right = float(ends.min()) - margin, float(ends.max()) + margin
-    rows = np.arange(len(names))
-    shown = determined & (value >= left) & (value <= right)
-    low, high = np.maximum(value - error, left), np.minimum(value + error, right)
+    shown = ~is_open & np.array([not parameter.name.startswith("1/r_") for parameter in parameters])
+    ends = value[shown] - error[shown], value[shown] + error[shown]
     marks: list[Mark] = [
         Rule([0.0], style="solid"),
-        Points(value[shown], rows[shown], left=low[shown], right=high[shown], colour="series:0"),
+        Points(value[shown], rows[shown], left=ends[0], right=ends[1], colour="series:0"),
     ]
     for row in np.flatnonzero(~shown).tolist():
-        amount = f"{value[row]:.3g} ± {error[row]:.3g}"
-        if not determined[row]:
-            text = "not identifiable" if is_open[row] else "without end"
-            marks.append(Text([0.5 * (left + right)], [row], [text], "dark", "center", 7.0))
-        elif value[row] < left:
-            marks.append(Text([left + 0.2 * margin], [row], [f"← {amount}"], "dark", "left", 7.0))
-        else:
-            marks.append(Text([right - 0.2 * margin], [row], [f"{amount} →"], "dark", "right", 7.0))
+        text = "not identifiable" if is_open[row] else "without end"
+        marks.append(Text([0.0], [row], [f"  {text}"], "dark", "left", 7.0))
     y = Axis(scale="category", names=[shortened(name, _MOST_LETTERS) for name in names], is_reversed=True)
-    return marks, Axis(x.label, x.unit, limits=(left, right)), y
+    return marks, x, y

@@ -180,7 +180,7 @@ def _by_label(data: Measurements, column: str, role: str, option: str) -> tuple[
 
 
 def _evaluated(data: Measurements, text: str, option: str) -> Floats:
-    """Return a column, or a formula over columns (n,); NaN where it is empty."""
+    """Return a column, or a formula over columns (n,); NaN if it is empty."""
     import pandas as pd
 
     table = data.table
@@ -315,7 +315,7 @@ def _processors(observed: Observations, options: ScalingOptions) -> str | None:
 
 
 def _root_weights(observed: Observations, target: Floats, weights: str) -> Floats:
-    """Square roots of the weights (n,), their squares with mean 1 except for relative ones."""
+    """Return the square roots of the weights (n,), their squares with mean 1 except for relative ones."""
     if weights == "equal":
         return np.ones(len(observed))
     if weights == "relative":
@@ -352,7 +352,7 @@ class Characteristic:
 
 
 def characteristics(names: Sequence[str], columns: Mapping[str, str]) -> tuple[Characteristic, ...]:
-    """Functions by name or formula, normalised to u(1) = 1 or 0 (Strohmaier, section 2)."""
+    """Return functions by name or formula, normalised to u(1) = 1 or 0 (Strohmaier, section 2)."""
     own_names = shown_names(columns)
     ones = {symbol: np.ones(1) for symbol in columns}
     functions = []

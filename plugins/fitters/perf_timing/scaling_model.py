@@ -164,7 +164,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return lines
 
     def new_weights(self, scaled: Floats) -> Floats:
-        """Square roots of the weights that new observations of these values in the scale of the fit get (n,)."""
+        """Return the square roots of the weights of new observations with these values in the scale of the fit (n,)."""
         return 1.0 / np.abs(scaled) if self.relative else np.ones(len(scaled))
 
     def errors(self) -> Floats:

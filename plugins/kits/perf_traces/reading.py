@@ -55,7 +55,7 @@ class HowToReadTraces(HowToRead):
     def reading_of_runs(self) -> dict[str, Any]:
         """Parameters of a function that identifies runs by their names and reads them with these options."""
         from perf_traces.ranks import RANK
-        from perfcore.reading.many_files import NamePattern
+        from perfcore.reading.recognise import NamePattern
 
         of_ranks = self.from_name is not None and RANK in NamePattern(self.from_name).types
         return {"from_name": self.from_name, "reading": (self if of_ranks else replace(self, from_name=None)).options}

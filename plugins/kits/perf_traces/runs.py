@@ -27,8 +27,7 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.trace import Trace
 from perfcore.reading import Read
-from perfcore.reading.many_files import NamePattern, named_files, without_parts
-from perfcore.reading.recognise import read_one, recognise
+from perfcore.reading.recognise import NamePattern, named_files, read_one, recognise, without_parts
 from perfcore.reading.source import Source
 
 _WORTH_BYTES = 1 << 26  # that are read in less time than processes take to start

@@ -7,7 +7,7 @@ switched, and for each mark its label, colour and columns, of which the script m
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_views.colours import GRID, INK, RULE
-from perf_views.marks import colour_of, extent, is_long, readable_unit, thinned
+from perf_views.marks import colour_of, is_long, label_of, thinned, unit_of
 from perf_views.names import shortened
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import MissingDependencyError
-from perfcore.report import Axis, Band, Bars, Line, Mark, Plot, Points, Rule, Spans, Steps, Text
+from perfcore.report import Axis, Band, Bars, Line, Plot, Points, Rule, Spans, Steps, Text
 
 if TYPE_CHECKING:
     from bokeh.models import Glyph, GlyphRenderer
@@ -39,7 +39,7 @@ _PIXELS = 4 / 3  # of a typographic point
 
 
 def bokeh_script() -> str:
-    """The script of BokehJS, from its wheel."""
+    """Return the script of BokehJS, from its wheel."""
     try:
         import bokeh  # noqa: F401
     except ImportError:
@@ -58,7 +58,7 @@ class _Chart:
     seen: dict[str, list[Floats]] = field(default_factory=lambda: {"x": [], "y": []})
 
     def along(self, axis: str, values: Any, is_seen: bool = True) -> Floats:
-        """Values of an axis in its unit."""
+        """Return values of an axis in its unit."""
         scaled = np.atleast_1d(np.asarray(values, dtype=np.float64)) * self.factors[axis]
         if is_seen:
             self.seen[axis].append(scaled)
@@ -87,7 +87,7 @@ def chart_content(plot: Plot) -> dict[str, Any]:
     from bokeh.models import BoxZoomTool, Range1d
     from bokeh.models import Plot as BokehPlot
 
-    units = {name: _unit(axis, plot.marks, name) for name, axis in (("x", plot.x), ("y", plot.y))}
+    units = {name: unit_of(axis, plot.marks, name) for name, axis in (("x", plot.x), ("y", plot.y))}
     drawn = BokehPlot(
         x_range=Range1d(), y_range=Range1d(), sizing_mode="stretch_width", height=_height(plot), toolbar_location=None,
         output_backend="canvas", background_fill_alpha=0.0, border_fill_alpha=0.0, outline_line_color=GRID,
@@ -110,8 +110,8 @@ def chart_content(plot: Plot) -> dict[str, Any]:
 
 def window_content(plot: Plot, window: tuple[float, float]) -> dict[str, Any]:
     """JSON-ready: columns of each renderer whose line is long, in a window of the x axis."""
-    factor, _ = _unit(plot.x, plot.marks, "x")
-    y_factor, _ = _unit(plot.y, plot.marks, "y")
+    factor, _ = unit_of(plot.x, plot.marks, "x")
+    y_factor, _ = unit_of(plot.y, plot.marks, "y")
     content: dict[str, Any] = {}
     for number, mark in enumerate(thinned(plot.marks, (window[0] / factor, window[1] / factor))):
         if isinstance(mark, Band):
@@ -134,14 +134,6 @@ def _height(plot: Plot) -> int:
     return max(round(plot.height * _INCH) or _HEIGHT if not names else 0, names * _ROW + _FRAME if names else 0)
 
 
-def _unit(axis: Axis, marks: Sequence[Mark], name: str) -> tuple[float, str]:
-    """Factor to the unit that an axis shows, and the unit."""
-    if axis.scale != "time":
-        return 1.0, axis.unit
-    ends = [abs(end) for end in axis.limits if end is not None]
-    return readable_unit(max(ends or [abs(value) for value in extent(marks, name)]), axis.unit or "ns")
-
-
 def _set_axis(chart: _Chart, name: str, axis: Axis, unit: tuple[float, str]) -> dict[str, Any]:
     """Range, scale, ticks and label of an axis; return what the script must know of it."""
     from bokeh.models import (
@@ -160,7 +152,6 @@ def _set_axis(chart: _Chart, name: str, axis: Axis, unit: tuple[float, str]) -> 
     ranges = _ranges(chart, name, axis, unit[0])
     is_log = axis.scale == "log" and "log" in ranges
     kind = LogAxis if is_log else LinearAxis
-    label = f"{shortened(axis.label)} [{unit[1]}]" if unit[1] and axis.label else shortened(axis.label or unit[1])
     share = _PER_CENT.fullmatch(axis.format)
     formatter: Any = BasicTickFormatter(power_limit_high=6, power_limit_low=-4)
     if share:
@@ -174,10 +165,10 @@ def _set_axis(chart: _Chart, name: str, axis: Axis, unit: tuple[float, str]) -> 
     elif len(axis.ticks):
         ticker = FixedTicker(ticks=(np.asarray(axis.ticks, float) * unit[0]).tolist())
     drawn: Any = kind(
-        ticker=ticker, formatter=formatter, axis_label=PlainText(text=label), axis_label_text_color=INK,
-        axis_label_text_font_size=_LABEL, axis_label_text_font_style="normal", major_label_text_font_size=_TICK,
-        major_label_text_color=INK, axis_line_color=RULE, major_tick_line_color=RULE, minor_tick_line_color=None,
-        major_label_overrides=overrides,
+        ticker=ticker, formatter=formatter, axis_label=PlainText(text=label_of(axis, unit[1])),
+        axis_label_text_color=INK, axis_label_text_font_size=_LABEL, axis_label_text_font_style="normal",
+        major_label_text_font_size=_TICK, major_label_text_color=INK, axis_line_color=RULE,
+        major_tick_line_color=RULE, minor_tick_line_color=None, major_label_overrides=overrides,
     )  # fmt: skip
     if name == "x" and axis.scale == "category" and sum(map(len, axis.names[:_MOST_TICKS])) > _MOST_LETTERS:
         drawn.major_label_orientation = 0.8
@@ -194,7 +185,7 @@ def _set_axis(chart: _Chart, name: str, axis: Axis, unit: tuple[float, str]) -> 
 
 
 def _ranges(chart: _Chart, name: str, axis: Axis, factor: float) -> dict[str, list[float]]:
-    """Ends of an axis by scale; no logarithmic ones if a value is not positive."""
+    """Return the ends of an axis by scale; no logarithmic ones if a value is not positive."""
     if axis.scale == "category":
         ends = [-0.6, max(len(axis.names), 1) - 0.4]
         return {"linear": ends[::-1] if axis.is_reversed else ends}

@@ -64,12 +64,12 @@ _PALE = 0.35  # of a colour that is left in its pale form
 
 
 def pale(colour: str) -> str:
-    """The colour of uncertain parts, which are also hatched."""
+    """Return the colour of uncertain parts, which are also hatched."""
     return "#" + "".join(f"{round(255 - _PALE * (255 - part)):02x}" for part in _parts(colour))
 
 
 def size_colour(place: float) -> str:
-    """Colour of a size, 0 to 1; values outside are taken as the nearer end."""
+    """Return the colour of a size, 0 to 1; values outside are taken as the nearer end."""
     import matplotlib as mpl
 
     colour = mpl.colormaps[SIZES](min(max(place, 0.0), 1.0))[:3]
@@ -77,12 +77,12 @@ def size_colour(place: float) -> str:
 
 
 def text_on(colour: str) -> str:
-    """What is read on a colour; the contrast is at least 4.5 with any."""
+    """Return what is read on a colour; the contrast is at least 4.5 with any."""
     return max((BRIGHT_TEXT, DARK_TEXT), key=lambda candidate: contrast(colour, candidate))
 
 
 def contrast(one: str, other: str) -> float:
-    """Contrast of two colours, 1 to 21, as WCAG 2.2 defines it; 4.5 is asked of text."""
+    """Return the contrast of two colours, 1 to 21, as WCAG 2.2 defines it; 4.5 is asked of text."""
     darker, lighter = sorted((_luminance(one), _luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
 

@@ -81,7 +81,7 @@ class Link:
     query: Query = field(default_factory=dict)  # its state
 
     def mounted(self, prefix: ViewPath, query: Query) -> Link:
-        """The same link of a viewable that stands below a path, where that has a state."""
+        """Return the same link of a viewable that stands below a path, if that has a state."""
         return replace(self, path=(*prefix, *self.path), query={**query, **self.query})
 
 
@@ -143,7 +143,7 @@ class Live:
     links: tuple[Link, ...] = ()  # other states near this one, for who has no script
 
     def mounted(self, prefix: ViewPath, query: Query) -> Live:
-        """The same of a viewable that stands below a path; see `Link.mounted`."""
+        """Return the same of a viewable that stands below a path; see `Link.mounted`."""
         links = tuple(link.mounted(prefix, query) for link in self.links)
         return replace(self, path=(*prefix, *self.path), query={**query, **self.query}, links=links)
 
@@ -241,7 +241,7 @@ class View:
     trail: tuple[Link, ...] = ()  # the views above this one, outermost first
 
     def mounted(self, prefix: ViewPath, query: Query | None = None, trail: tuple[Link, ...] = ()) -> View:
-        """The same view where its viewable stands below a path."""
+        """Return the same view where its viewable stands below a path."""
         state = {} if query is None else query
         blocks = tuple(_mounted(block, prefix, state) for block in self.blocks)
         way = (*trail, *(link.mounted(prefix, state) for link in self.trail))
@@ -268,7 +268,7 @@ def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
 
 
 def _with_cells(block: Chart | Table, change: Callable[[Cell], Cell]) -> Any:
-    """The block, in whose tables each cell is changed; texts are no cells."""
+    """Return the block, in whose tables each cell is changed; texts are no cells."""
     if isinstance(block, Chart):
         return replace(block, tables=tuple(_with_cells(table, change) for table in block.tables))
     header, *rows = (
@@ -278,7 +278,7 @@ def _with_cells(block: Chart | Table, change: Callable[[Cell], Cell]) -> Any:
 
 
 def headed(subject: Viewable, view: View) -> View:
-    """The view, with the headline of the nearest view above it where it has none."""
+    """Return the view, with the headline of the nearest view above it if it has none."""
     shown, above = view, [*view.trail]
     while not (found := [block for block in shown.blocks if isinstance(block, Headline)]) and above:
         link = above.pop()
@@ -295,10 +295,10 @@ class Viewable(Protocol):
         """Name of the whole."""
 
     def view(self, path: ViewPath, query: Query) -> View:
-        """The view at a path in a state."""
+        """Return the view at a path in a state."""
 
     def paths(self) -> Iterable[ViewPath]:
-        """Views for a report, the most important first; the report stops where it becomes too long."""
+        """Return views for a report, the most important first; the report stops where it becomes too long."""
 
 
 @dataclass(frozen=True)
@@ -307,7 +307,7 @@ class Feed:
 
     content: bytes
     media: str  # its type, such as ``application/json``
-    file_name: str = ""  # under which a browser keeps it; empty where it is not kept
+    file_name: str = ""  # under which a browser keeps it; empty if it is not kept
 
 
 @runtime_checkable
@@ -315,7 +315,7 @@ class DataEndpoint(Protocol):
     """A viewable whose page asks for more; several requests may come at once."""
 
     def feed(self, path: ViewPath, query: Query) -> Feed:
-        """What a page asks for."""
+        """Return what a page asks for."""
 
 
 MOST_WAYS = 80  # more are not looked through; search fields and tables lead to the rest
@@ -326,11 +326,11 @@ class Navigable(Protocol):
     """A viewable whose views are not only those of `Viewable.paths`, or where listing these would cost a fit."""
 
     def ways(self, path: ViewPath, query: Query) -> Iterable[Link]:
-        """Views that can be reached without computing anything, the most important first."""
+        """Return views that can be reached without computing anything, the most important first."""
 
 
 def nav_links(subject: Viewable, path: ViewPath, query: Query) -> tuple[Link, ...]:
-    """The ways of a viewable; of one that names none, its `Viewable.paths`."""
+    """Return the ways of a viewable; of one that names none, its `Viewable.paths`."""
     if isinstance(subject, Navigable):
         ways = subject.ways(path, query)
     else:
@@ -364,7 +364,7 @@ class Editable(Viewable, Protocol):
     """A viewable with actions."""
 
     def act(self, path: ViewPath, form: Query) -> Change:
-        """What an action would change; nothing is changed by asking."""
+        """Return what an action would change; nothing is changed by asking."""
 
 
 @runtime_checkable
@@ -377,7 +377,7 @@ class Storable(Protocol):
 
 
 def content(path: Path) -> bytes | None:
-    """What a file holds; None where there is none."""
+    """Return what a file holds; None if there is none."""
     try:
         return path.read_bytes()
     except FileNotFoundError:

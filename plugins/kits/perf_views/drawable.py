@@ -23,7 +23,7 @@ _HALF = 0.5  # share of a row; plots that are no wider stand side by side
 
 
 def views_of(subject: Result, data: Any = None, file: Path | None = None) -> page.Viewable:
-    """The views of a result that its presenter gives, or else one of all that it says of itself."""
+    """Return the views of a result that its presenter gives, or else one of all that it says of itself."""
     own: page.Viewable | None = subject.views(data, file)
     return own or ReportViews(subject, data)
 
@@ -40,7 +40,7 @@ class ReportViews:
         return self._subject.title
 
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
-        """The report, or that of a row; see `Viewable.view`."""
+        """Return the report, or that of a row; see `Viewable.view`."""
         if not path:
             return page.View(self.title, self._blocks())
         part = self._subject.report(self._data).part
@@ -124,12 +124,12 @@ def _closing(report: Report) -> tuple[page.Block, ...]:
 
 
 def parameter_table(model: Any) -> page.Table:
-    """Every number of a model with its standard error."""
+    """Return every number of a model with its standard error."""
     return replace(page.Table.of(*answers.parameter_table(model)), is_folded=True)
 
 
 def statistics_table(model: Any) -> page.Table:
-    """How well a model fits and what it cost."""
+    """Return how well a model fits and what it cost."""
     rows = []
     for name, value in model.statistics.items():
         text = "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -57,7 +57,7 @@ _TOP = 0.965  # height of texts at the top of a plot, as a share
 
 
 def colour_of(name: str) -> str:
-    """The colour that a name means (`perfcore.report.Colour`), as matplotlib and pages take it.
+    """Return the colour that a name means (`perfcore.report.Colour`), as matplotlib and pages take it.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def draw_plots(figure: Figure, plots: Sequence[Plot], title: str = "") -> None:
 
 
 def heading_of(report: Report) -> str:
-    """The title over all plots of a report, and what must be known to read them."""
+    """Return the title over all plots of a report, and what must be known to read them."""
     notes = "; ".join(plot.note for plot in report.plots if plot.note)
     return "\n".join([shortened(report.title, 110), *textwrap.wrap(notes, 150)])
 
@@ -125,7 +125,7 @@ def draw_plot(plot: Plot, axes: Axes) -> None:
 
 
 def is_long(plot: Plot) -> bool:
-    """Whether a plot has lines that come in bins of the window that is shown."""
+    """Return whether a plot has lines that come in bins of the window that is shown."""
     return any(map(_is_long, plot.marks))
 
 
@@ -159,7 +159,7 @@ def thinned(marks: Sequence[Mark], window: tuple[float, float] | None = None) ->
 def _binned(
     edges: Floats, values: Floats, window: tuple[float, float] | None, n_bins: int
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Edges of bins, and lowest, highest and mean value in each; single steps if there are few in the window."""
+    """Return the edges of bins, and lowest, highest and mean value in each; single steps if the window has few."""
     first, last = 0, len(values)
     if window is not None:
         first = max(int(np.searchsorted(edges, window[0], "right")) - 1, 0)
@@ -183,14 +183,22 @@ Scaling = Callable[[Any], Floats]
 
 
 def _scaling(axis: Axis, marks: Sequence[Mark], name: str) -> Scaling:
-    """What turns values of marks into places on an axis: times are in the unit that is shown."""
-    factor = _time_unit(axis, marks, name)[0] if axis.scale == "time" else 1.0
+    """Return what turns values of marks into places on an axis: times are in the unit that is shown."""
+    factor, _ = unit_of(axis, marks, name)
     return lambda values: np.asarray(values, dtype=np.float64) * factor
 
 
-def _time_unit(axis: Axis, marks: Sequence[Mark], name: str) -> tuple[float, str]:
+def unit_of(axis: Axis, marks: Sequence[Mark], name: str) -> tuple[float, str]:
+    """Return the factor to the unit that an axis shows, and the unit; times choose theirs by the longest."""
+    if axis.scale != "time":
+        return 1.0, axis.unit
     ends = [found if end is None else end for end, found in zip(axis.limits, extent(marks, name), strict=True)]
     return readable_unit(max(abs(end) for end in ends), axis.unit or "ns")
+
+
+def label_of(axis: Axis, unit: str) -> str:
+    """Return the label of an axis: quantity and unit."""
+    return f"{shortened(axis.label)} [{unit}]" if unit and axis.label else shortened(axis.label or unit)
 
 
 def readable_unit(longest: float, time_unit: str) -> tuple[float, str]:
@@ -203,7 +211,7 @@ def readable_unit(longest: float, time_unit: str) -> tuple[float, str]:
 
 
 def extent(marks: Sequence[Mark], name: str, is_log: bool = False) -> tuple[float, float]:
-    """Smallest and largest finite value of marks on an axis, of a log one above 0; 0 and 1 without any."""
+    """Return the smallest and largest finite value of marks on an axis, of a log one above 0; 0 and 1 without any."""
     attributes = {
         "x": ("x", "edges", "starts", "ends", "left", "right"),
         "y": ("y", "low", "high", "values", "bottoms", "tops"),
@@ -220,15 +228,10 @@ def extent(marks: Sequence[Mark], name: str, is_log: bool = False) -> tuple[floa
 
 
 def _set_axis(axes: Axes, name: str, axis: Axis, marks: Sequence[Mark]) -> None:
-    unit = axis.unit
-    if axis.scale == "time":
-        factor, unit = _time_unit(axis, marks, name)
-        limits = tuple(None if end is None else end * factor for end in axis.limits)
-    else:
-        limits = axis.limits
-    label = f"{shortened(axis.label)} [{unit}]" if unit and axis.label else shortened(axis.label or unit)
+    factor, unit = unit_of(axis, marks, name)
+    limits = tuple(None if end is None else end * factor for end in axis.limits)
     set_label = axes.set_xlabel if name == "x" else axes.set_ylabel
-    set_label(label, fontsize=LABEL_POINTS, parse_math=False)
+    set_label(label_of(axis, unit), fontsize=LABEL_POINTS, parse_math=False)
     set_limits, get_limits = (axes.set_xlim, axes.get_xlim) if name == "x" else (axes.set_ylim, axes.get_ylim)
     part = axes.xaxis if name == "x" else axes.yaxis
     if axis.scale == "log":

@@ -15,19 +15,19 @@ LABEL_LETTERS = 34  # of a name next to an axis, where a picture still has most 
 
 
 def shortened(name: str, most: int = LABEL_LETTERS) -> str:
-    """A name on one line; the middle is left out where it is too long, since names differ at both ends."""
+    """Return a name on one line; the middle is left out if it is too long, since names differ at both ends."""
     line = " ".join(name.split())
     tail = most // 3
     return line if len(line) <= most else f"{line[: most - tail - 1]}…{line[-tail:]}"
 
 
 def shortened_apart(names: Sequence[str], most: int) -> list[str]:
-    """Names on one line, shortened so that different ones still look different."""
+    """Return names on one line, shortened so that different ones still look different."""
     return shorten([" ".join(name.split()) for name in names], most)
 
 
 def unique_suffixes(names: Sequence[str]) -> list[str]:
-    """The ends of paths that are enough to tell different ones apart."""
+    """Return the ends of paths that are enough to tell different ones apart."""
     parts = [PurePath(name).parts for name in names]
     longest = max(map(len, parts), default=0)
     for kept in range(1, longest):
@@ -47,7 +47,7 @@ _QUALIFIERS = re.compile(r"(?:\w+::)+")
 
 
 def plain_name(name: str, *, templates: bool = False) -> str:
-    """The name of a function alone, where a name looks like one of C++; any other as it is."""
+    """Return the name of a function alone, if a name looks like one of C++; any other as it is."""
     line = " ".join(name.split())
     if not _CODE.search(line):
         return line
@@ -67,7 +67,7 @@ def plain_name(name: str, *, templates: bool = False) -> str:
 
 
 def _split(text: str, separators: str) -> list[str]:
-    """Parts between separators that stand in no brackets; empty ones only of an empty text."""
+    """Return parts between separators that stand in no brackets; empty ones only of an empty text."""
     parts, depth = [""], 0
     for letter in text:
         if not depth and letter in separators:
@@ -80,7 +80,7 @@ def _split(text: str, separators: str) -> list[str]:
 
 
 def short_name(name: str, most: int = _MOST_LETTERS) -> str:
-    """The plain name of a function, short enough for a line of text."""
+    """Return the plain name of a function, short enough for a line of text."""
     return shortened(plain_name(name), most)
 
 
@@ -99,11 +99,11 @@ def plain_names(names: Sequence[str], most: int = _MOST_LETTERS) -> list[str]:
 
 
 def _alike(names: Sequence[str]) -> list[int]:
-    """Where names stand that stand elsewhere too."""
+    """Return where names stand that stand elsewhere too."""
     counts = Counter(names)
     return [k for k, name in enumerate(names) if counts[name] > 1]
 
 
 def existing_file(source: str) -> str:
-    """A file as a shell takes it; empty where data did not come from one."""
+    """Return a file as a shell takes it; empty if data did not come from one."""
     return shlex.quote(source) if os.path.exists(source) else ""  # noqa: PTH110 (names may be too long)

@@ -77,7 +77,7 @@ def drawing(**settings: Any) -> Iterator[None]:
 
 
 def texts_of(area: FigureBase | Axes) -> dict[Text, str]:
-    """All texts of a picture, names at ticks and empty ones among them."""
+    """Return all texts of a picture, names at ticks and empty ones among them."""
     at_ticks = [axis.get_ticklabels() for axis in area.findobj(Axis)]  # which are made when they are asked for
     return {text: text.get_text() for text in itertools.chain(area.findobj(Text), *at_ticks)}
 
@@ -116,13 +116,13 @@ def _shorten_ticks(axis: Axis) -> None:
 
 
 def _short(names: list[str]) -> list[str]:
-    """Names next to a panel or in a legend, where some would leave it no room."""
+    """Return names next to a panel or in a legend, if some would leave it no room."""
     is_long = max(map(len, names), default=0) > _LONGEST_NAME
     return shortened_apart(names, LABEL_LETTERS) if is_long else names
 
 
 def _write_in_full(axis: Axis, low: float, high: float) -> None:
-    """Numbers at the ticks of a linear axis as they are: nothing is to be added to them or multiplied with."""
+    """Write numbers at the ticks of a linear axis as they are: nothing is to be added to them or multiplied with."""
     largest = max(abs(low), abs(high))
     if _LEAST_PLAIN <= largest < _MOST_PLAIN:
         plain = ScalarFormatter(useOffset=False)
@@ -211,7 +211,7 @@ def _lay_out(figure: Figure) -> None:
 
 
 def panel_shapes(figure: Figure) -> dict[Axes, float]:
-    """Height over width of each panel of a picture that has the size in which it was thought."""
+    """Return the height over width of each panel of a picture that has the size in which it was thought."""
     _lay_out(figure)
     boxes = {axes: axes.get_window_extent() for axes in _panels(figure)}
     return {axes: box.height / box.width for axes, box in boxes.items()}
@@ -231,7 +231,7 @@ def set_height(figure: Figure, shapes: Mapping[Axes, float]) -> None:
 
 
 def thin_out_ticks(figure: Figure) -> None:
-    """Leave out ticks where their labels would run into each other; names that would do so are turned.
+    """Leave out ticks if their labels would run into each other; names that would do so are turned.
 
     Labels of axes are broken again: panels have the size by now that they keep.
     """
@@ -261,7 +261,7 @@ def _thin_out_powers(axis: Axis, most: int) -> None:
 
 
 def _shown_labels(axis: Axis) -> list[Text]:
-    """Labels of ticks between the ends of an axis; matplotlib keeps some beyond."""
+    """Return labels of ticks between the ends of an axis; matplotlib keeps some beyond."""
     low, high = sorted(axis.get_view_interval())
     room = 1e-6 * (high - low)
     ticks = zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=False)
@@ -274,13 +274,13 @@ def _collide(labels: list[Text]) -> bool:
 
 
 def _panels(figure: Figure) -> list[Axes]:
-    """All that may become higher: neither scales of colours nor maps with cells of a fixed shape."""
+    """Return all that may become higher: neither scales of colours nor maps with cells of a fixed shape."""
     panels = (axes for axes in figure.findobj(Axes) if axes.get_aspect() == "auto" and axes.get_visible())
     return [axes for axes in panels if axes.get_label() != "<colorbar>"]
 
 
 def _covered(boxes: list[BboxBase]) -> float:
-    """Height that panels cover, side by side or not."""
+    """Return the height that panels cover, side by side or not."""
     covered, top = 0.0, -np.inf
     for low, high in sorted((box.y0, box.y1) for box in boxes):
         covered += max(high - max(low, top), 0.0)

@@ -18,12 +18,11 @@ from perf_stochastic.bins import Bins, checked_bins, rebin, single_value, spread
 from perf_stochastic.histogram_arithmetic import cartesian, operate
 from perf_stochastic.laws import PiecewiseUniform
 from perf_stochastic.normal import Normal
-from perf_stochastic.options import COUNTED, HistogramArithmetic, HistogramOptions
+from perf_stochastic.options import HistogramArithmetic, HistogramOptions
 from perfcore.base.arrays import Floats
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, checked_samples
 
-_MOST_BINS = 10_000  # of the rules of numpy
 _PAPERS_BINS, _ADAPTIVE_BINS = 5, 40
 _TOLERANCE = 0.01  # of the distribution function, at which no bin is divided any more
 _FEW, _MANY = 20, 1000  # samples, from which on quantiles are kept exactly, and the outermost ones too
@@ -52,25 +51,13 @@ def bin_samples(samples: Floats, rule: str, bins: int | None = None) -> Bins:
         if len(samples) < _FEW or most <= 2 * len(kept):
             kept = []
         return _adaptive(ordered, [0.0, *kept, 1.0], most, _TOLERANCE if bins is None else 0.0)
-    edges = np.linspace(low, high, (bins or _PAPERS_BINS) + 1) if rule == "width" else _of_numpy(samples, rule)
+    edges: Floats = np.linspace(low, high, (bins or _PAPERS_BINS) + 1)
     # Samples are in the bin to their right, the largest in the last bin.
     bin_index = np.clip(edges.searchsorted(samples, side="right") - 1, 0, len(edges) - 2)
     counts = np.bincount(bin_index, minlength=len(edges) - 1)
     sums = np.bincount(bin_index, weights=samples, minlength=len(edges) - 1)
     means = np.divide(sums, counts, out=0.5 * (edges[1:] + edges[:-1]), where=counts > 0)
     return Bins(edges, counts / len(samples), np.clip(means, edges[:-1], edges[1:]))
-
-
-def _of_numpy(samples: Floats, rule: str) -> Floats:
-    try:
-        edges: Floats = np.histogram_bin_edges(samples, rule)
-    except (ValueError, MemoryError):
-        edges = np.empty(0)
-    if not 2 <= len(edges) <= _MOST_BINS + 1:
-        raise DataError(
-            f"histogram: the rule {rule!r} finds no sensible number of bins; outliers do that; take --rule adaptive"
-        )
-    return edges
 
 
 @functools.cache
@@ -271,10 +258,6 @@ class Histogram(StochasticValue):
     @classmethod
     def from_samples(cls, samples: npt.ArrayLike, options: Any = None) -> Self:
         chosen = HistogramOptions() if options is None else options
-        if chosen.bins is not None and chosen.rule not in COUNTED:
-            raise OptionError(
-                f"histogram: --bins {chosen.bins}: the rule {chosen.rule!r} finds the number of bins; leave one out"
-            )
         return cls(*bin_samples(checked_samples(samples), chosen.rule, chosen.bins))
 
     @classmethod

@@ -6,9 +6,6 @@ from dataclasses import dataclass
 
 from perfcore.hooks.options import option
 
-COUNTED = ("adaptive", "width")
-_RULES = (*COUNTED, "auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges")
-
 
 @dataclass(frozen=True)
 class HistogramOptions:
@@ -19,8 +16,8 @@ class HistogramOptions:
     )
     rule: str = option(
         "adaptive",
-        "bins that keep the distribution and its tails; Schopf's equal width; or as a rule of numpy",
-        choices=_RULES,
+        "bins that keep the distribution and its tails, or Schopf's equal width",
+        choices=("adaptive", "width"),
     )
 
 

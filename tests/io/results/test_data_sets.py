@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import perfcore
 from perfcore.base.errors import InputError, PerfError
-from perfcore.reading.many_files import NamePattern, named_files
+from perfcore.reading.recognise import NamePattern, named_files
 
 
 @pytest.fixture

@@ -84,11 +84,11 @@ class Lanes:
         return next((depth for depth in range(len(_LEVELS), 0, -1) if (depths <= depth).sum() <= _MOST_OPEN), 0)
 
     def is_group(self, position: int) -> bool:
-        """Whether a lane has others below it."""
+        """Return whether a lane has others below it."""
         return self.all[position].kind != "location"
 
     def is_open(self, position: int, toggled: Set[int]) -> bool:
-        """Whether the lanes below a group are shown."""
+        """Return whether the lanes below a group are shown."""
         return (self.all[position].depth < self.deepest_open) != (position in toggled)
 
     def shown(self, toggled: Set[int]) -> list[int]:
@@ -100,7 +100,7 @@ class Lanes:
         return positions
 
     def path_to(self, location: int) -> list[int]:
-        """The groups around a location, outermost first, and its own lane."""
+        """Return the groups around a location, outermost first, and its own lane."""
         return [position for position, lane in enumerate(self.all) if location in lane.locations]
 
 
@@ -116,7 +116,7 @@ ROWS = 32  # that are shown unasked
 
 
 def shown_start_ns(run_ns: tuple[int, int]) -> int:
-    """What addresses and tables show for the run's start: its time, or 0 where that is a date."""
+    """Return what addresses and tables show for the run's start: its time, or 0 if that is a date."""
     return 0 if shown_origin(*run_ns) else run_ns[0]
 
 
@@ -155,7 +155,7 @@ class Window:
         return cls(start, end, max(top, 0), toggled, query.get("find", ""), rows)
 
     def query(self, run_ns: tuple[int, int], time_unit: str) -> Mapping[str, str]:
-        """The same as an address has it, without what is so unasked."""
+        """Return the same as an address has it, without what is so unasked."""
         factor, shown_from = nanoseconds_per(time_unit), shown_start_ns(run_ns)
         fields = {
             "from": f"{(self.start_ns + shown_from) / factor:.15g}" if self.start_ns else "",
@@ -168,7 +168,7 @@ class Window:
         return {name: text for name, text in fields.items() if text}
 
     def stretched(self, factor: float, shift: float, duration_ns: int) -> Window:
-        """One of ``factor`` times the width around the same middle, moved by ``shift`` of this width."""
+        """Return one of ``factor`` times the width around the same middle, moved by ``shift`` of this width."""
         width = self.end_ns - self.start_ns
         middle = (self.start_ns + self.end_ns) / 2 + shift * width
         wide = min(max(round(width * factor), 1), duration_ns)

@@ -68,7 +68,7 @@ class SortedIntervals:
         return len(self.start_ns)
 
     def only(self, states: npt.NDArray[np.bool_]) -> SortedIntervals:
-        """Those in some states."""
+        """Return those in some states."""
         kept = np.flatnonzero(states[self.state])
         before = np.zeros(len(kept) + 1, dtype=np.int64)
         np.cumsum(self.before_ns[kept + 1] - self.before_ns[kept], out=before[1:])
@@ -76,7 +76,7 @@ class SortedIntervals:
         return replace(self, first=first, start_ns=start_ns, before_ns=before, state=state)
 
     def time_in(self, edges_ns: Ints, locations: Ints, rows: Ints, n_rows: int) -> Ints:
-        """How long locations are in each group, between neighbouring edges."""
+        """Return how long locations are in each group, between neighbouring edges."""
         time = np.zeros((n_rows, self.n_groups, len(edges_ns) - 1), dtype=np.int64)
         order = np.argsort(locations, kind="stable")
         places, begins = np.unique(np.asarray(locations, np.int64)[order], return_index=True)
@@ -87,7 +87,7 @@ class SortedIntervals:
         return time
 
     def within(self, location: int, start_ns: int, end_ns: int) -> Ints:
-        """Which intervals of a location overlap a stretch, group by group."""
+        """Return which intervals of a location overlap a stretch, group by group."""
         indices = []
         for segment in range(location * self.n_groups, (location + 1) * self.n_groups):
             low, high = self.first[segment], self.first[segment + 1]
@@ -105,11 +105,11 @@ class SortedIntervals:
         return int(np.searchsorted(self.first, which, side="right") - 1) // self.n_groups
 
     def longest(self) -> int:
-        """The longest interval, of several the first one in the order kept here."""
+        """Return the longest interval, of several the first one in the order kept here."""
         return int(np.argmax(np.diff(self.before_ns)))
 
     def longest_of_groups(self) -> list[int | None]:
-        """The longest interval of each group; None where it has none."""
+        """Return the longest interval of each group; None if it has none."""
         segments = np.flatnonzero(np.diff(self.first))
         durations = np.diff(self.before_ns)
         longest = np.maximum.reduceat(durations, self.first[segments]) if len(segments) else durations
@@ -172,7 +172,7 @@ _LETTERS = 200  # of a name; some are as long as a page
 
 
 def state_name(name: str) -> str:
-    """A name of a state or a place as the page says it: on one line, and not longer than that."""
+    """Return a name of a state or a place as the page says it: on one line, and not longer than that."""
     return shortened(name, _LETTERS) or "(no name)"
 
 
@@ -186,7 +186,7 @@ class Bins:
     edges_ns: Ints  # on the trace's clock
     top: npt.NDArray[np.uint8]  # the class of which there is most; 255 where a lane is in no state
     share: npt.NDArray[np.float64]  # of the lane's time in the pixel that is of that class
-    matching: npt.NDArray[np.float64]  # share of the states that are searched; empty where nothing is
+    matching: npt.NDArray[np.float64]  # share of the states that are searched; empty if nothing is
     busy: npt.NDArray[np.float64]  # locations that compute, on average
 
 
@@ -254,7 +254,7 @@ class TimelineData:
         return Window.of(query, self.given, self.run_ns)
 
     def states_like(self, find: str) -> npt.NDArray[np.bool_]:
-        """States that a search finds: a part of the name, a pattern with ``*`` and ``?``, or ``class:NAME``.
+        """Return states that a search finds: a part of the name, a pattern with ``*`` and ``?``, or ``class:NAME``.
 
         Several are separated by `` | ``.
         """
@@ -273,7 +273,7 @@ class TimelineData:
         return np.array([pattern in name for name in names], dtype=bool)
 
     def search(self, find: str) -> tuple[SortedIntervals, str]:
-        """Intervals of the states that a search finds, and in words how many there are."""
+        """Return intervals of the states that a search finds, and in words how many there are."""
         index = self.index
         with self._lock:
             if find not in self._searches:
@@ -288,7 +288,7 @@ class TimelineData:
             return self._searches[find]
 
     def bins(self, window: Window, n_columns: int) -> Bins:
-        """What the lanes of a window do, in columns of equal width."""
+        """Return what the lanes of a window do, in columns of equal width."""
         positions = self.lanes.shown(window.toggled)
         visible = [(k, self.lanes.all[k]) for k in positions[window.top : window.top + window.rows]]
         locations = np.array([each for _, lane in visible for each in lane.locations], dtype=np.int64)
@@ -315,7 +315,7 @@ class TimelineData:
         )  # fmt: skip
 
     def lines_at(self, lane: Lane, start_ns: int, end_ns: int) -> list[str]:
-        """What a lane does in a stretch since the run's start, in lines: the state, how long, and its class."""
+        """Return what a lane does in a stretch since the run's start, in lines: the state, how long, and its class."""
         start, end = start_ns + self.run_ns[0], max(end_ns, start_ns + 1) + self.run_ns[0]
         index, overlapping = self.index, []
         for location in lane.locations:
@@ -361,14 +361,14 @@ class TimelineData:
         return f"{state_name(lane.name)}, {readable(start - since, 'ns')} .. {readable(end - since, 'ns')}"
 
     def longest(self, find: str) -> Longest:
-        """The longest interval of the states that a search finds, or of all."""
+        """Return the longest interval of the states that a search finds, or of all."""
         intervals = self.search(find)[0] if find else self.index
         if not len(intervals):
             raise OptionError(self.search(find)[1] if find else "no interval lasts")
         return self._longest_at(intervals, intervals.longest())
 
     def longest_of_classes(self) -> dict[str, Longest]:
-        """The longest interval of each class."""
+        """Return the longest interval of each class."""
         longest_intervals = zip(self.classes, self.index.longest_of_groups(), strict=True)
         return {name: self._longest_at(self.index, which) for name, which in longest_intervals if which is not None}
 
@@ -384,7 +384,7 @@ _known: weakref.WeakValueDictionary[int, TimelineData] = weakref.WeakValueDictio
 
 
 def timeline_data(trace: Trace) -> TimelineData:
-    """A trace ready to be asked; for all views of one trace the same, so that it is sorted once."""
+    """Return a trace ready to be asked; for all views of one trace the same, so that it is sorted once."""
     data = _known.get(id(trace))  # which holds the trace, so that nothing else has its id
     if data is None:
         data = _known[id(trace)] = TimelineData(trace)

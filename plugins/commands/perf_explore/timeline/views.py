@@ -59,17 +59,17 @@ class TimelineViews:
             return None
 
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
-        """The window that the address names, and where its classes and markers are."""
+        """Return the window that the address names, and where its classes and markers are."""
         if path:
             raise page.NoViewError(path)
         return page.View(self.title, (self._chart(self.data.window(query)), *self._tables()))
 
     def paths(self) -> Iterable[page.ViewPath]:
-        """The timeline."""
+        """Return the timeline."""
         return [()]
 
     def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
-        """What the page's script asks for; see `DataEndpoint.feed`."""
+        """Return what the page's script asks for; see `DataEndpoint.feed`."""
         answers = {
             "lanes": self._lanes, "window": self._window, "at": self._lane_lines, "longest": self._longest,
             "phases": self._phases, "picture": self._picture, "perfetto": self._perfetto,
@@ -158,7 +158,7 @@ class TimelineViews:
         )  # fmt: skip
 
     def _marker_table(self) -> page.Table:
-        """The longest markers, in the order of time."""
+        """Return the longest markers, in the order of time."""
         markers = self.data.given.markers
         longest = sorted(range(len(markers)), key=lambda index: markers[index][1] - markers[index][2])[:_MOST_LISTED]
         rows = []
@@ -172,14 +172,14 @@ class TimelineViews:
         return page.Table(("marker", "start", "duration"), tuple(rows), title)
 
     def _link(self, text: str, start_ns: int, end_ns: int, location: int | None = None, find: str = "") -> page.Link:
-        """A way to a stretch, with a tenth of it on both sides, and to the lane of a location."""
+        """Return a way to a stretch, with a tenth of it on both sides, and to the lane of a location."""
         query = _stretch_query(self.data, start_ns, end_ns)
         if location is not None:
             query |= self._lane_query(location, Window(0, 1))
         return page.Link(text, (), query | ({"find": find} if find else {}))
 
     def _lane_query(self, location: int, window: Window) -> dict[str, str]:
-        """The first lane that is shown, so that a location's own lane, or the group that hides it, is."""
+        """Return the first lane that is shown, so that a location's own lane, or the group that hides it, is."""
         positions = self.data.lanes.shown(window.toggled)
         lane = [position for position in self.data.lanes.path_to(location) if position in set(positions)][-1]
         place = positions.index(lane)
@@ -219,7 +219,7 @@ class TimelineViews:
         }
 
     def _markers(self, window: Window) -> list[tuple[str, int, int]]:
-        """The longest of those that are seen, in the order of time."""
+        """Return the longest of those that are seen, in the order of time."""
         start, end = (each + self.data.run_ns[0] for each in (window.start_ns, window.end_ns))
         starts, ends = self._marker_times
         visible = np.flatnonzero((starts < end) & (ends >= start))
@@ -251,7 +251,7 @@ class TimelineViews:
         return _json({"text": longest.text, "top": place.get("top"), "from": longest.start_ns, "to": longest.end_ns})
 
     def _phases(self, window: Window, query: page.Query) -> page.Feed:
-        """Where the phases of the whole run are; none where it cannot be fitted."""
+        """Return where the phases of the whole run are; none if it cannot be fitted."""
         with self._lock:
             try:
                 edges = self._phase_edges
@@ -301,7 +301,7 @@ def _count(query: page.Query, name: str, most: int | None) -> int:
 
 
 def _bytes_of(share: Any) -> bytes:
-    """Shares as bytes; what is there at all is not nothing."""
+    """Return shares as bytes; what is there at all is not nothing."""
     content: bytes = np.ceil(np.clip(share, 0.0, 1.0) * 255.0).astype(np.uint8).tobytes()
     return content
 
@@ -347,7 +347,7 @@ def draw_timeline(figure: Figure, data: TimelineData, bins: Bins) -> None:
 
 
 def painted(data: TimelineData, bins: Bins) -> npt.NDArray[np.float64]:
-    """Red, green and blue of each lane and column, 0 to 1, on white paper."""
+    """Return red, green and blue of each lane and column, 0 to 1, on white paper."""
     from matplotlib.colors import to_rgb
 
     colours = np.array([*(to_rgb(CLASS_COLOURS[name]) for name in data.classes), (1.0, 1.0, 1.0)])

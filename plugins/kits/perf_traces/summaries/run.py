@@ -17,7 +17,7 @@ from perf_traces.ranks import RANK, named_host, named_ranks, rank_number
 from perf_traces.runs import known_files
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
 from perfcore.hooks.options import describe
-from perfcore.reading.many_files import NamePattern, named_files
+from perfcore.reading.recognise import NamePattern, named_files
 
 DOCUMENT = "perfcore-summary.json"  # the first member of a summary file, a ZIP archive
 _LEAST_CELLS, _MOST_CELLS = 16, 1 << 30
