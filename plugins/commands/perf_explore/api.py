@@ -20,6 +20,11 @@ from perfcore.reading import Read, read_file
 from perfcore.report import Column, Figure, Report, Table
 from perfcore.results import Result
 
+_MOST_VIEWS = 12  # a notebook keeps what its cells show: some 80 kB for each view
+_MORE = "`views=N` takes more, and `perfcore.explore` has all."
+_LEAST_HEIGHT, _MOST_HEIGHT = 100, 5000
+_EDGE = PAGE["line"][0]
+
 
 def report(
     *subjects: Any,
@@ -89,12 +94,6 @@ def _opened(link: str) -> Iterator[None]:
         # Some browsers end only when they are closed: the page does not wait for them.
         threading.Thread(target=webbrowser.open, args=(file.as_uri(),), daemon=True).start()
         yield
-
-
-_MOST_VIEWS = 12  # a notebook keeps what its cells show: some 80 kB for each view
-_MORE = "`views=N` takes more, and `perfcore.explore` has all."
-_LEAST_HEIGHT, _MOST_HEIGHT = 100, 5000
-_EDGE = PAGE["line"][0]
 
 
 @dataclass(frozen=True, repr=False)

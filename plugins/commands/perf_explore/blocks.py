@@ -40,6 +40,30 @@ if TYPE_CHECKING:
 
     from perfcore.report import Plot
 
+_METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
+# The style sheet that matplotlib puts in would hold for the whole page; line joins are set on the drawing instead.
+_STYLE = re.compile(r"<style[^>]*>.*?</style>", re.DOTALL)
+_SIZE = re.compile(r'(<svg[^>]*?) width="[^"]*"')
+_HEIGHT = re.compile(r'(<svg[^>]*?) height="[^"]*"')
+# A point of a drawing is 1/72 inch: beyond its hundredth nothing is seen, also on a screen of many dots and zoomed in.
+_COORDINATES = re.compile(r'(<path [^>]*?\bd=")([^"]+)')
+_DIGITS = re.compile(r"(\.[0-9]{2})[0-9]+")
+FEED = "/-/feed"  # begins the addresses that scripts ask at; the rest is the place of a view
+# What stands to the right in a table: numbers, also with a unit or per cent, bounds, an error or what became of them.
+_AMOUNT = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+]?[0-9]+)?( ?(%|[a-zµ]{1,3}))?( (±|\+-|\.\.|->) .*| \[.*\])?|-|nan|inf|")
+_WHOLE = re.compile(r"([0-9.]+e-[0-9]+|--[a-z][a-z-]*)")  # small numbers and options: lines break after a hyphen
+# Where a table says how something turned out, and a line that begins with a verdict.
+_STATUS_COLUMNS = frozenset({"verdict", "outcome", "state", ""})
+_STATUS_LINE = re.compile(r"(PASS|FAIL|INCONCLUSIVE)(?= )")
+_EXTENT = re.compile(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
+_UPRIGHT = 0.7  # height by width
+_MOST_IN_ROW = 3
+_SHORT = 20  # letters of a cell that always stands in one line
+_LONG = 60  # letters of a cell that has a place as wide as a paragraph, and of a label that its field stands below
+_LONGEST_LABEL = 120  # letters; a line of the page has about as many
+_MOST_LINES = 12  # of a cell
+_TALL = 1000  # letters of a text that scrolls alone, such as the names of a thousand states
+
 
 @functools.cache
 def colour_sheet() -> str:
@@ -97,14 +121,6 @@ def _style(background: str) -> str:
 
 # Settings of matplotlib belong to the whole process; only one drawing at a time may change them.
 _lock = threading.Lock()
-_METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
-# The style sheet that matplotlib puts in would hold for the whole page; line joins are set on the drawing instead.
-_STYLE = re.compile(r"<style[^>]*>.*?</style>", re.DOTALL)
-_SIZE = re.compile(r'(<svg[^>]*?) width="[^"]*"')
-_HEIGHT = re.compile(r'(<svg[^>]*?) height="[^"]*"')
-# A point of a drawing is 1/72 inch: beyond its hundredth nothing is seen, also on a screen of many dots and zoomed in.
-_COORDINATES = re.compile(r'(<path [^>]*?\bd=")([^"]+)')
-_DIGITS = re.compile(r"(\.[0-9]{2})[0-9]+")
 
 
 def chart_svg(chart: Chart, name: str) -> str:
@@ -133,24 +149,6 @@ def chart_svg(chart: Chart, name: str) -> str:
     # Names that matplotlib gives, such as axes_1, occur in every drawing.
     text = re.sub(r'<g id="[^"]*"', "<g", text)
     return opening + text[len("<svg") :]
-
-
-FEED = "/-/feed"  # begins the addresses that scripts ask at; the rest is the place of a view
-
-# What stands to the right in a table: numbers, also with a unit or per cent, bounds, an error or what became of them.
-_AMOUNT = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+]?[0-9]+)?( ?(%|[a-zµ]{1,3}))?( (±|\+-|\.\.|->) .*| \[.*\])?|-|nan|inf|")
-_SMALL_NUMBER = re.compile(r"([0-9.]+e-[0-9]+)")  # lines break after a hyphen
-# Where a table says how something turned out, and a line that begins with a verdict.
-_STATUS_COLUMNS = frozenset({"verdict", "outcome", "state", ""})
-_STATUS_LINE = re.compile(r"(PASS|FAIL|INCONCLUSIVE)(?= )")
-_EXTENT = re.compile(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
-_UPRIGHT = 0.7  # height by width
-_MOST_IN_ROW = 3
-_SHORT = 20  # letters of a cell that always stands in one line
-_LONG = 60  # letters of a cell that has a place as wide as a paragraph, and of a label that its field stands below
-_LONGEST_LABEL = 120  # letters; a line of the page has about as many
-_MOST_LINES = 12  # of a cell
-_TALL = 1000  # letters of a text that scrolls alone, such as the names of a thousand states
 
 
 @functools.cache
@@ -228,9 +226,9 @@ class Writer:
         return ("", line) if match is None else (match[0], line[match.end() :])
 
     @staticmethod
-    def small_numbers(text: str) -> list[tuple[str, bool]]:
-        """Return parts of a text, and whether each is a number that may not be broken."""
-        return [(part, at % 2 == 1) for at, part in enumerate(_SMALL_NUMBER.split(text)) if part]
+    def unbroken(text: str) -> list[tuple[str, bool]]:
+        """Return parts of a text, and whether each may not be broken."""
+        return [(part, at % 2 == 1) for at, part in enumerate(_WHOLE.split(text)) if part]
 
     def amounts(self, table: Table) -> list[bool]:
         """Return whether each column has numbers only."""

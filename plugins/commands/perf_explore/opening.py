@@ -36,6 +36,12 @@ from perfcore.reading.recognise import named_files
 from perfcore.results import Result
 
 SAVE_AS = "save_as"
+# Options stand in the address with this before their names, so that views of the fit have all other names.
+_PREFIX = "fit."
+_TWO, _MOST_ROWS = 2, 2000
+FIT, _TIMELINE = "fit", "timeline"
+_MOST_FITS = 16  # that are remembered; those that were changed always are
+_Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
 def save_action(data: str, fitter: str, path: page.ViewPath, query: page.Query) -> page.Action:
@@ -67,10 +73,6 @@ def saving(model: Model, name: str) -> tuple[tuple[page.Block, ...], page.FileEd
         text = f"{target} exists: what it holds ({len(before):,} bytes, of {when}) would be replaced."
         blocks.insert(0, page.Notice(text, "warning"))
     return tuple(blocks), page.FileEdit(target, before, after)
-
-
-# Options stand in the address with this before their names, so that views of the fit have all other names.
-_PREFIX = "fit."
 
 
 def given_options(query: page.Query) -> tuple[dict[str, str], dict[str, str]]:
@@ -108,13 +110,6 @@ def _field(item: OptionField, setting: str) -> page.Field:
     if item.choices is not None:
         facts["help"] += f" ({', '.join(item.choices[:12])}{', ...' if len(item.choices) > 12 else ''})"
     return page.Field(**facts, value=setting or item.default_text)
-
-
-_TWO, _MOST_ROWS = 2, 2000
-FIT, _TIMELINE = "fit", "timeline"
-_MOST_FITS = 16  # that are remembered; those that were changed always are
-
-_Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class DataViews(Nested):

@@ -52,6 +52,18 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 _MOST_BYTES = 4 << 20  # of a posted form; formulas take kilobytes
 _MOST_PLOTS = 64  # that are remembered, whose finer parts may be asked for
+# Nothing is fetched from elsewhere; styles stand in the page, since drawings and shaded cells have their own.
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 
 
 async def run_in_threadpool(function: Callable[..., Response], *values: Any) -> Response:
@@ -83,20 +95,6 @@ def _filled(block: Block, path: ViewPath, form: Query) -> Action | None:
     if any(form.get(item.name) != item.value for item in block.fields if item.kind == "hidden"):
         return None
     return replace(block, fields=tuple(replace(item, value=form.get(item.name, item.value)) for item in block.fields))
-
-
-# Nothing is fetched from elsewhere; styles stand in the page, since drawings and shaded cells have their own.
-_HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; "
-        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "Cache-Control": "no-store",
-    "Referrer-Policy": "same-origin",
-    "X-Content-Type-Options": "nosniff",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
 
 
 class _Guard:

@@ -12,6 +12,12 @@ from pathlib import PurePath
 from perfcore.tables import shorten
 
 LABEL_LETTERS = 34  # of a name next to an axis, where a picture still has most of its width
+_MOST_APART = 2 * LABEL_LETTERS  # of a name that others look like
+_CODE = re.compile(r"::|\w ?<.*>|\w\(.*\)")
+_ANONYMOUS = re.compile(r"\(anonymous namespace\)::|\{anonymous\}::|<unnamed>::")
+_OPERATOR = re.compile(r"\boperator\s*(<=>|<<=?|>>=?|<=?|>=?|->\*?|\(\))")  # its brackets open nothing
+_HIDDEN = "operator@"
+_QUALIFIERS = re.compile(r"(?:\w+::)+")
 
 
 def shortened(name: str, most: int = LABEL_LETTERS) -> str:
@@ -35,15 +41,6 @@ def unique_suffixes(names: Sequence[str]) -> list[str]:
         if len(set(ends)) == len(set(names)):
             return ends
     return list(names)
-
-
-_MOST_LETTERS = 34
-_MOST_APART = 2 * _MOST_LETTERS  # of a name that others look like
-_CODE = re.compile(r"::|\w ?<.*>|\w\(.*\)")
-_ANONYMOUS = re.compile(r"\(anonymous namespace\)::|\{anonymous\}::|<unnamed>::")
-_OPERATOR = re.compile(r"\boperator\s*(<=>|<<=?|>>=?|<=?|>=?|->\*?|\(\))")  # its brackets open nothing
-_HIDDEN = "operator@"
-_QUALIFIERS = re.compile(r"(?:\w+::)+")
 
 
 def plain_name(name: str, *, templates: bool = False) -> str:
@@ -79,12 +76,12 @@ def _split(text: str, separators: str) -> list[str]:
     return [part for part in parts if part] or [""]
 
 
-def short_name(name: str, most: int = _MOST_LETTERS) -> str:
+def short_name(name: str, most: int = LABEL_LETTERS) -> str:
     """Return the plain name of a function, short enough for a line of text."""
     return shortened(plain_name(name), most)
 
 
-def plain_names(names: Sequence[str], most: int = _MOST_LETTERS) -> list[str]:
+def plain_names(names: Sequence[str], most: int = LABEL_LETTERS) -> list[str]:
     """Short names for a table; those that would look alike keep their templates, else all, and else are numbered."""
     labels = [short_name(name, most) for name in names]
     for k in _alike(labels):

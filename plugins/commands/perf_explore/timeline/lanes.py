@@ -19,6 +19,8 @@ from perfcore.data.units import nanoseconds_per, shown_origin
 _LEVELS = ("node", "process", "device")
 _SEPARATOR = " / "  # of the parts of a location's name
 _MOST_OPEN = 64  # lanes that are shown unasked; of more, the inner ones are folded
+MOST_COLUMNS, MOST_ROWS = 4096, 200  # of one answer; a screen is about as wide, and lower
+ROWS = 32  # that are shown unasked
 
 
 @dataclass(frozen=True)
@@ -109,10 +111,6 @@ def _shared_beginning(names: Sequence[str]) -> int:
     parts = zip(*(name.split(_SEPARATOR)[:-1] for name in names), strict=False) if len(names) > 1 else ()
     shared = itertools.takewhile(lambda part: len(set(part)) == 1, parts)
     return sum(len(part[0]) + len(_SEPARATOR) for part in shared)
-
-
-MOST_COLUMNS, MOST_ROWS = 4096, 200  # of one answer; a screen is about as wide, and lower
-ROWS = 32  # that are shown unasked
 
 
 def shown_start_ns(run_ns: tuple[int, int]) -> int:

@@ -24,19 +24,24 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per, readable
 
-# Intervals of a trace in an order that answers how long each location was in which states, in any window.
-#
-# The intervals are sorted by location, group of states, and start, next to the sum of their durations up to each. So
-# the
-# time of a group within a window is the difference of two sums, less what hangs over the two edges; a search for each
-# edge of a pixel is all that an answer costs, however many intervals there are.
-
 _MOST_RADIX = 1 << 16  # keys below it are sorted in linear time
+CLASS_PREFIX, OR = "class:", " | "
+_LONGEST_SEARCH = 1000  # letters in an address
+_MOST_CELLS = 500_000  # of locations and columns in an answer, some 20 ms; of more, columns are wider
+_FEWEST_COLUMNS = 100
+_MOST_STATES = 6  # of a place where there are several
+_MOST_TOLD = 200_000  # intervals of one place that are looked at one by one, a few ms
+_MOST_SEARCHES = 4  # that are remembered
+_LETTERS = 200  # of a name; some are as long as a page
 
 
 @dataclass(frozen=True, eq=False)
 class SortedIntervals:
-    """Intervals that last, sorted by location, group and start."""
+    """Intervals that last, sorted by location, group of states and start, with the sum of durations up to each.
+
+    The time of a group within a window is the difference of two sums, less what hangs over the two edges: a search for
+    each edge of a pixel is all that an answer costs, however many intervals there are.
+    """
 
     n_groups: int  # groups of states, such as their classes
     first: Ints  # where the intervals of each location and group begin
@@ -159,16 +164,6 @@ def _add_time(
                     for row in range(first_row[place], first_row[place + 1]):
                         time[rows[row], group, column - 1] += until - until_last_edge
                 until_last_edge = until
-
-
-CLASS_PREFIX, OR = "class:", " | "
-_LONGEST_SEARCH = 1000  # letters in an address
-_MOST_CELLS = 500_000  # of locations and columns in an answer, some 20 ms; of more, columns are wider
-_FEWEST_COLUMNS = 100
-_MOST_STATES = 6  # of a place where there are several
-_MOST_TOLD = 200_000  # intervals of one place that are looked at one by one, a few ms
-_MOST_SEARCHES = 4  # that are remembered
-_LETTERS = 200  # of a name; some are as long as a page
 
 
 def state_name(name: str) -> str:

@@ -39,6 +39,9 @@ _KIND = "timeline"  # of what the page's script draws
 _MOST_MARKERS, _MOST_LISTED = 400, 40  # in an answer, and in the table
 _MOST_OFFERED, _LONGEST_OFFERED = 300, 80  # states that are offered while one is searched, and their letters
 _JSON = "application/json"
+COLUMNS = 1200  # of the lanes in a picture
+_ROW, _CURVE, _FRAME = 0.18, 1.1, 1.1  # inches: a lane, the curve, and what stands around them
+_FAINTEST = 0.25  # of a colour where a lane is in its state for a small part of a pixel
 
 
 class TimelineViews:
@@ -308,11 +311,6 @@ def _bytes_of(share: Any) -> bytes:
 
 def _json(content: Any) -> page.Feed:
     return page.Feed(msgspec.json.encode(content), _JSON)
-
-
-COLUMNS = 1200  # of the lanes in a picture
-_ROW, _CURVE, _FRAME = 0.18, 1.1, 1.1  # inches: a lane, the curve, and what stands around them
-_FAINTEST = 0.25  # of a colour where a lane is in its state for a small part of a pixel
 
 
 def draw_timeline(figure: Figure, data: TimelineData, bins: Bins) -> None:
