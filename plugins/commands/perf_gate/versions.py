@@ -442,8 +442,7 @@ def _estimates(
 ) -> tuple[Estimates, SessionVariation]:
     """Return the estimates of each benchmark by the method of its design."""
     designs, session_cv = np.array([order.design for order in orders]), np.full(len(orders), np.nan)
-    sources = [""] * len(orders)
-    by_design: list[tuple[npt.NDArray[np.int64], Estimates]] = []
+    sources, joined = [""] * len(orders), dict[str, Any]()
     for design in dict.fromkeys(designs.tolist()):
         chosen = np.flatnonzero(designs == design)
         of_design = [orders[k] for k in chosen.tolist()]
@@ -464,8 +463,7 @@ def _estimates(
             session_cv[chosen] = variation.cv
             for k, source in zip(chosen.tolist(), variation.source, strict=True):
                 sources[k] = source
-        by_design.append((chosen, replace(estimates, least=np.broadcast_to(estimates.least, len(chosen)))))
-    order = np.argsort(np.concatenate([chosen for chosen, _ in by_design]), kind="stable")
-    fields = ("log_ratio", "standard_error", "freedom", "rounding", "rounds", "decides", "least")
-    joined: dict[str, Any] = {f: np.concatenate([getattr(e, f) for _, e in by_design])[order] for f in fields}
+        for field in ("log_ratio", "standard_error", "freedom", "rounding", "rounds", "decides", "least"):
+            values = np.asarray(getattr(estimates, field))
+            joined.setdefault(field, np.empty(len(orders), values.dtype))[chosen] = values
     return Estimates(**joined), SessionVariation(session_cv, tuple(sources))
