@@ -455,7 +455,7 @@ def _estimates(
         elif design == "counts":
             zero, one = np.zeros(len(chosen)), np.ones(len(chosen), np.int64)
             ratios = np.array([b[0] - a[0] for a, b in zip(first, second, strict=True)])
-            estimates = Estimates(ratios, zero, one, zero, one, one > 0)
+            estimates = Estimates(ratios, zero, zero + 1.0, zero, one, one > 0)
         else:
             noise, runs = (np.array([getattr(order, name) for order in of_design]).T for name in ("noise", "runs"))
             before, after = (Sessions(levels, noise[k], runs[k]) for k, levels in enumerate((first, second)))
