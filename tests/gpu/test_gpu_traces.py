@@ -45,6 +45,8 @@ def test_own_and_total_time_of_recursive_operators(tmp_path):
 def test_traces_that_lack_something(tmp_path):
     bare = write(tmp_path / "bare.json", [event("kernel", "k", 0, 5, 7), event("kernel", "k", 9, 5, 7)])
     assert own(perfcore.profile(bare, by="kernel")) == {"k": 10}
+    with pytest.raises(DataError, match="none of its kernels, copies and memsets lasts"):
+        perfcore.profile(write(tmp_path / "zero.json", [event("kernel", "k", 5, 0, 7)]))
     with pytest.raises(DataError, match="record activities"):
         perfcore.profile(bare, by="operator")
     with pytest.raises(DataError, match="no kernels"):
@@ -262,7 +264,7 @@ def test_the_first_answer_on_a_gpu(tmp_path):
     assert report.answer.startswith("t.json, 206 us: device busy 5.3%, waiting for the host ")
     assert report.next.endswith("--by launch")
     longest = next(table for table in report.brief_tables if "longest operators" in table.shown()[0])
-    assert [row[0] for row in longest.shown()[1]] == ["b", "a"]
+    assert [row[0] for row in longest.shown()[1]] == ["aten::b", "aten::a"]
     # The host twice as fast: between the two launches lie 200 us of the host.
     replays = {row["question"]: row["runtime_ns"] for row in perfcore.whatif(trace).to_dict()["scenarios"]}
     gains = perfcore.overheads(trace).to_dict()["remedies"]["gains"]

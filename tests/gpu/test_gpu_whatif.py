@@ -106,6 +106,17 @@ def test_clocks_that_jump(tmp_path):
     found = perfcore.whatif(write(tmp_path / "t.json", first + later))
     assert sum(found.path.by_class.values()) == found.runtime_ns
     assert any(line.startswith("1 times work begins before its launch or ends after") for line in found.uncertain)
+    silent = "no event of host or GPU from 1.154 ms to 500.002 ms (99.7% of the run): "
+    assert found.uncertain[0].startswith(silent)
+    first_answer = perfcore.overheads(tmp_path / "t.json").report()
+    assert first_answer.notes[0].text.startswith(silent)
+    assert "would save" not in first_answer.answer
+
+
+def test_the_answer_names_what_the_path_mostly_waits_for(tmp_path):
+    """A wait from 20 to 900 us for a kernel that ends at 24 us, of a run from 2 to 950 us."""
+    file = write(tmp_path / "t.json", synchronized(("k", 4, 20, 7, 1), stop=900, launches=[(1, 2)]))
+    assert perfcore.whatif(file).report().answer.startswith("t.json: return from waiting is 92.4% of the critical")
 
 
 def test_kernels_that_overlap_on_a_stream(tmp_path):

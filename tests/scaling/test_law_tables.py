@@ -352,6 +352,14 @@ def test_a_level_that_the_model_misses_is_named():
     assert "p=8 by 40%" in text
 
 
+def test_an_outlier_among_tens_of_exact_levels_has_bounds():
+    """Of times that follow a law to rounding it counts for nothing, so that its own mean is open."""
+    p = np.arange(1.0, 41.0)
+    model = perfcore.fit(pd.DataFrame({"p": p, "time_s": (100 / p + 1) * np.where(p == 6, 2.0, 1.0)}), fitter="scaling")
+    assert model.report().figures[0].value == pytest.approx(100 / 160 + 1, rel=0.05)
+    assert np.isfinite(model.levels_along[5].measured).all()
+
+
 def test_paths_may_end_at_different_levels():
     """Each is predicted as if it were alone."""
     ends = {"solve": (1, 2, 4, 8, 16), "exchange": (1, 2, 4, 8, 16, 32, 64)}

@@ -12,7 +12,7 @@ the different vectors of counts only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ from perf_analysis.concurrency import (
 )
 from perf_analysis.groups import LEFT_OUT
 from perf_analysis.moments import Clocks, Moments, attributed, numbered, state_events
-from perf_analysis.overhead_profile import OverheadProfile, summary_breakdown, whole_run_only
+from perf_analysis.overhead_profile import OverheadProfile, profile_of_times, summary_breakdown, whole_run_only
 from perf_io.traces.intervals import REPLAYED, UNLAUNCHED
 from perf_traces.joined_trace import no_interval, positions, run_of
 from perf_traces.levels import LocatedTrace, level_names, parts_of
@@ -78,15 +78,12 @@ def runnable_count(
         times, values = data.times, data.columns[column or next(iter(data.columns))]
     factor = nanoseconds_per(data.time_unit)
     times_ns = times * factor if times.dtype.kind == "i" else np.rint(times * factor).astype(np.int64)
-    if times_ns[0] > start_ns:
+    is_late = times_ns[0] > start_ns
+    if is_late or (times_ns[-1] < start_ns and len(times_ns) > 1):
+        known = f"from {times_ns[0]} ns on" if is_late else f"until {times_ns[-1]} ns"
         raise DataError(
-            f"{data.source}: the amount of ready work is known from {times_ns[0]} ns on, but the run starts at "
-            f"{start_ns} ns; give a series that begins before the run, on the same clock"
-        )
-    if times_ns[-1] < start_ns and len(times_ns) > 1:
-        raise DataError(
-            f"{data.source}: the amount of ready work is known until {times_ns[-1]} ns, but the run starts at "
-            f"{start_ns} ns; give a series on the clock of the trace"
+            f"{data.source}: the amount of ready work is known {known}, but the run starts at {start_ns} ns; give a "
+            "series that begins before the run, on the clock of the trace"
         )
     first = int(np.searchsorted(times_ns, start_ns, side="right")) - 1
     times_ns, values = times_ns[first:], values[first:]
@@ -111,12 +108,9 @@ class Cycles:
     def joined(cls, parts: Sequence[Cycles], places: Sequence[Ints] | None = None) -> Cycles:
         """Those of several parts, one behind the other, or at their places among all of them."""
         order = slice(None) if places is None else np.argsort(np.concatenate(places))
-        return cls(
-            np.concatenate([part.cycles_ns for part in parts], axis=1)[:, order],
-            np.concatenate([part.class_cycles_ns for part in parts], axis=1)[:, order],
-            np.sum([part.timeline_ns for part in parts], axis=0),
-            np.sum([part.pieces_ns for part in parts], axis=0),
-        )
+        columns = [[getattr(part, field.name) for part in parts] for field in fields(cls)]
+        by_location = (np.concatenate(column, axis=1)[:, order] for column in columns[:2])
+        return cls(*by_location, *(np.sum(column, axis=0) for column in columns[2:]))
 
 
 @dataclass(frozen=True)
@@ -271,16 +265,10 @@ def profile_overheads(
         raise OptionError(f"{trace.source}: phase {phase} is empty; the edges of phases must increase within the run")
     n_bins = min(_BINS, end - start)
     stretches = MarkedStretches.of(trace) if by_marker else None
-    division = Division(
-        rules,
-        names,
-        (start, end),
-        None if ready is None else runnable_count(ready, start, end, ready_column),
-        edges,
-        np.array([(end - start) * edge // n_bins for edge in range(n_bins + 1)], dtype=np.int64),
-        np.zeros(1, np.int64) if stretches is None else stretches.edges_ns - start,
-        trace.source,
-    )
+    amount = None if ready is None else runnable_count(ready, start, end, ready_column)
+    bins = np.array([(end - start) * edge // n_bins for edge in range(n_bins + 1)], dtype=np.int64)
+    pieces_ns = np.zeros(1, np.int64) if stretches is None else stretches.edges_ns - start
+    division = Division(rules, names, (start, end), amount, edges, bins, pieces_ns, trace.source)
     on_gpus = devices_of(trace) is not None
     cycles, hidden, in_markers = [], [], []
     devices: list[DeviceTimes] = []
@@ -300,25 +288,13 @@ def profile_overheads(
         if stretches is not None:
             in_markers.append(stretches.times(cycles[-1].pieces_ns, unions))
     every = Cycles.joined(cycles)
-    return OverheadProfile(
-        categories=tuple(category.name for category in rules.categories),
-        texts=tuple(category.text for category in rules.categories),
-        classes=names.classes,
-        locations=trace.locations,
-        cycles_ns=every.cycles_ns,
-        class_cycles_ns=every.class_cycles_ns,
-        edges_ns=edges + start,
-        timeline_ns=every.timeline_ns,
-        timeline_edges_ns=division.bins_ns + start,
-        states={name: names.states_of(name) for name in names.classes},
-        source=trace.source,
-        notes=(*_notes(trace, rules, names, ready is not None), *_about_ranks(trace, rules, names, ranks)),
-        devices=tuple(devices),
-        hidden_ns=np.concatenate(hidden, axis=1),
+    return profile_of_times(
+        trace, rules, names, every.cycles_ns, every.class_cycles_ns, edges + start, every.timeline_ns,
+        division.bins_ns + start, (*_notes(trace, rules, names, ready is not None),
+        *_about_ranks(trace, rules, names, ranks)), devices=tuple(devices), hidden_ns=np.concatenate(hidden, axis=1),
         ranks=_ranks(trace, ranks, every.class_cycles_ns, names),
-        markers=tuple(map(MarkerTimes.sum, zip(*in_markers, strict=True))),
-        untold=_untold(rules, names),
-    )
+        markers=tuple(map(MarkerTimes.sum, zip(*in_markers, strict=True))), untold=_untold(rules, names),
+    )  # fmt: skip
 
 
 def _parts(trace: Trace, rules: CategorySet, on_gpus: bool) -> Iterable[tuple[int, Trace]]:
@@ -333,13 +309,12 @@ def _ranks(
 ) -> tuple[RankTimes, ...]:
     if collectives is None:
         return ()
-    computing = class_cycles_ns[names.classes.index("computing")].sum(axis=1)
-    of_location = level_names(trace, "process")
+    computing, of_location = (
+        class_cycles_ns[names.classes.index("computing")].sum(axis=1),
+        level_names(trace, "process"),
+    )
     return collectives.times(
-        [
-            int(sum(time for time, name in zip(computing.tolist(), of_location, strict=True) if name == rank))
-            for rank in collectives.ranks
-        ]
+        [int(computing[[name == rank for name in of_location]].sum()) for rank in collectives.ranks]
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -143,19 +143,12 @@ def device_times(unions: Sequence[Unions], run: tuple[int, int]) -> tuple[Device
     for each in unions:
         first, last = each.stretches["any"]
         total = {name: int(each.within(name, starts, ends)[0]) for name in each.stretches}
-        times.append(
-            DeviceTimes(
-                each.device,
-                each.n_streams,
-                int(last[-1] - first[0]) if len(first) else 0,
-                total["computing"],
-                total["communicating"],
-                int(each.hidden("communicating", starts, ends)[0]),
-                total["copying"],
-                int(each.hidden("copying", starts, ends)[0]),
-                run[1] - run[0] - total["any"],
-            )
-        )
+        span = int(last[-1] - first[0]) if len(first) else 0
+        communication, copies = (int(each.hidden(name, starts, ends)[0]) for name in _HIDEABLE)
+        times.append(DeviceTimes(
+            each.device, each.n_streams, span, total["computing"], total["communicating"], communication,
+            total["copying"], copies, run[1] - run[0] - total["any"],
+        ))  # fmt: skip
     return tuple(times)
 
 
@@ -173,15 +166,10 @@ class MarkerTimes:
     @classmethod
     def sum(cls, parts: Sequence[MarkerTimes]) -> MarkerTimes:
         """Those of several GPUs as one."""
-        first = parts[0]
-        return cls(
-            first.name,
-            first.count,
-            first.elapsed_ns,
-            tuple(map(sum, zip(*(part.cycles_ns for part in parts), strict=True))),
-            sum(part.hidden_communication_ns for part in parts),
-            sum(part.hidden_copies_ns for part in parts),
-        )
+        hidden = {name: sum(getattr(part, name) for part in parts) for name in
+                  ("hidden_communication_ns", "hidden_copies_ns")}  # fmt: skip
+        cycles = tuple(map(sum, zip(*(part.cycles_ns for part in parts), strict=True)))
+        return replace(parts[0], cycles_ns=cycles, **hidden)
 
 
 @dataclass(frozen=True)
@@ -209,15 +197,9 @@ class MarkedStretches:
         marker_times = []
         for name, (count, starts, ends) in self.windows.items():
             first, last = np.searchsorted(self.edges_ns, starts), np.searchsorted(self.edges_ns, ends)
-            marker_times.append(
-                MarkerTimes(
-                    name,
-                    count,
-                    int((ends - starts).sum()),
-                    tuple((until[:, last] - until[:, first]).sum(axis=1).tolist()),
-                    *(int(sum(each.hidden(activity, starts, ends).sum() for each in unions)) for activity in _HIDEABLE),
-                )
-            )
+            cycles = tuple((until[:, last] - until[:, first]).sum(axis=1).tolist())
+            hidden = (int(sum(each.hidden(activity, starts, ends).sum() for each in unions)) for activity in _HIDEABLE)
+            marker_times.append(MarkerTimes(name, count, int((ends - starts).sum()), cycles, *hidden))
         return tuple(sorted(marker_times, key=lambda each: -each.elapsed_ns))
 
 
@@ -265,11 +247,9 @@ def thread_times(
     times = []
     for process, threads in of_process.items():
         caller = next((each for each in threads if calls[each + 1] > calls[each]), threads[0])
-        own_calls = (
-            communication.calls.enter_ns[calls[caller] : calls[caller + 1]],
-            (communication.calls.leave_ns[calls[caller] : calls[caller + 1]]),
-        )
-        inside = union(*map(np.concatenate, zip(own_calls, stretches(caller, "elsewhere"), strict=True)))
+        own = slice(calls[caller], calls[caller + 1])
+        own_calls = communication.calls.enter_ns[own], communication.calls.leave_ns[own]
+        inside = _joined(own_calls, stretches(caller, "elsewhere"))
         computing = [stretches(each, "computing") for each in threads]
         others = [stretches(each, "present") for each in threads if each != caller]
         times.append(_of_process(process, inside, computing, threads.index(caller), others, trace.span_ns))
@@ -277,35 +257,25 @@ def thread_times(
 
 
 def _of_process(
-    process: str,
-    inside: Stretches,
-    computing: Sequence[Stretches],
-    caller: int,
-    others: Sequence[Stretches],
+    process: str, inside: Stretches, computing: Sequence[Stretches], caller: int, others: Sequence[Stretches],
     span_ns: tuple[int, int],
-) -> ThreadTimes:
+) -> ThreadTimes:  # fmt: skip
     """Times of one process from the stretches inside calls, and those of its threads."""
     caller_computing = computing[caller]
-    free = complement(inside, *span_ns)
-    outside = union(
-        np.concatenate([free[0], caller_computing[0]]), np.concatenate([free[1], caller_computing[1]])
-    )  # computing is outside
-    at_work = (
-        union(*map(np.concatenate, zip(*others, strict=True)))
-        if others
-        else (caller_computing[0][:0], caller_computing[1][:0])
-    )
-    regions = overlap(outside, at_work, *span_ns)
+    outside = _joined(complement(inside, *span_ns), caller_computing)  # computing is outside
+    regions = overlap(outside, _joined(*others), *span_ns)
     by_thread = np.array([measure(each, *regions) for each in computing])
+    serial = _lasting(caller_computing) - int(by_thread[caller].sum())
     return ThreadTimes(
-        process,
-        len(computing),
-        sum(_lasting(each) for each in computing),
-        _lasting(outside),
-        _lasting(regions),
-        int(by_thread.max(axis=0).sum()),
-        _lasting(caller_computing) - int(by_thread[caller].sum()),
-    )
+        process, len(computing), sum(map(_lasting, computing)), _lasting(outside), _lasting(regions),
+        int(by_thread.max(axis=0).sum()), serial,
+    )  # fmt: skip
+
+
+def _joined(*several: Stretches) -> Stretches:
+    """Return what several sets of stretches cover together."""
+    nothing = np.zeros(0, np.int64)
+    return union(*map(np.concatenate, zip((nothing, nothing), *several, strict=True)))
 
 
 def _lasting(stretches: Stretches) -> int:

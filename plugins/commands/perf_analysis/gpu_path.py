@@ -24,6 +24,7 @@ from perf_io.traces.gpu_activity import OPERATOR as OPERATOR_KIND
 from perf_statistics.kernels import kernel
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError
+from perfcore.data.units import readable
 
 GPU, OPERATOR, NO_OPERATOR, RUNTIME_CALL = "GPU", "operators", "no operator", "runtime calls"
 GAP, LAUNCH, RETURN, UNKNOWN = "gaps of the GPU", "launch", "return from waiting", "launch not recorded"
@@ -33,11 +34,25 @@ _WAITS = re.compile(r"(?:cuda|hip|cu)(?:Device|Ctx|Stream|Event)Synchronize(?:_\
 _FULL_QUEUE, _NEARLY = 1000, 4  # launched, not begun: the least maximum that is a limit, and what counts as full
 _PIECE_END, _WAIT_END, _END, _BEGIN, _LAUNCH, _WAIT, _MEETING = range(7)  # kinds of nodes, as ordered at one moment
 _NEVER = np.iinfo(np.int64).min
+_MOSTLY_SILENT = 0.5  # share of a run without any event that is reported
 _CLOCKS_NS = 50_000  # by which clocks of host and GPU may differ
 _LEAST_LAUNCH_NS = 1_000  # work that follows sooner was launched while the work before ran
 
 
 Edges = tuple[Ints, Ints, Ints, npt.NDArray[np.bool_]]  # source, target, delay, whether the host works meanwhile
+
+
+def silence(activity: GpuActivity) -> str:
+    """Say when nothing was recorded, if that is most of the run; else return an empty text."""
+    begin, (first, last) = activity.span_ns[0], activity.longest_silence()
+    share = (last - first) / max(activity.span_ns[1] - begin, 1)
+    if share < _MOSTLY_SILENT:
+        return ""
+    times = " to ".join(readable(time - begin, "ns") for time in (first, last))
+    return (
+        f"no event of host or GPU from {times} ({share:.1%} of the run): a clock jumped, or what the host did is not "
+        "recorded"
+    )
 
 
 class HostGpuTrace:
@@ -321,15 +336,14 @@ class HostGpuRun:
         host = self.activity.host
         rows = self.trace.host_events(self.begin, self.end)
         start, end = (np.clip(host[name][rows], self.begin, self.end) for name in ("start", "end"))
-        n = len(rows)
-        place, time, step = np.tile(host["location"][rows], 2), np.concatenate([start, end]), np.repeat([1, -1], n)
+        n, on = len(rows), host["location"][rows].astype(np.int32)
+        place, time = np.tile(on, 2), np.concatenate([start, end])
+        step = np.repeat(np.array([1, -1], np.int8), n)
         order = np.lexsort((np.concatenate([start - end, -start]), step, time, place))  # the outer begins first
-        place, time, step, event = place[order], time[order], step[order], np.tile(rows, 2)[order]
-        depth = np.cumsum(step)
-        opened = np.flatnonzero(step > 0)
-        opened = opened[np.lexsort((opened, depth[opened]))]
-        latest = np.searchsorted(depth[opened] * (2 * n + 1) + opened, depth * (2 * n + 1) + np.arange(2 * n), "right")
-        innermost = np.where(depth > 0, event[opened[np.maximum(latest - 1, 0)]], -1)
+        place, time, step, event = place[order], time[order], step[order], np.tile(rows.astype(np.int32), 2)[order]
+        del order
+        depth, innermost = np.empty((2, 2 * n), np.int32)
+        _innermost(step, event, depth, innermost)
         to_next = np.flatnonzero(place[1:] == place[:-1])
         self._seg_place, self._seg_event = place[to_next], innermost[to_next]
         self._seg_start, self._seg_end = time[to_next], time[to_next + 1]
@@ -455,13 +469,13 @@ class HostGpuRun:
         in_host = scaled[self._after] - scaled[self._first] + np.floor(self._rest / host)
         return self._fixed + np.where(self._in_host, in_host[self.target], 0.0), divisor
 
-    def host_activities(self, nodes: list[int], by_class: Counter[str]) -> Counter[str]:
+    def host_activities(self, nodes: Ints, by_class: Counter[str]) -> Counter[str]:
         """Times of host activities on the stretches that end at nodes; adds their classes."""
         host, names = self.activity.host, self.activity.names
         on_path = np.zeros(len(self._seg_event) + 1, np.int64)
         np.add.at(on_path, self._first[nodes], 1)
         np.add.at(on_path, self._after[nodes], -1)
-        within = np.array([n for n in nodes if self._on[n] != self._place[n] and self._rest[n]], np.int64)
+        within = nodes[(self._on[nodes] != self._place[nodes]) & (self._rest[nodes] != 0)]
         event = np.append(self._seg_event, self._seg_event[self._after[within]])
         time = np.append((self._seg_end - self._seg_start) * np.cumsum(on_path)[:-1], self._rest[within])
         event, time = event[event >= 0], time[event >= 0]
@@ -490,11 +504,35 @@ class Meetings:
     piece: Ints
 
 
+@kernel(small=2_000)
+def _innermost(step: Any, event: Any, depth: Any, innermost: Any) -> None:  # pragma: no cover
+    """Fill how many events last from each moment on, and the one that began last at this depth, -1 for none."""
+    stack, count = np.empty(len(step), np.int64), 0
+    for row in range(len(step)):
+        if step[row] > 0:
+            stack[count] = event[row]
+        count += step[row]
+        depth[row] = count
+        innermost[row] = stack[count - 1] if count else -1
+
+
 @kernel(small=20_000)
 def _reach(target: Ints, source: Ints, weight: Floats, reached: Floats) -> None:  # pragma: no cover
     """Set when each node is reached: by the last of its edges, of which those of earlier nodes come first."""
     for edge in range(len(target)):
         reached[target[edge]] = max(reached[target[edge]], reached[source[edge]] + weight[edge])
+
+
+@kernel(small=20_000)
+def _walk_back(causes: Ints, members: Ints, is_start: Any, node: int, chain: Ints) -> int:  # pragma: no cover
+    """Fill the nodes that lead to a node, each before its cause, and return how many there are."""
+    count = 0
+    while not is_start[node]:
+        chain[count] = node
+        count += 1
+        node = causes[members[node]]
+    chain[count] = node
+    return count + 1
 
 
 class Replay:
@@ -561,7 +599,8 @@ class Replay:
         entered = self._time[self._member] - self._length[self._member]
         last = np.full(n, -1)
         last[of[entered == begun[of]]] = self._member[entered == begun[of]]
-        self._last_in = dict(zip(self._member.tolist(), last[of].tolist(), strict=True))
+        self._last_in: Ints = np.arange(len(self._time))  # of a member of a collective the one that enters last
+        self._last_in[self._member] = last[of]
         return begun[good]
 
     def replay(self, host: float = 1.0, gpu: float | Sequence[Floats] = 1.0) -> Floats:
@@ -590,33 +629,41 @@ class Replay:
 
     def path(self) -> CriticalPath:
         """Walk back from the end of the run."""
-        runs, of_run = self.runs, self._run.tolist()
-        time, lengths = self._time.tolist(), self._length.tolist()
-        kinds, follows, refs = (np.concatenate([getattr(run, name) for run in runs]).tolist()
-                                for name in ("_kind", "_follows", "_ref"))  # fmt: skip
-        causes = np.concatenate([run._cause + first for run, first in zip(runs, self._first, strict=False)]).tolist()
-        node, starts = max(self._last, key=lambda k: (time[k], kinds[k] == _BEGIN)), set(self._first)
-        by_class, kernels, by_rank = Counter[str](), Counter[str](), [0] * len(runs)
-        of_host: list[list[int]] = [[] for _ in runs]
-        while node not in starts:
-            member = self._last_in.get(node, node)
-            source, rank = causes[member], of_run[member]
-            run = runs[rank]
-            if kinds[node] == _PIECE_END:
-                begin = max(time[member] - lengths[member], time[source])
-                waited = GAP if follows[member] else LAUNCH
-                by_class[waited if run.trace.launched[refs[member]] else UNKNOWN] += begin - time[source]
-                kernels[run.activity.names[run.activity.pieces["name"][refs[member]]]] += time[node] - begin
-            elif kinds[node] == _WAIT_END:
-                by_class[RETURN] += time[node] - time[source]
-            else:
-                of_host[rank].append(node - self._first[rank])
-            by_rank[rank] += time[node] - time[source]
-            node = source
-        by_rank[of_run[node]] += time[node]
-        by_class[LATE] = time[node]
+        runs = self.runs
+        causes = np.concatenate([run._cause + first for run, first in zip(runs, self._first, strict=False)])
+        kinds, follows, refs = (np.concatenate([getattr(run, name) for run in runs]) for name in
+                                ("_kind", "_follows", "_ref"))  # fmt: skip
+        node = max(self._last, key=lambda k: (self._time[k], kinds[k] == _BEGIN))
+        is_start = np.zeros(len(causes), bool)
+        is_start[self._first[:-1]] = True
+        nodes = np.empty(len(causes), np.int64)  # the last one is the first of a run
+        nodes = nodes[: _walk_back(causes, self._last_in, is_start, node, nodes)]
+        start, nodes = int(nodes[-1]), nodes[:-1]
+        members = self._last_in[nodes]
+        sources, ranks = causes[members], self._run[members]
+        spent = self._time[nodes] - self._time[sources]
+        by_rank = np.bincount(ranks, spent, len(runs)).astype(np.int64)
+        by_rank[self._run[start]] += self._time[start]
+        by_class, kernels, by_host = Counter[str](), Counter[str](), Counter[str]()
+        by_class[LATE] = int(self._time[start])
+        is_piece, is_wait = kinds[nodes] == _PIECE_END, kinds[nodes] == _WAIT_END
+        if is_wait.any():
+            by_class[RETURN] = int(spent[is_wait].sum())
+        for rank, run in enumerate(runs):
+            ends = np.flatnonzero(is_piece & (ranks == rank))
+            begins = np.maximum(self._time[members[ends]] - self._length[members[ends]], self._time[sources[ends]])
+            waited, piece = begins - self._time[sources[ends]], refs[members[ends]]
+            launched, after = run.trace.launched[piece], follows[members[ends]]
+            for name, chosen in ((GAP, launched & after), (LAUNCH, launched & ~after), (UNKNOWN, ~launched)):
+                if chosen.any():
+                    by_class[name] += int(waited[chosen].sum())
+            names, place, of = np.unique(run.activity.pieces["name"][piece], return_index=True, return_inverse=True)
+            times = np.bincount(of, self._time[nodes[ends]] - begins, len(names)).astype(np.int64)
+            for k in np.argsort(place).tolist():
+                kernels[run.activity.names[names[k]]] += int(times[k])
+            of_host = nodes[(ranks == rank) & ~is_piece & ~is_wait] - self._first[rank]
+            by_host += run.host_activities(of_host, by_class)
         by_class[GPU] = sum(kernels.values())
-        by_host = Counter[str]()
-        for run, nodes in zip(runs, of_host, strict=True):
-            by_host += run.host_activities(nodes, by_class)
-        return CriticalPath(dict(by_class), dict(kernels.most_common()), dict(by_host.most_common()), tuple(by_rank))
+        return CriticalPath(
+            dict(by_class), dict(kernels.most_common()), dict(by_host.most_common()), tuple(by_rank.tolist())
+        )

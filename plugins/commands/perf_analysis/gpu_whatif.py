@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from perf_analysis.gpu_path import GPU, CriticalPath, HostGpuRun, HostGpuTrace, Meetings, Replay
+from perf_analysis.gpu_path import GPU, CriticalPath, HostGpuRun, HostGpuTrace, Meetings, Replay, silence
 from perf_io.traces.gpu_activity import GpuActivity, read_gpu_activity
 from perf_traces.levels import level_names, parts_of
 from perf_traces.messages.communication import communication_of
-from perf_traces.messages.matching import codes_of
+from perf_traces.messages.matching import COLLECTIVE, COLUMNS, codes_of
 from perf_traces.windows import families
 from perf_views.names import plain_name
 from perfcore.base.arrays import Floats, Ints
@@ -29,6 +29,7 @@ _PARTS = ("gpu", "host", "collectives")
 _COLLECTIVE = re.compile(r"nccl|rccl", re.IGNORECASE)
 _WAITS_OF_STREAMS = {f"{api}{call}" for api in ("cuda", "hip") for call in ("StreamWaitEvent", "EventSynchronize")}
 _MOST_STEPS = 200
+_LATEST = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
@@ -170,13 +171,13 @@ def _run_of(
 ) -> _Run:
     """The ranks of one run, or a single file, with collectives as far as they are recorded."""
     alone = Meetings(*(np.zeros(0, np.int64),) * 3)
-    if n_files == 1 and not _fitting(first, "collectives").any():
-        return _Run(first.source, ("",), (first,), (0,), alone, (first.time_ns,))
+    if n_files == 1:
+        return _Run(first.source, ("",), (first,), (0,), alone, (_at_best(first),))
     trace = read(os.fspath(source), (Trace,))
     if not isinstance(trace, Trace):
         raise DataError(f"{source}: names several runs, and one is asked about; name its file, or give -r files=ranks")
     files = [part.source for _, part in parts_of(trace)]
-    read_again = [read_gpu_activity(file, with_shapes=False) for file in files] if n_files > 1 else [first]
+    read_again = [read_gpu_activity(file, with_shapes=False) for file in files]
     if lacking := [file for file, activity in zip(files, read_again, strict=True) if activity is None]:
         raise DataError(f"{lacking[0]}: no kernels, copies or memsets of a GPU, unlike the files of other ranks")
     activities = tuple(activity for activity in read_again if activity is not None)
@@ -186,7 +187,31 @@ def _run_of(
     met = alone if trace.facts.get("clocks") == "unaligned" else met
     names = level_names(trace, "process")
     ranks = tuple(names[place] for place, _ in parts_of(trace))
-    return _Run(trace.source if n_files > 1 else first.source, ranks, activities, shifts, met, best)
+    return _Run(trace.source, ranks, activities, shifts, met, best)
+
+
+def _at_best(activity: GpuActivity) -> Ints:
+    """Return the time of each piece; of a collective that of the fastest of its operation, size and group size."""
+    best: Ints = activity.time_ns.copy()
+    if activity.transfers is None:
+        return best
+    calls = dict(zip(COLUMNS, activity.transfers.columns.T, strict=True))
+    chosen = np.flatnonzero(calls["kind"] == COLLECTIVE)
+    calls = {name: column[chosen] for name, column in calls.items()}
+    kind = codes_of([calls["operation"], calls["bytes"], calls["size"]])
+    least = np.full(len(kind), np.iinfo(np.int64).max)
+    np.minimum.at(least, kind, calls["leave_ns"] - calls["enter_ns"])
+    pieces, zero = (
+        activity.pieces,
+        min(int(activity.pieces["start"].min()), int(calls["enter_ns"].min(initial=_LATEST))),
+    )
+    length = max(int(pieces["start"].max()), int(calls["enter_ns"].max(initial=zero))) - zero + 1
+    begins = pieces["location"] * length + pieces["start"] - zero
+    entered = calls["location"] * length + calls["enter_ns"] - zero
+    piece = np.minimum(np.searchsorted(begins, entered), len(begins) - 1)
+    piece, of = piece[begins[piece] == entered], kind[begins[piece] == entered]
+    np.minimum.at(best, piece, least[of])
+    return best
 
 
 def _collectives(
@@ -286,7 +311,7 @@ def _notes(trace: HostGpuTrace) -> list[str]:
 
 
 def _uncertain(run: _Run, whole: Replay, error_ns: int, has_collectives: bool) -> list[str]:
-    lines = []
+    lines = [text for activity in run.activities if (text := silence(activity))]
     if error_ns:
         lines.append(f"the replay misses recorded moments by up to {readable(error_ns, 'ns')}: no what-if answers")
     if n := sum(each.n_beyond for each in whole.runs):

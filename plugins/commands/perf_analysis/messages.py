@@ -44,16 +44,12 @@ def collective_rows(communication: Communication) -> tuple[CollectiveRow, ...]:
     arrived = np.clip(last[collectives.member_of], enter, leave)
     operation = collectives.operation
     of_member, timed = operation[collectives.member_of], complete[collectives.member_of]
-    columns = (
-        (operation, np.ones(len(collectives), np.int64)),
-        (operation, collectives.bytes),
-        (operation[complete], np.ones(int(complete.sum()), np.int64)),
-        (of_member[timed], (arrived - enter)[timed]),
-        (of_member[timed], (leave - arrived)[timed]),
-    )
-    sums = np.zeros((len(columns), len(calls.operations)), np.int64)
-    for total, (where, values) in zip(sums, columns, strict=True):
-        np.add.at(total, where, values)
+    sums = np.zeros((5, len(calls.operations)), np.int64)
+    np.add.at(sums[0], operation, 1)
+    np.add.at(sums[1], operation, collectives.bytes)
+    np.add.at(sums[2], operation[complete], 1)
+    np.add.at(sums[3], of_member[timed], (arrived - enter)[timed])
+    np.add.at(sums[4], of_member[timed], (leave - arrived)[timed])
     rows = [CollectiveRow(name, *of) for name, of in zip(calls.operations, sums.T.tolist(), strict=True) if of[0]]
     return tuple(sorted(rows, key=lambda row: -row.bytes))
 
@@ -87,22 +83,15 @@ class MessageTable(Result):
         return report_of(self)
 
     def to_dict(self) -> dict[str, Any]:
+        sizes = zip(self.sizes.tolist(), self.of_size.tolist(), self.bytes_of_size.tolist(), strict=True)
+        columns = ("at_most_bytes", "messages", "bytes")
+        waits = [{key: value for key, value in asdict(row).items() if key != "computing_ns"} for row in self.waits]
         return {
-            "source": self.source,
-            "locations": list(self.locations),
-            "messages": self.count.tolist(),
-            "bytes": self.bytes.tolist(),
-            "sizes": [
-                {"at_most_bytes": int(size), "messages": int(count), "bytes": int(total)}
-                for size, count, total in zip(self.sizes, self.of_size, self.bytes_of_size, strict=True)
-            ],
+            "source": self.source, "locations": list(self.locations), "messages": self.count.tolist(),
+            "bytes": self.bytes.tolist(), "sizes": [dict(zip(columns, row, strict=True)) for row in sizes],
             "collectives": [asdict(row) for row in self.collectives],
-            "collective_speeds": [row.to_dict() for row in self.speeds],
-            "waits": [
-                {key: value for key, value in asdict(row).items() if key != "computing_ns"} for row in self.waits
-            ],
-            "remarks": list(self.remarks),
-        }
+            "collective_speeds": [row.to_dict() for row in self.speeds], "waits": waits, "remarks": list(self.remarks),
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)

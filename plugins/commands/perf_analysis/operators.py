@@ -144,6 +144,8 @@ def operator_times(
             numbers = {key: value for key, value in row.items() if key not in ("name", "run", "type")}
             total |= {**row, "run": 0, **{key: total.get(key, 0) + value for key, value in numbers.items()}}
         rows, parameters = list(summed.values()), [{}]
+    if not any(row["own_ns"] for row in rows):
+        raise DataError(f"{paths[0]}: none of its kernels, copies and memsets lasts")
     add_rates(rows, peaks)
     if lacking := sorted({row["type"] for row in rows if row.get("flop") and not row["roof_flop_s"]} if peak else ()):
         notes.append(f"--peak has no rate for {', '.join(lacking)}")

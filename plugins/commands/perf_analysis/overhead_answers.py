@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from perf_analysis.scaling_efficiencies import (
     work_differs,
 )
 from perf_traces.pop_steps import FACTORS
-from perf_views.names import existing_file, plain_names, short_name, shortened, unique_suffixes
+from perf_views.names import existing_file, plain_names, short_name, shortened, shortened_apart, unique_suffixes
 from perfcore.data.units import readable, shown_origin
 from perfcore.report import Axis, Bars, Column, Figure, Note, Plot, Report, Rule, Spans, Steps, Table, Text
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _JOINED = re.compile(r" \(\d+ ranks\)$")  # behind the name of files that are one run
 _MOST_MARKERS = 30
 _LEAST_SHARE = 5e-5  # what is 0.00% in print
+_LEAST_NAMED = 5e-4  # what is 0.0% in a sentence
 _LEAST_LISTED = 1e-3  # of all time; categories with less are one row
 _NEARLY_ALL = 0.995  # factors above it limit nothing
 _MOST_FACTORS, _MOST_GAINS = 3, 2  # that a sentence names
@@ -66,6 +67,7 @@ _CLASS_OF = {
     "hidden copies": "pale:transferring",
 }  # fmt: skip
 _MOST_LETTERS = 24  # of a location's name; longer ones would take the place of the bars
+_LONGEST_OPERATOR = 60
 _MOST_TICKS = 8  # of an axis that counts locations
 _MOST_BARS, _EXTREME = 40, 12  # by location; of more locations so many at either end have a bar of their own
 _BAR, _LEAST_HEIGHT = 0.13, 4.1  # inches of a bar with its name, and of the plot
@@ -119,7 +121,8 @@ def _single(profiles: list[OverheadProfile], by: By, remedies: Remedies | None, 
         brief += [next(named), *longest, *named]
         full += [replace(table, title=f"{run}{table.title}") for table in profile_tables(profile, by)]
     notes = _notes(profiles[0].notes if len(profiles) == 1 else common_notes(profiles))
-    notes = [note for profile in profiles[:1] for note in _about(profile)] + notes
+    silent = [] if remedies is None or not remedies.note else [Note("Uncertain", remedies.note)]
+    notes = [*silent, *(note for profile in profiles[:1] for note in _about(profile)), *notes]
     return Report(
         title, answer, [each for part in figures for each in part],
         [data_table, *(replace(table, importance="data") for table in full[1:]),
@@ -173,6 +176,7 @@ def _answer(profile: OverheadProfile, remedies: Remedies | None = None) -> tuple
         size = f"{n} location{'s' * (n != 1)} x {elapsed.text}"
         parallel, factors = _limits(profile)
         losses = [Figure(name, time / profile.total_ns, format=".1%") for name, time, _ in _losses(profile)]
+        losses = [each for each in losses if each.value >= _LEAST_NAMED]
         if parallel is None:
             figures = losses[:2]
             text = f"{_name(profile)}: {', '.join(f'{each.text} {each.name}' for each in figures)} of {size}"
@@ -192,7 +196,8 @@ def _answer(profile: OverheadProfile, remedies: Remedies | None = None) -> tuple
         else [each for each in remedies.gains if each.share >= _LEAST_GAIN][:_MOST_GAINS]
     )
     if gains:
-        text += f"; {', '.join([gains[0].text, *(each.short_text for each in gains[1:])])}"
+        verbs = [f"would save {'at most ' if gains[0].is_bound else ''}", *[""] * len(gains[1:])]
+        text += f"; {', '.join(gain.text(verb) for gain, verb in zip(gains, verbs, strict=True))}"
         figures += [Figure(each.question, each.share, format=".1%") for each in gains]
     return text, figures
 
@@ -289,14 +294,8 @@ def profile_tables(profile: OverheadProfile, by: By = "category") -> list[Table]
         None if name in profile.untold and not time else int(time)
         for name, time in zip(profile.categories, profile.by_category_ns, strict=True)
     ]
-    times = [*known, profile.total_ns]
-    columns = [
-        Column("category", [*profile.categories, "total"]),
-        time_column("total time", times),
-        Column("share", [None if time is None else time / profile.total_ns for time in times], format=".2%"),
-        Column("meaning", [*profile.texts, "locations x elapsed time"]),
-    ]
-    tables = [Table(columns, title="Lost cycles by category"), *_asked(profile, by)]
+    rows = zip(profile.categories, known, profile.texts, strict=True)
+    tables = [_category_table(profile, rows, ".2%", "Lost cycles by category"), *_asked(profile, by)]
     if profile.devices:
         idle = Column("idle", lambda device: device.idle_ns / profile.elapsed_ns, format=".2%")
         title = "GPU overlap (overlapped: concurrent with compute on another stream)"
@@ -315,17 +314,25 @@ def _brief(profile: OverheadProfile, by: By) -> list[Table]:
     small = [row for row in rows if row[1] < _LEAST_LISTED * profile.total_ns]
     if len(small) > 1:
         rows = [*rows[: -len(small)], (f"{len(small)} others", sum(row[1] for row in small), "")]
-    rows.append(("total", profile.total_ns, "locations x elapsed time"))
+    tables = [_category_table(profile, rows, ".1%"), *_asked(profile, by)]
+    if of_gpus(profile):
+        return [*tables, *_gpu_table(profile)]
+    efficiencies = [replace(each, title="", drops_empty=True) for each in _efficiency_table(profile, by_phase=False)]
+    return [*tables, *efficiencies, *_level_table(profile)]
+
+
+def _category_table(
+    profile: OverheadProfile, rows: Iterable[tuple[str, int | None, str]], digits: str, title: str = ""
+) -> Table:
+    """Return a row for each category and the total."""
+    whole = profile.total_ns
     columns = [
         Column("category", 0),
-        Column("total time", 1, "ns", "time"),
-        Column("share", lambda row: row[1] / profile.total_ns, format=".1%"),
+        time_column("total time", 1),
+        Column("share", lambda row: None if row[1] is None else row[1] / whole, format=digits),
         Column("meaning", 2),
     ]
-    if of_gpus(profile):
-        return [Table(columns, rows), *_asked(profile, by), *_gpu_table(profile)]
-    efficiencies = [replace(each, title="", drops_empty=True) for each in _efficiency_table(profile, by_phase=False)]
-    return [Table(columns, rows), *_asked(profile, by), *efficiencies, *_level_table(profile)]
+    return Table(columns, [*rows, ("total", whole, "locations x elapsed time")], title)
 
 
 def _asked(profile: OverheadProfile, by: By) -> list[Table]:
@@ -333,12 +340,9 @@ def _asked(profile: OverheadProfile, by: By) -> list[Table]:
     if by == "location":
         columns = [Column("location", profile.locations), *_shares(profile.categories, profile.by_location_ns)]
         return [Table(columns, title="Time breakdown by location")]
-    if by == "phase":
-        return [_phase_table(profile)]
-    if by == "marker":
-        return [_marker_table(profile)]
-    bursts = burst_table(profile) if by == "burst" else None
-    return [] if bursts is None else [bursts]
+    table = {"phase": _phase_table, "marker": _marker_table, "burst": burst_table}.get(by)
+    asked = None if table is None else table(profile)
+    return [] if asked is None else [asked]
 
 
 def _losses(profile: OverheadProfile) -> list[tuple[str, int, str]]:
@@ -348,7 +352,8 @@ def _losses(profile: OverheadProfile) -> list[tuple[str, int, str]]:
 
 
 def _longest_table(remedies: Remedies) -> Table:
-    names = plain_names([name for name, *_ in remedies.longest])
+    names = [name for name, *_ in remedies.longest]
+    names = shortened_apart(names, _LONGEST_OPERATOR) if remedies.kind == "operator" else plain_names(names)
     rows = [(name, *row[1:]) for name, row in zip(names, remedies.longest, strict=True)]
     columns = [
         Column(f"longest {remedies.kind}s{remedies.where}", 0, key=remedies.kind),

@@ -139,6 +139,18 @@ class OverheadProfile(Result):
         }
 
 
+def profile_of_times(
+    trace: Trace, rules: CategorySet, names: StateClasses, cycles_ns: Ints, class_cycles_ns: Ints, edges_ns: Ints,
+    timeline_ns: Ints, timeline_edges_ns: Ints, notes: tuple[str, ...], **more: Any,
+) -> OverheadProfile:  # fmt: skip
+    """Return a profile of times by category and class of states."""
+    categories, texts = zip(*((category.name, category.text) for category in rules.categories), strict=True)
+    return OverheadProfile(
+        categories, texts, names.classes, trace.locations, cycles_ns, class_cycles_ns, edges_ns, timeline_ns,
+        timeline_edges_ns, {name: names.states_of(name) for name in names.classes}, trace.source, notes, **more,
+    )  # fmt: skip
+
+
 def check_same_categories(profiles: Sequence[OverheadProfile]) -> None:
     """Refuse profiles by different sets of categories."""
     first = profiles[0]
@@ -211,21 +223,13 @@ def summary_breakdown(
         states = listing([repr(names.states[index]) for index in lost.tolist()], 4)
         raise DataError(f"{trace.source}: {states} is in a class that no category of {rules.source} takes")
     counted = np.where(category_of < 0, 0, category_of)  # states that never last
-    profile = OverheadProfile(
-        categories=tuple(category.name for category in joined.categories),
-        texts=tuple(category.text for category in joined.categories),
-        classes=names.classes,
-        locations=trace.locations,
-        cycles_ns=_summed(by_state, counted, len(joined.categories))[:, :, None],
-        class_cycles_ns=_summed(by_state, names.class_of, len(names.classes))[:, :, None],
-        edges_ns=np.array([start, end]),
-        timeline_ns=_summed(over_time, counted, len(joined.categories)),
-        timeline_edges_ns=edges,
-        states={name: names.states_of(name) for name in names.classes},
-        source=trace.source,
-        notes=_notes(rules, joined),
-    )
-    return profile, names
+    n = len(joined.categories)
+    cycles, timeline = _summed(by_state, counted, n)[:, :, None], _summed(over_time, counted, n)
+    of_classes = _summed(by_state, names.class_of, len(names.classes))[:, :, None]
+    span = np.array([start, end])
+    return profile_of_times(
+        trace, joined, names, cycles, of_classes, span, timeline, edges, _notes(rules, joined)
+    ), names
 
 
 def whole_run_only(trace: SummarizedTrace) -> OptionError:
@@ -310,7 +314,7 @@ def add_communication_metrics(trace: Trace, profile: OverheadProfile, pop: Defin
             threads = thread_times(trace, calls, processes, profile.states)
         for row in collective_speeds(calls, trace)[0] if calls is not None and of_gpus(profile) else ():
             exposed[row.operation, row.bytes] += row.exposed_ns or 0
-        replayed = pop_factors(trace, pop, processes)
+        replayed = None if of_gpus(profile) else pop_factors(trace, pop, processes)
     except DataError as error:
         notes.append(f"serialisation and transfer efficiency not available: {error}")
     try:

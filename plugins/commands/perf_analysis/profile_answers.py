@@ -147,7 +147,7 @@ def _flat_row(run: RunProfile, name: str, group: list[int]) -> dict[str, Any]:
         row |= {"longest": int(times.max()), "imbalance": float(run.imbalance[group[0]])}
         row |= {"slowest": run.locations[times.argmax()]} if n > 1 else {}
     if run.has_calls and name != "total" and [run.functions[index] for index in group] != [NO_STATE]:
-        row |= {"calls": int(run.calls[group].sum())}
+        row |= {"calls": int(run.calls[group].sum()) or None}  # of the background of calls none are known
         row |= {"inclusive": int(run.inclusive_ns[group].sum()) / n} if len(group) == 1 else {}
     if (instructions := run.counted.get(INSTRUCTIONS)) is not None:
         row[INSTRUCTIONS] = float(instructions[group].sum())

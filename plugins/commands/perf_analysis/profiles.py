@@ -226,25 +226,16 @@ class Profiles(Result):
         return lines
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "by": self.by,
-            "runs": [
-                {
-                    "source": run.source,
-                    "parameters": dict(run.parameters),
-                    "elapsed_ns": run.elapsed_ns,
-                    "locations": list(run.locations),
-                    "parts": [
-                        {"name": name, "duration_ns": duration}
-                        for name, duration in zip(run.parts, run.parts_ns.tolist(), strict=True)
-                        if name
-                    ],
-                }
-                for run in self.runs
-            ],
-            "rows": self.table().to_dict("records"),
-            "notes": self.remarks(),
-        }
+        def parts_of(run: RunProfile) -> list[dict[str, Any]]:
+            pairs = zip(run.parts, run.parts_ns.tolist(), strict=True)
+            return [{"name": name, "duration_ns": duration} for name, duration in pairs if name]
+
+        runs = [
+            {"source": run.source, "parameters": dict(run.parameters), "elapsed_ns": run.elapsed_ns,
+             "locations": list(run.locations), "parts": parts_of(run)}
+            for run in self.runs
+        ]  # fmt: skip
+        return {"by": self.by, "runs": runs, "rows": self.table().to_dict("records"), "notes": self.remarks()}
 
 
 def _rows_of(run: RunProfile, by: By, functions: Sequence[str]) -> list[dict[str, Any]]:

@@ -47,19 +47,10 @@ class Gain:
         """What is saved, of the runtime."""
         return 1.0 - self.runtime_ns / self.recorded_ns
 
-    @property
-    def text(self) -> str:
-        """What a sentence says of it."""
-        return f"{self.question} would save {'at most ' if self.is_bound else ''}{self._saved}"
-
-    @property
-    def short_text(self) -> str:
-        """The same behind another one."""
-        return f"{self.question} {self._saved}"
-
-    @property
-    def _saved(self) -> str:
-        return f"{self.share:.1%}{self.of}{f' (whatif {self.option})' if self.command == 'whatif' else ''}"
+    def text(self, verb: str) -> str:
+        """Return what a sentence says of it."""
+        option = f" (whatif {self.option})" if self.command == "whatif" else ""
+        return f"{self.question} {verb}{self.share:.1%}{self.of}{option}"
 
 
 @dataclass(frozen=True)
@@ -71,6 +62,7 @@ class Remedies:
     longest: tuple[tuple[str, int, int | None], ...] = ()  # name, time in nanoseconds, calls
     whole_ns: int = 1  # what the times of all of them sum to
     where: str = ""  # of which part of the run they are the longest
+    note: str = ""  # what makes the numbers uncertain
     steps: int = 0  # that the trace marks, and their mean length
     step_ns: float = 0.0
 
@@ -96,6 +88,7 @@ def remedies_of(trace: Trace, profile: OverheadProfile) -> Remedies | None:
 
 
 def _of_gpus(trace: Trace, elapsed_ns: int) -> Remedies | None:
+    from perf_analysis.gpu_path import silence
     from perf_analysis.gpu_whatif import gpu_answers
     from perf_analysis.operators import rows_of
     from perf_io.traces.gpu_activity import read_gpu_activity
@@ -106,7 +99,8 @@ def _of_gpus(trace: Trace, elapsed_ns: int) -> Remedies | None:
     activity = read_gpu_activity(paths[0], with_shapes=False)
     if activity is None:
         return None
-    answers = gpu_answers(trace.source, paths, None, [], lambda *_: trace, first=activity)
+    note = silence(activity)
+    answers = None if note else gpu_answers(trace.source, paths, None, [], lambda *_: trace, first=activity)
     gains = []
     for each in () if answers is None else answers.scenarios:
         if answers is not None and each.zero_time == (each.part == "collectives"):
@@ -121,7 +115,7 @@ def _of_gpus(trace: Trace, elapsed_ns: int) -> Remedies | None:
     whole = max(sum(row["own_ns"] for row in rows), 1)
     where = " (first rank)" if len(paths) > 1 else ""
     length = float((ends - starts).mean()) if len(starts) else 0.0
-    return Remedies(_sorted(gains), by, longest, whole, where, len(starts), length)
+    return Remedies(_sorted(gains), by, longest, whole, where, note, len(starts), length)
 
 
 def _gains_of_calls(trace: Trace, profile: OverheadProfile) -> tuple[Gain, ...]:
@@ -184,5 +178,5 @@ def _longest_functions(trace: Trace) -> tuple[str, tuple[tuple[str, int, int | N
     order = np.argsort(-run.by_function_ns, kind="stable").tolist()
     named = [k for k in order if run.functions[k] != NO_STATE and run.by_function_ns[k]][:_LONGEST]
     calls = run.calls.sum(axis=(1, 2)).tolist()
-    longest = tuple((run.functions[k], int(run.by_function_ns[k]), calls[k] if run.has_calls else None) for k in named)
+    longest = tuple((run.functions[k], int(run.by_function_ns[k]), (run.has_calls and calls[k]) or None) for k in named)
     return "function", longest, run.total_ns

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 _MOST_NAMES, _MOST_SHARES, _MOST_COLOURS = 8, 3, 7
 _MOST_KERNELS, _MOST_ACTIVITIES, _MOST_RANKS, _LETTERS = 3, 2, 4, 34
-_OTHERS = "others"
+_OTHERS, _HOST = "others", "host"
+_WAITS = (GAP, LAUNCH, RETURN, UNKNOWN, LATE)  # of the critical path, neither GPU nor host
+_SUBJECTS = {GPU: "GPU kernels are", _HOST: "the host is", GAP: "gaps of the GPU are", LAUNCH: "launch delays are"}
 _MOST_OF = 0.9  # of what a sweep gains, that is enough
 _BOUND = "an ideal part has zero duration, a lower bound; recording slows calls of the host"
 _MESSAGES = [
@@ -187,10 +189,18 @@ def _path_table(heading: str, paths: list[tuple[str, PathShares]], times: list[A
 
 def report_of_gpu(result: GpuAnswers) -> Report:
     """Return the critical path through host and GPU by class, with runtimes next to each."""
-    whole, gpu, host = result.runtime_ns, result.path.by_class[GPU], result.path.host_ns
+    whole, path = result.runtime_ns, result.path
+    times_by_class = {
+        GPU: path.by_class[GPU],
+        _HOST: path.host_ns,
+        **{name: path.by_class.get(name, 0) for name in _WAITS},
+    }
+    longest = max(times_by_class, key=lambda name: times_by_class[name])
     of = f"{Path(result.source).name}{f', {result.region}' if result.region else ''}"
-    subject = Figure("GPU kernels" if gpu >= host else "host", max(gpu, host) / whole, format=".1%")
-    text = f"{of}: {'GPU kernels are' if gpu >= host else 'the host is'} {subject.text} of the critical path of "
+    words = _SUBJECTS.get(longest, f"{longest} is")
+    name = words.rpartition(" ")[0].removeprefix("the ")
+    subject = Figure(name, times_by_class[longest] / whole, format=".1%")
+    text = f"{of}: {words} {subject.text} of the critical path of "
     saved = [(each.question, whole - each.runtime_ns) for each in _asked(result)]
     gains = [f"{name} saves {f'{_time(time)} ({time / whole:.0%})' if time else 'nothing'}" for name, time in saved]
     times = [each.runtime_ns for each in result.scenarios]
@@ -239,8 +249,8 @@ def _notes_of_gpu(result: GpuAnswers) -> list[Note]:
 def _tables_of_gpu(result: GpuAnswers) -> list[Table]:
     whole, path = result.runtime_ns, result.path
     usual = {(each.part, each.zero_time): each.runtime_ns for each in result.scenarios if each.part}
-    times = {"GPU": path.by_class[GPU], "collectives": result.collectives_ns, "host": path.host_ns,
-             **{name: path.by_class.get(name, 0) for name in (GAP, LAUNCH, RETURN, UNKNOWN, LATE)}}  # fmt: skip
+    times = {GPU: path.by_class[GPU], "collectives": result.collectives_ns, _HOST: path.host_ns,
+             **{name: path.by_class.get(name, 0) for name in _WAITS}}  # fmt: skip
     rows = [(name, time, usual.get((name.lower(), True)), usual.get((name.lower(), False)))
             for name, time in times.items() if time or (name.lower(), True) in usual]  # fmt: skip
     share = Column("share", lambda row: row[1] / whole, format=".1%")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_tables.category_table import by_category
 from perf_tables.confounders import further_parameters, refuse_unnamed_of_codes
 from perf_tables.meanings import called, column_meanings, parts_of, spread_in_words
 from perf_traces.options import WARNING
@@ -30,6 +31,8 @@ from perfcore.reading.recognise import read
 
 if TYPE_CHECKING:
     from perf_traces.messages.communication import Communication
+
+_MOST_LEVELS = 12
 
 
 def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[str] = ()) -> dict[str, Any]:
@@ -163,7 +166,8 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     if roles.category == ("kernel",) and not roles.parameters:  # sums by kernel of one run
         return facts | {"next": [f"perf profile {name}"]}
     if roles.category:
-        return facts | {"category by": list(roles.category)} | _seen_by_fitter(data, name)
+        seen, flags = _categories(data)
+        return facts | {"category by": list(roles.category), **seen} | _seen_by_fitter(data, name, flags)
     parts = parts_of(data, notes := list[str]())
     if parts != [data]:
         facts["series"] = [line for part in parts for line in _series(part)]
@@ -204,7 +208,35 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     return facts | {"next": [*facts["next"], *ranking, *others]}
 
 
-_MOST_LEVELS = 12
+def _categories(data: Measurements) -> tuple[dict[str, Any], str]:
+    """Return facts about the code and system that most rows are of, and options of a fit of these."""
+    conditions = [
+        f"{column}={data.table[column].mode().iloc[0]}"
+        for column in (*data.roles.code, *data.roles.system)
+        if _varies(data, column)
+    ]
+    chosen = data.where(conditions) if conditions else data
+    flags = f" --where {shlex.quote(','.join(conditions))}" if conditions else ""
+    try:
+        table = by_category(chosen)
+    except PerfError as error:
+        try:
+            table = by_category(chosen, duplicates="drop")
+        except PerfError:
+            return {"categories": f"none: {error}"}, flags
+        flags += " --duplicates drop"
+    facts: dict[str, Any] = {
+        "points": [
+            f"{table.shown_names[symbol]}: {len(set(values))} values, {values.min():g} to {values.max():g}"
+            for symbol, values in table.points.items()
+        ],
+        "observations": f"{len(table)} points",
+        "categories": listing(table.categories, 8),
+        "total": f"{table.total.min():.6g} to {table.total.max():.6g} {table.unit or ''}".rstrip(),
+    }
+    if table.notes:
+        facts["rows to know about"] = list(table.notes)
+    return facts | ({"of these rows": ", ".join(conditions)} if conditions else {}), flags
 
 
 def _levels(values: Sequence[float]) -> str:
@@ -339,7 +371,7 @@ def _summary(data: Measurements, name: str) -> list[str]:
         roles.value is None
         or roles.category
         or len(data.table) == 1
-        or any(_varies(data, column) for column in roles.parameters.values())
+        or any(_varies(data, column) for column in (*roles.parameters.values(), *roles.code, *roles.system))
     ):
         return []
     return [f"perf stochastic summarize {name} --column {shlex.quote(roles.value)}"]

@@ -17,12 +17,12 @@ from perf_lost_cycles.forms import Form, Grid, Terms, weighted_r2
 from perf_lost_cycles.generate import Generated, generate
 from perf_lost_cycles.modgen import CategoryFit, FactorLines, Generation, Measured, ModgenModel, Step, UsedModel
 from perf_lost_cycles.options import ModgenOptions
-from perf_lost_cycles.table import category_facts, category_table, root_weights
+from perf_lost_cycles.table import category_table, root_weights
 from perf_statistics.batched import fit_subsets
 from perf_statistics.goodness import finite
 from perf_tables.category_table import CategoryTable
 from perfcore.base.arrays import Floats, Ints
-from perfcore.base.errors import DataError, PerfError, listing
+from perfcore.base.errors import DataError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
@@ -281,18 +281,6 @@ class ModgenFitter(Fitter):
     Options = ModgenOptions
     model_type = ModgenModel
     takes = (Measurements,)
-
-    @classmethod
-    def facts(cls, data: Any) -> dict[str, Any]:
-        return category_facts(data)
-
-    @classmethod
-    def suits(cls, data: Any) -> bool:
-        try:
-            cls().fit(data, ModgenOptions(duplicates="drop"))
-        except PerfError:
-            return False
-        return True
 
     def fit(self, data: Any, options: ModgenOptions, **parts: Any) -> ModgenModel:
         table, _ = category_table(data, options, "modgen", "zero" if options.absent == "zero" else "unknown")

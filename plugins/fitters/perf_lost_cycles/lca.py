@@ -22,11 +22,11 @@ from perf_lost_cycles.modgen import (
     one_category,
 )
 from perf_lost_cycles.options import CRITERIA, LcaOptions
-from perf_lost_cycles.table import category_facts, category_table, root_weights
+from perf_lost_cycles.table import category_table, root_weights
 from perf_statistics.goodness import r_squared
 from perf_tables.category_table import CategoryTable
 from perfcore.base.arrays import Floats, Ints
-from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
+from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.columns import shown_names
 from perfcore.data.measurements import Measurements
@@ -153,19 +153,6 @@ class LcaFitter(Fitter):
     Options = LcaOptions
     model_type = LcaModel
     takes = (Measurements,)
-
-    @classmethod
-    def facts(cls, data: Any) -> dict[str, Any]:
-        return category_facts(data)
-
-    @classmethod
-    def suits(cls, data: Any) -> bool:
-        """Return whether one factor varies, and each category was measured at levels enough; see `Fitter.suits`."""
-        try:
-            cls().fit(data, LcaOptions(duplicates="drop"))
-        except PerfError:
-            return False
-        return True
 
     def fit(self, data: Any, options: LcaOptions, **parts: Any) -> LcaModel:
         table, factor, root, column = _prepare(data, options)

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from perf_scaling.model import ScalingModel
 
 
+_REACH = 2.0  # times the largest measured level: farther costs more than what it is to tell
+_DEVIATIONS = 2.0  # by which two classes must lie apart at a point that tells them
+_INVISIBLE = 1e-4  # a relative difference that nobody measures
+# Of all paths together, only the largest are looked at: the others add nothing that would be seen.
+_MOST_PATHS = 500
+_GAP = 3.0  # levels farther apart than by this factor have room for one between
+
+
 def outcomes(model: ScalingModel, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> DrawnOutcomes:
     """Draws of the target and of one more measurement, of as many runs as the others, at each point (C, q)."""
     draws = model.draws(np.vstack([model.target_point, np.asarray(points, dtype=np.float64)]), paths)
@@ -57,17 +65,6 @@ def measurable(model: ScalingModel, largest: float) -> Floats:
     limit = np.where(model.target_point > top, model.target_point, np.inf)  # what is farther costs more than the target
     is_before = (points <= limit).all(axis=1)
     return points[is_before] if is_before.any() else points
-
-
-_REACH = 2.0  # times the largest measured level: farther costs more than what it is to tell
-_DEVIATIONS = 2.0  # by which two classes must lie apart at a point that tells them
-
-_INVISIBLE = 1e-4  # a relative difference that nobody measures
-
-# Of all paths together, only the largest are looked at: the others add nothing that would be seen.
-_MOST_PATHS = 500
-
-_GAP = 3.0  # levels farther apart than by this factor have room for one between
 
 
 class Advice(NamedTuple):

@@ -16,6 +16,7 @@ ARROW = "->"
 # C++ has functions of the name operator-> and operator->*. What is looked for comes first: that is ten times as fast.
 _ARROW = re.compile(r"->(?<!operator->)(?!\*)")
 _OTHERS = (";", "/")  # of folded stacks and of Caliper; both occur in other names too
+_ROUNDED = 1e-3  # sums in files are rounded
 
 
 @dataclass(frozen=True)
@@ -132,9 +133,6 @@ def _regions(names: Sequence[str]) -> list[tuple[str, ...]]:
         if any(len(regions) > 1 and first[regions[0]] > 1 for regions in parted):
             return parted
     return [(name,) for name in names]
-
-
-_ROUNDED = 1e-3  # sums in files are rounded
 
 
 class Whole(NamedTuple):

@@ -62,6 +62,7 @@ _MOST_CANDIDATES = 8  # of a path, beside the best of each form
 _NEAR, _LEAST_EVIDENCE, _LEAST_SHARE = 0.5, -30.0, 0.01
 _LOGARITHM_APART, _CONSTANT_APART, _KIND_APART = 0.1, 0.3, 3.0
 QUANTILES = (0.025, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.75, 0.8, 0.9, 0.95, 0.975)  # kept
+_Form = tuple[bool, dict[tuple[tuple[int, bool], ...], tuple[tuple[float, int], ...]]]
 
 
 class Candidate(NamedTuple):
@@ -157,9 +158,6 @@ def candidate_rows(model: ScalingModel, path: int, point: Floats) -> tuple[Candi
         for k in np.flatnonzero(probability).tolist()
     ]
     return tuple(sorted(rows, key=lambda row: -row.probability))
-
-
-_Form = tuple[bool, dict[tuple[tuple[int, bool], ...], tuple[tuple[float, int], ...]]]
 
 
 def _factors_of(symbols: Sequence[str], factors: Product) -> Iterator[tuple[int, float, int]]:

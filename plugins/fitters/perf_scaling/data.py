@@ -47,6 +47,14 @@ _SHARE = re.compile(
     re.IGNORECASE,
 )
 _ALIKE = 0.02  # of a size: decompositions don't divide every problem evenly
+LEAST_POINTS = 3  # of one parameter: a slope between two, and one that says how well it holds; of several one more
+PATH = "path"  # the variable of a model that names one
+_METRIC = "metric"  # the column that Extra-P's experiments name a metric in
+# Columns that name programs: the run of one is no part of that of another, as regions and kernels are of one run.
+_PROGRAMS = frozenset(["code", "benchmark", "bench", "application", "app", "program", "workload"])
+_MOST_PARAMETERS = 4
+_LARGEST = 1e100  # squares of larger values overflow
+_RANK = 1e-6  # of the logarithms of the points; below, they lie on a line but for rounding
 
 
 def told_scaling(data: Measurements) -> str:
@@ -104,16 +112,6 @@ def _numbers(data: Measurements, name: str) -> np.ndarray[tuple[int], np.dtype[n
 
     values = pd.to_numeric(data.table[name], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     return values if np.isfinite(values).all() else None
-
-
-LEAST_POINTS = 3  # of one parameter: a slope between two, and one that says how well it holds; of several one more
-PATH = "path"  # the variable of a model that names one
-_METRIC = "metric"  # the column that Extra-P's experiments name a metric in
-# Columns that name programs: the run of one is no part of that of another, as regions and kernels are of one run.
-_PROGRAMS = frozenset(["code", "benchmark", "bench", "application", "app", "program", "workload"])
-_MOST_PARAMETERS = 4
-_LARGEST = 1e100  # squares of larger values overflow
-_RANK = 1e-6  # of the logarithms of the points; below, they lie on a line but for rounding
 
 
 @dataclass(frozen=True)

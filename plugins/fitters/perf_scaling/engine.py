@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _MANY = 30  # levels from which on more than one may deviate
 _ROUNDS = 2
 _FREEDOM = 4.0
+_LEAST_LEVELS = 3  # that are left
+_MOST_PATHS = 200  # of which the median and the share are known well enough
+_SIDES = (0.025, 0.975)
 
 
 def fit_posterior(
@@ -68,11 +71,6 @@ def _weighed(
     from perf_scaling.posterior.several import weigh_several
 
     return weigh_several(points, means, counts, spread, given)
-
-
-_LEAST_LEVELS = 3  # that are left
-_MOST_PATHS = 200  # of which the median and the share are known well enough
-_SIDES = (0.025, 0.975)
 
 
 class HoldoutCheck(NamedTuple):

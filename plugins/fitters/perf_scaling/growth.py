@@ -37,6 +37,7 @@ _CLASSES_BETWEEN = np.array(
     [CLASSES.index(name) for below, (_, at) in zip(_BETWEEN, _PIVOTS, strict=False) for name in (below, at)]
     + [CLASSES.index(_BETWEEN[-1])]
 )
+GrowthColumns = tuple[list[str], list[float], list[float], list[float], list[float], list[str]]
 
 
 class Growth(NamedTuple):
@@ -53,9 +54,6 @@ class Growth(NamedTuple):
     def is_sure(self) -> bool:
         """Whether the class is as probable as a statement should be."""
         return self.probability >= SURE
-
-
-GrowthColumns = tuple[list[str], list[float], list[float], list[float], list[float], list[str]]
 
 
 def growths_at_target(model: ScalingModel) -> list[GrowthColumns]:

@@ -50,6 +50,7 @@ _MOST_RIVALS = 12  # less likely ones differ more and mean less
 _MANY_DIGITS = 1e6  # levels of as many digits are rounded to four
 _SEED = 0  # of the order in which draws of different paths are put together
 _HALF = 0.5
+_MOST_OPEN = math.log(1e6)  # of a measured level
 _SURE_MEAN = 1.96  # standard errors of a measured mean, to the ends of its 95 % interval
 # Without any word about it, scaling is strong if the time falls by this factor, and weak if it changes little.
 _FALLS, _RISES = 1.2, 2.0
@@ -713,7 +714,7 @@ def _levels(model: ScalingModel) -> tuple[Level, ...]:
     for k, level in enumerate(shown):
         mean, error = measured[k].tolist()
         if math.isfinite(mean):
-            factor = math.exp(_SURE_MEAN * error)
+            factor = math.exp(min(_SURE_MEAN * error, _MOST_OPEN))  # of an outlier among tens of levels
             rows.append(Level(level, (mean, mean / factor, mean * factor), None, None))
         else:
             rows.append(Level(level, None, tuple(predicted[k, :3].tolist()), tuple(predicted[k, 3:].tolist())))

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _OUTLYING, _FEW = 5.0, 3.0
 _LONG = 10_000  # runs that are sorted alone
 _NORMAL = 1.4826  # a standard deviation in medians of the distance
+_SPREADS = {"deviation": "sd", "error": "sem", "confidence": "ci95"}
+OF_VALUE = "value of"  # the column that says which of the measured ones a row is from
 
 
 @dataclass(frozen=True)
@@ -112,10 +114,6 @@ def _in_order(group: Ints, value: Floats, size: Ints) -> Ints:
         rows = order[places]
         order[places] = np.take_along_axis(rows, np.argsort(value[rows], axis=1, kind="stable"), axis=1)
     return order
-
-
-_SPREADS = {"deviation": "sd", "error": "sem", "confidence": "ci95"}
-OF_VALUE = "value of"  # the column that says which of the measured ones a row is from
 
 
 def with_values(data: Measurements, columns: Sequence[str] | str | None, path: Sequence[str] | None) -> Measurements:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-6  # of weights that add up to 1
 _NEARBY = 1.001  # factor from the level that the slope of a function is taken at
 _LARGEST = 1e150  # squares of larger means overflow
+_COARSEST = 12  # denominators of exponents that are written as fractions
 
 
 class Factor(msgspec.Struct, frozen=True, array_like=True):
@@ -75,9 +76,6 @@ class PathData(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
         deviating = set(self.levels) - {-1}
         if not all(0 <= level < len(self.means) and self.means[level] for level in deviating):
             raise ValueError("a point deviates that was not measured")
-
-
-_COARSEST = 12  # denominators of exponents that are written as fractions
 
 
 def product_text(factors: Sequence[Factor], names: Mapping[str, str]) -> str:

@@ -20,6 +20,28 @@ if TYPE_CHECKING:
 
 # How tightly an operation binds.
 OR, AND, NOT, COMPARISON, SUM, PRODUCT, SIGN, POWER, ATOM = range(1, 10)
+_COUNTS = ("no", "one", "two", "three", "four", "five")
+_ONE_ARGUMENT = ("abs", "cbrt", "ceil", "exp", "floor", "log", "log10", "log2", "sqrt")
+_Found = TypeVar("_Found")
+# Formulas of papers have some 100 characters and nest 5 deep. The limits keep hostile texts cheap, and all recursion
+# over trees below 300 calls, of which Python allows 1,000.
+MAX_LENGTH = 1_000
+MAX_NODES = 200
+MAX_DEPTH = 32
+QUANTILE = "quantile"
+_PERCENTILE = re.compile("p([0-9]{2}|[0-9]{2,}[1-9])")  # p95, p999; p100 would be p10
+_ASSOCIATIVE = frozenset({"max", "min"})
+_EXCERPT = 60  # characters of a formula that an error shows, so that the line stays readable
+SPACE = " \t\r\n"
+_TOKEN = re.compile(
+    r"(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+    r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<symbol>\*\*|[<>=!]=|[-+*/%^(),<>])"
+    rf"|[{SPACE}]+"
+)
+_ACCEPTED = "accepted are numbers, names, functions, + - * / % ^ ( ) < <= > >= == != and or not"
+# What people type by habit from other languages or copy from a paper.
+_INSTEAD = {"=": "==", "!": "not", "&": "and", "|": "or", "\u00d7": "*", "\u00b7": "*", "\u2212": "-"}
 
 
 @dataclass(frozen=True)
@@ -43,15 +65,11 @@ class Rule:
         return f"{least} argument{'s' if self.most > 1 else ''}"
 
 
-_COUNTS = ("no", "one", "two", "three", "four", "five")
-
-
 def _rules(level: int, operands: tuple[int, ...], ufuncs: Mapping[str, str], most: int | None = 0) -> dict[str, Rule]:
     most = len(operands) if most == 0 else most
     return {symbol: Rule(symbol, ufunc, level, operands, most) for symbol, ufunc in ufuncs.items()}
 
 
-_ONE_ARGUMENT = ("abs", "cbrt", "ceil", "exp", "floor", "log", "log10", "log2", "sqrt")
 INFIX = {
     **_rules(OR, (OR, AND), {"or": "logical_or"}),
     **_rules(AND, (AND, NOT), {"and": "logical_and"}),
@@ -93,9 +111,6 @@ class Operation:
 
 
 Node = Number | Variable | Operation
-
-
-_Found = TypeVar("_Found")
 
 
 def folded(root: Node, combine: Callable[[Node, list[_Found]], _Found]) -> _Found:
@@ -183,37 +198,12 @@ def assembled(node: Node, operands: Sequence[str]) -> str:
     return f"{space}{rule.symbol}{space}".join(parts) if len(parts) > 1 else f"{rule.symbol}{space}{parts[0]}"
 
 
-# Formulas of papers have some 100 characters and nest 5 deep. The limits keep hostile texts cheap, and all recursion
-# over trees below 300 calls, of which Python allows 1,000.
-MAX_LENGTH = 1_000
-MAX_NODES = 200
-MAX_DEPTH = 32
-
-
 @dataclass(frozen=True)
 class Limits:
     """What a text may have at most: characters; and numbers, names and operations together."""
 
     length: int = MAX_LENGTH
     nodes: int = MAX_NODES
-
-
-QUANTILE = "quantile"
-_PERCENTILE = re.compile("p([0-9]{2}|[0-9]{2,}[1-9])")  # p95, p999; p100 would be p10
-_ASSOCIATIVE = frozenset({"max", "min"})
-
-_EXCERPT = 60  # characters of a formula that an error shows, so that the line stays readable
-SPACE = " \t\r\n"
-
-_TOKEN = re.compile(
-    r"(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
-    r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*)"
-    r"|(?P<symbol>\*\*|[<>=!]=|[-+*/%^(),<>])"
-    rf"|[{SPACE}]+"
-)
-_ACCEPTED = "accepted are numbers, names, functions, + - * / % ^ ( ) < <= > >= == != and or not"
-# What people type by habit from other languages or copy from a paper.
-_INSTEAD = {"=": "==", "!": "not", "&": "and", "|": "or", "\u00d7": "*", "\u00b7": "*", "\u2212": "-"}
 
 
 class FormulaError(PerfError):

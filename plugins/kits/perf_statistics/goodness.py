@@ -12,6 +12,12 @@ import numpy.typing as npt
 from perfcore.base.arrays import Booleans, Floats
 
 _ROUNDING = 1e-13  # of the sums of squares, whose difference says nothing below it
+_SIGNIFICANCE = 0.05  # that any point is called an outlier where none is (Bonferroni)
+# Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993: beyond 3.5 robust standard deviations.
+_ROBUST_LIMIT = 3.5
+# In standard errors of the fit: with hardly more points than parameters most residuals are almost 0.
+_NORMAL_MEDIAN_DEVIATION = 0.6744897501960817
+_LEAST_SPREAD = 0.1
 
 
 def finite(value: float | None) -> float | None:
@@ -68,14 +74,6 @@ def normal_quantiles(values: Floats) -> tuple[Floats, Floats, Floats, float]:
     slope, intercept, correlation = probplot(values)[1]
     ends = np.array([quantiles.min(), quantiles.max()])
     return quantiles, ends, intercept + slope * ends, float(correlation)
-
-
-_SIGNIFICANCE = 0.05  # that any point is called an outlier where none is (Bonferroni)
-# Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993: beyond 3.5 robust standard deviations.
-_ROBUST_LIMIT = 3.5
-# In standard errors of the fit: with hardly more points than parameters most residuals are almost 0.
-_NORMAL_MEDIAN_DEVIATION = 0.6744897501960817
-_LEAST_SPREAD = 0.1
 
 
 @dataclass(frozen=True)

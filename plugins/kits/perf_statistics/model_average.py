@@ -34,6 +34,15 @@ _DRIFTS = {0.0: 0.3, 0.06: 0.3, 0.25: 0.25, 1.0: 0.15}  # of the slope for each 
 _LENGTH = 64.0  # in ln x, after which the slope has forgotten itself: longer than any range, so it wanders freely
 DEVIATES = 0.15  # probability that a level lies off by more than its noise: another algorithm, a slow node
 _RUN, _RUN_FREEDOM = 0.01, 1.0  # relative noise of a run where no run was repeated, and what that counts for
+_FAR = 9.0  # standard deviations, beyond which a member has no mass that counts
+_CLOSE = 1e-11  # of the range, to which quantiles are found
+_STEPS = 80
+_OPEN = 300.0  # in the logarithm
+_NEGLIGIBLE = 1e-4  # share of the mixture that the least likely members may make up together; they are left out
+_FREE_TILT = 1.0  # of coefficients that were fitted, in the logarithm
+_FREE_RANGE = 10.0  # in the logarithm, over which such a coefficient may lie before anything was measured
+_LEAST = 0.05  # of the measured value, below which the last resort is not taken: it has a logarithm everywhere
+_LEAST_VARIANCE = 1e-12
 
 
 class Misfit(NamedTuple):
@@ -94,13 +103,6 @@ def _variogram(distance: Floats) -> Floats:
     return np.asarray(2.0 * _LENGTH * (size + _LENGTH * np.expm1(-size / _LENGTH)))
 
 
-_FAR = 9.0  # standard deviations, beyond which a member has no mass that counts
-_CLOSE = 1e-11  # of the range, to which quantiles are found
-_STEPS = 80
-_OPEN = 300.0  # in the logarithm
-_NEGLIGIBLE = 1e-4  # share of the mixture that the least likely members may make up together; they are left out
-
-
 @dataclass(frozen=True)
 class NormalMixture:
     """Members with weights, each with a mean and a variance at every point."""
@@ -149,11 +151,6 @@ class NormalMixture:
     def ratio_quantiles(self, shares: npt.ArrayLike) -> Floats:
         """Quantiles (q, k) of what the mixture is the logarithm of; what is open beyond any number ends at e^300."""
         return np.asarray(np.exp(np.clip(self.quantiles(shares), -_OPEN, _OPEN)))
-
-
-_FREE_TILT = 1.0  # of coefficients that were fitted, in the logarithm
-_FREE_RANGE = 10.0  # in the logarithm, over which such a coefficient may lie before anything was measured
-_LEAST = 0.05  # of the measured value, below which the last resort is not taken: it has a logarithm everywhere
 
 
 @dataclass(frozen=True)
@@ -246,9 +243,6 @@ def _stacked(tilts: Sequence[Floats], most: int) -> Floats:
         stacked[row : row + len(part), : part.shape[1]] = part
         row += len(part)
     return stacked
-
-
-_LEAST_VARIANCE = 1e-12
 
 
 def expected_runs(

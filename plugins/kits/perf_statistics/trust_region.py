@@ -21,6 +21,22 @@ import numpy as np
 from perfcore.base.arrays import Booleans, Floats
 
 Loss = Callable[[Floats], Floats]
+# A unit direction that the data do not determine moves a parameter when its component exceeds this; rounding leaves
+# components of some 1e-15, so anything in between is a matter of taste.
+_PART_OF_A_DIRECTION = 1e-8
+# Just above what scipy accepts: narrow valleys (NIST's Bennett5, MGH09) are left too early with looser ones.
+TIGHT = 1e-15
+# Bates and Watts ask for 0.001: the optimum is then within a thousandth of the radius of the confidence region.
+_RELATIVE_OFFSET = 1e-3
+# An exact fit has residuals of rounding, whose offset says nothing; there a step must be small next to the parameters.
+_RELATIVE_STEP = 1e-8
+# Final steps converge by a factor each; one that gains less than this is rounding or a valley that does not end.
+_LEAST_GAIN = 0.8
+_MOST_FINAL_STEPS = 40
+# Root of the machine's precision: weaker, and the problem is still rank-deficient; stronger, and the fit notices.
+_PULL = 1e-8
+# An interior method comes so near to a bound that being on it changes the objective by less than this part.
+_SAME_OBJECTIVE = 1e-9
 
 
 def linear(z: Floats) -> Floats:
@@ -56,11 +72,6 @@ def influence(loss: str, residuals: Floats, scale: float) -> tuple[Floats, Float
     z = (residuals / scale) ** 2
     _, first, second = LOSSES[loss](z)
     return first * residuals, first + 2.0 * z * second
-
-
-# A unit direction that the data do not determine moves a parameter when its component exceeds this; rounding leaves
-# components of some 1e-15, so anything in between is a matter of taste.
-_PART_OF_A_DIRECTION = 1e-8
 
 
 @dataclass(frozen=True)
@@ -130,21 +141,6 @@ class JacobianFactor:
         length = np.linalg.norm(scaled, axis=1)
         determined: Booleans = np.linalg.norm(scaled @ self.null, axis=1) <= _PART_OF_A_DIRECTION * length
         return determined
-
-
-# Just above what scipy accepts: narrow valleys (NIST's Bennett5, MGH09) are left too early with looser ones.
-TIGHT = 1e-15
-# Bates and Watts ask for 0.001: the optimum is then within a thousandth of the radius of the confidence region.
-_RELATIVE_OFFSET = 1e-3
-# An exact fit has residuals of rounding, whose offset says nothing; there a step must be small next to the parameters.
-_RELATIVE_STEP = 1e-8
-# Final steps converge by a factor each; one that gains less than this is rounding or a valley that does not end.
-_LEAST_GAIN = 0.8
-_MOST_FINAL_STEPS = 40
-# Root of the machine's precision: weaker, and the problem is still rank-deficient; stronger, and the fit notices.
-_PULL = 1e-8
-# An interior method comes so near to a bound that being on it changes the objective by less than this part.
-_SAME_OBJECTIVE = 1e-9
 
 
 class Status(Enum):

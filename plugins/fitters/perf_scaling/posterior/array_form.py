@@ -37,6 +37,7 @@ UNDER = (
 )  # fmt: skip
 _MANY_DEGREES = 1e5  # of freedom; beyond, the next term is below 1e-14
 _LOG_2PI, _ROOT_2PI = math.log(2.0 * math.pi), math.sqrt(2.0 * math.pi)
+_log_gamma = np.vectorize(math.lgamma, otypes=[np.float64])
 
 
 class Terms(NamedTuple):
@@ -295,9 +296,6 @@ def stdtrit(freedom: Floats, level: float) -> Floats:
     return t if level < 0.5 else -t
 
 
-_log_gamma = np.vectorize(math.lgamma, otypes=[np.float64])
-
-
 def _beta(a: Floats, b: Floats, x: Floats, y: Floats) -> Floats:
     """Regularized incomplete beta function of x = 1 - y: the continued fraction 8.17.22 of DLMF, by Lentz's method."""
     log_beta = _log_gamma(a) + _log_gamma(b) - _log_gamma(a + b)
@@ -345,7 +343,7 @@ def draw_paths(
         scale = at.settings[h[own], 1] * math.sqrt(0.5 * length)
         answers[own] = scale[:, None, None] * (responses[k:] - adjusted[own] @ responses[:k])
     answers[:, :, :k] -= adjusted * np.sqrt(variances)[:, None]
-    drawn = (answers.reshape(-1, normals.shape[1]) @ normals.T).reshape(len(h), len(at.places), -1)
+    drawn = (answers.reshape(-1, normals.shape[1]) @ normals.T).reshape(len(h), len(at.places), len(normals))
     number = np.where(occurs[kinds], number, 0)
     constant = law + np.einsum("pcti,pci->pct", adjusted[number], residuals)
     of_draws = drawn[np.take_along_axis(number, component, axis=1), :, np.arange(len(normals))]

@@ -80,6 +80,22 @@ PRIOR = np.array([
     [0.0265, 0.0192, 0.0478, 0.0462, 0.0249, 0.0233, 0.0169, 0.0144, 0.0198, 0.0406, 0.0300],
 ])  # fmt: skip
 DRIFTS_FREELY = 0.1  # from this on
+_POWERS = ("1/4", "1/3", "1/2", "2/3", "3/4", "4/5", "1", "5/4", "4/3", "3/2", "5/3", "7/4", "2", "9/4", "7/3", "5/2",
+           "8/3", "11/4", "3")  # fmt: skip
+_ONE_LOG = ("0", "1/4", "1/3", "1/2", "2/3", "3/4", "1", "5/4", "4/3", "3/2", "2", "5/2", "3")
+_TWO_LOGS = ("0", "1/4", "1/3", "1/2", "2/3", "3/4", "1", "3/2", "2", "5/2")
+_GRID = tuple((float(Fraction(i)), j) for j, own in enumerate((_POWERS, _ONE_LOG, _TWO_LOGS)) for i in own)
+_COMMON = frozenset([(0.0, 1), (0.0, 2), (0.5, 0), (1.0, 0), (1.0, 1), (1.5, 0), (2.0, 0), (2.0, 1), (3.0, 0)])
+_FALLING = tuple(float(Fraction(i)) for i in ("1/4", "1/3", "1/2", "2/3", "3/4", "1", "3/2", "2"))
+_FALLING_BESIDE_FLOOR = (*(float(Fraction(i)) for i in ("1/4", "1/3", "1/2", "2/3", "3/4", "1")), 1.25, 1.5, 2.0)
+_FALLING_BESIDE_RISING = (0.5, 2 / 3, 1.0)
+_RISING_BESIDE_FALLING = ((0.0, 1), (0.5, 0), (1.0, 0), (1.0, 1), (1.5, 0), (2.0, 0))
+_USUAL_FALLS = (0.5, 1.0)
+_SMALL_SHARES = ((0.08, 2.0), (0.04, 1.0), (0.02, 1.0), (0.01, 1.0), (0.005, 1.0))  # of a term at the last level
+FAR = 4.0  # times the last level: where what shapes predict is put in order
+# Group, weight, kind, exponent, logarithm, share; exponent and logarithm of the second term. A logarithm of -1, -2 ...
+# is the first of the functions that a user names, the second ..., and the exponent its slope.
+_Row = tuple[int, float, str, float, int, float, float, int]
 
 
 class Noises(NamedTuple):
@@ -156,25 +172,6 @@ def settings() -> Floats:
 def deviating_rate(count: Ints) -> Floats:
     """Probability that a further level deviates, where so many were measured."""
     return np.minimum(DEVIATES, _MOST_DEVIATING / np.maximum(count, 1))
-
-
-_POWERS = ("1/4", "1/3", "1/2", "2/3", "3/4", "4/5", "1", "5/4", "4/3", "3/2", "5/3", "7/4", "2", "9/4", "7/3", "5/2",
-           "8/3", "11/4", "3")  # fmt: skip
-_ONE_LOG = ("0", "1/4", "1/3", "1/2", "2/3", "3/4", "1", "5/4", "4/3", "3/2", "2", "5/2", "3")
-_TWO_LOGS = ("0", "1/4", "1/3", "1/2", "2/3", "3/4", "1", "3/2", "2", "5/2")
-_GRID = tuple((float(Fraction(i)), j) for j, own in enumerate((_POWERS, _ONE_LOG, _TWO_LOGS)) for i in own)
-_COMMON = frozenset([(0.0, 1), (0.0, 2), (0.5, 0), (1.0, 0), (1.0, 1), (1.5, 0), (2.0, 0), (2.0, 1), (3.0, 0)])
-_FALLING = tuple(float(Fraction(i)) for i in ("1/4", "1/3", "1/2", "2/3", "3/4", "1", "3/2", "2"))
-_FALLING_BESIDE_FLOOR = (*(float(Fraction(i)) for i in ("1/4", "1/3", "1/2", "2/3", "3/4", "1")), 1.25, 1.5, 2.0)
-_FALLING_BESIDE_RISING = (0.5, 2 / 3, 1.0)
-_RISING_BESIDE_FALLING = ((0.0, 1), (0.5, 0), (1.0, 0), (1.0, 1), (1.5, 0), (2.0, 0))
-_USUAL_FALLS = (0.5, 1.0)
-_SMALL_SHARES = ((0.08, 2.0), (0.04, 1.0), (0.02, 1.0), (0.01, 1.0), (0.005, 1.0))  # of a term at the last level
-FAR = 4.0  # times the last level: where what shapes predict is put in order
-
-# Group, weight, kind, exponent, logarithm, share; exponent and logarithm of the second term. A logarithm of -1, -2 ...
-# is the first of the functions that a user names, the second ..., and the exponent its slope.
-_Row = tuple[int, float, str, float, int, float, float, int]
 
 
 class Shapes(NamedTuple):

@@ -40,19 +40,6 @@ Result = TypeVar("Result")
 _OfComponents = tuple[Floats, Floats, Ints, Ints, Floats]
 
 _MOST_THREADS = 8
-
-
-def in_parts(work: Callable[[slice], Result], count: int, longest: int) -> list[Result]:
-    """Do work on parts of so many items, by threads: compiled kernels run side by side."""
-    threads = thread_count(_MOST_THREADS)
-    length = max(1, min(longest, max(array_form.FEW, -(-count // threads))))
-    parts = [slice(begin, begin + length) for begin in range(0, count, length)]
-    if threads == 1 or len(parts) == 1:
-        return list(map(work, parts))
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, parts))
-
-
 DRAWS = 512  # of each path
 _KINDS = 32  # of scatter, drift and deviating level that the draws of a path are of, about
 _ENOUGH_LEVELS = 5  # for a last step that differs from the steps before it
@@ -69,6 +56,17 @@ _FINE_SCORES = np.linspace(-4.0, 4.0, 65)  # for distributions as a whole
 _FINE_LEVELS = np.array([_NORMAL.cdf(score) for score in _FINE_SCORES])
 _COARSE = 8  # fine scores between those that are looked at first
 _SEED = 20260  # of the normal numbers that all paths share
+
+
+def in_parts(work: Callable[[slice], Result], count: int, longest: int) -> list[Result]:
+    """Do work on parts of so many items, by threads: compiled kernels run side by side."""
+    threads = thread_count(_MOST_THREADS)
+    length = max(1, min(longest, max(array_form.FEW, -(-count // threads))))
+    parts = [slice(begin, begin + length) for begin in range(0, count, length)]
+    if threads == 1 or len(parts) == 1:
+        return list(map(work, parts))
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, parts))
 
 
 def student_variance(spread: Floats, counts: Floats) -> Floats:
@@ -203,6 +201,8 @@ class Posterior:
         of what the laws make of it.
         """
         points = np.asarray(places, dtype=np.float64)
+        if not len(self.means):
+            return np.empty((0, len(points), len(levels)))
         if self.points.shape[1] == 1 and beyond(*self.measured_range, points).any():
             _ = self._ends, self._last_steps  # which blocks take their parts of
         return np.exp(self._in_blocks(points, lambda block: block._log_quantiles(points, levels, run, smooth)))

@@ -23,9 +23,19 @@ from perf_io.traces.gpu_tables import GpuTableReader
 from perf_io.traces.intervals import UNLAUNCHED, clip_at_next
 from perf_io.traces.json_array import ArrayPieces, TraceEvent
 from perf_io.traces.rocprofv3 import RocprofReader
-from perf_io.traces.trace_events import CALLS, EXACT, Codes, TimeError, correlation_of, exactly, nanoseconds
+from perf_io.traces.trace_events import (
+    CALLS,
+    EXACT,
+    Codes,
+    LibraryEvents,
+    TimeError,
+    correlation_of,
+    exactly,
+    nanoseconds,
+)
 from perf_io.traces.xplane import XplaneReader
 from perf_statistics.kernels import kernel
+from perf_traces.messages.matching import RankCalls
 from perfcore.base import progress
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, InputError
@@ -87,6 +97,7 @@ class GpuActivity:
     notes: tuple[str, ...] = ()
     texts: tuple[bytes, ...] = ()  # arguments of the operators, or changes of memory, that were asked for
     memory: dict[str, Ints] = field(default_factory=dict)  # changes of memory: location, start, text
+    transfers: RankCalls | None = None  # what kernels of NCCL and RCCL transfer, on the clock of the pieces
 
     @functools.cached_property
     def time_ns(self) -> Ints:
@@ -151,6 +162,13 @@ class GpuActivity:
         queued = int((gaps_to - returned)[known].sum())
         unknown = int((gaps_to - gaps_from)[~known].sum())
         return {WAITING: host, "launched, not started": queued, "idle, launch not recorded": unknown}
+
+    def longest_silence(self) -> tuple[int, int]:
+        """Begin and end of the longest time in which neither the host nor the GPU does anything that is recorded."""
+        columns = ([self.host[name], self.pieces[name]] for name in ("start", "end"))
+        begins, ends = united(*(np.concatenate(each) for each in columns))
+        longest = int(np.argmax(begins[1:] - ends[:-1])) if len(begins) > 1 else 0
+        return int(ends[longest]), int(begins[min(longest + 1, len(begins) - 1)])
 
     def elapsed_ns(self) -> int:
         """From the begin of the first to the end of the last piece."""
@@ -243,6 +261,7 @@ def _activity(
     names, shapes = Codes[str](), Codes[bytes]()
     shapes[b""]
     texts: list[bytes] = []
+    library = LibraryEvents()
     of_memory = arguments_of is not None and arguments_of.fullmatch(_MEMORY) is not None
     parts: list[npt.NDArray[np.int64]] = []
     syncs: list[Sync] = []
@@ -284,6 +303,7 @@ def _activity(
             for event in (event for event, kind in zip(chosen, kinds, strict=True) if kind == SYNC):
                 with contextlib.suppress(msgspec.MsgspecError, RecursionError):
                     syncs.append(_SYNC.decode(event.args))
+            library.add(chosen, dict(zip(_ROWS, part.T, strict=True)), names)
             parts.append(part[duration >= 0])
         notes = ["the file is cut short: what stands before its end is read"] if array.cut else []
     table = np.concatenate(parts) if parts else np.empty((0, len(_ROWS)), np.int64)
@@ -331,13 +351,24 @@ def _activity(
         source.name, called, tuple(shape.decode(errors="replace") for shape in shapes), threads, host, pieces,
         tuple((called[name], start, end) for name, start, end in markers), tuple(syncs),
         (int(table[:, 2].min()), int(table[:, 3].max())), tuple(notes), tuple(texts),
-        dict(zip(_ROWS, table[code == MEMORY].T, strict=True)),
+        dict(zip(_ROWS, table[code == MEMORY].T, strict=True)), _transfers(library, host, pieces, len(threads)),
     )  # fmt: skip
 
 
+def _transfers(library: LibraryEvents, host: dict[str, Ints], pieces: dict[str, Ints], n: int) -> RankCalls | None:
+    """What kernels of the library transfer; their locations are those of the pieces."""
+    calls = np.flatnonzero((host["category"] == CALL) & (host["correlation"] >= 0))
+    calls = calls[np.lexsort((host["end"][calls], host["correlation"][calls]))]
+    numbers, first = np.unique(host["correlation"][calls], return_index=True)
+    launches = numbers, host["end"][calls][first], host["location"][calls][first]
+    place = np.full(n, -1, np.int64)
+    place[pieces["location"]] = pieces["location"]
+    return library.rank_calls(launches, place, 0)
+
+
 def _times(events: list[TraceEvent], text: bytes, rows: tuple[int, ...]) -> tuple[Ints, Ints]:
-    start = nanoseconds([events[row].ts for row in rows])
-    duration = nanoseconds([events[row].dur for row in rows])
+    start = nanoseconds([events[row].ts for row in rows], text)
+    duration = nanoseconds([events[row].dur for row in rows], text)
     if start is None or duration is None:
         exact = EXACT.decode(text)
         pairs = [(exact[row].ts, exact[row].dur) for row in rows]
