@@ -483,6 +483,8 @@ def test_rows_of_two_versions_in_turn_are_rounds() -> None:
     assert (gate.outcome, gate.designs, gate.orders[0].reason) == ("fail", ("interleaved",), "rows alternate")
     assert np.exp(gate.estimates.log_ratio[0]) == pytest.approx(1.084, abs=0.002)
     assert perfcore.gate(runs.assign(repetition=range(10)), value="rate").designs == ("sessions",)
+    mixed = pd.DataFrame({"binary": ["old", "new", "old", "old", "new", "new"], "rate": runs["rate"][:6]})
+    assert perfcore.gate(mixed, value="rate").designs == ("sessions",)
 
 
 def test_two_commands_of_hyperfine_are_compared_whatever_differs(tmp_path: Path) -> None:
