@@ -40,7 +40,9 @@ def main() -> None:
     except OSError as error:
         if not error.filename and (problem := fault_of_plugin(error)) is not None:
             _fail_of_plugin(problem)
-        _fail(f"{error.filename or _place(error)}: {error.strerror or error}")
+        # What is written without a name is standard output.
+        place = error.filename or ("standard output" if error.errno == errno.ENOSPC else "this machine")
+        _fail(f"{place}: {error.strerror or error}")
     except MemoryError as error:
         _fail(f"{str(error) or 'an allocation failed'}: out of memory; reduce the input or the request")
     except typer.TyperException as error:
@@ -55,11 +57,6 @@ def main() -> None:
     if status == _INTERRUPTED:
         typer.echo(f"\n{name}: interrupted", err=True)
     sys.exit(status if isinstance(status, int) else 0)
-
-
-def _place(error: OSError) -> str:
-    """Where a file without a name is: what is written without one is standard output."""
-    return "standard output" if error.errno == errno.ENOSPC else "this machine"
 
 
 def _fail_of_plugin(problem: str) -> NoReturn:

@@ -24,6 +24,13 @@ NOTE_LABELS = ("Model", "Assumed", "Uncertain", "Check", "Not recorded", "Not fi
 _PLAIN = 1e3, 1e7  # numbers between these are written in full
 RANGE = "\N{EN DASH}"  # between the ends of an interval in a sentence
 
+Numbers = Any  # a sequence or an array of numbers
+# A colour by what it means: "data" (measured), "model", "accent" (target), "muted", "faint", "good", "careful",
+# "series:K" (K-th of several side by side), "area:K", "class:NAME" (a class of states), "pale:NAME" (a part of such a
+# class that is hidden or uncertain), "size:X" (0 to 1), "step:K".
+Colour = str
+Style = Literal["solid", "dashed", "dotted"]
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -104,15 +111,6 @@ class Axis:
     format: str = ""  # of tick labels and values under the pointer, such as ``.0%``
     base: int = 10  # of a log axis: 2 for levels that double
     is_reversed: bool = False  # category axes whose first name stands on top
-
-
-Numbers = Any  # a sequence or an array of numbers
-
-# A colour by what it means: "data" (measured), "model", "accent" (target), "muted", "faint", "good", "careful",
-# "series:K" (K-th of several side by side), "area:K", "class:NAME" (a class of states), "pale:NAME" (a part of such a
-# class that is hidden or uncertain), "size:X" (0 to 1), "step:K".
-Colour = str
-Style = Literal["solid", "dashed", "dotted"]
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,14 @@ _JOINERS = "\u200c\u200d"  # within words of some languages, and within emojis
 _NUMBER = r"[-+]?(?:[0-9][0-9.,]*(?:e[-+]?[0-9]+)?|nan|inf|open)(?: ?(?:%|[a-zµ]{1,3}))?"
 _AMOUNTS = re.compile(rf"-|{_NUMBER}(?: \.\. {_NUMBER})?|(?:{_NUMBER} )?\[{_NUMBER}, {_NUMBER}\]")
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # by which spreadsheets take a text for a formula
+# What TeX reads as a command, and what its usual fonts show as something else.
+_TEX = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "±": r"\(\pm\)", "µ": r"\(\mu\)"},
+}
+
 
 @dataclass(frozen=True)
 class Column:
@@ -260,9 +268,6 @@ def _limits(
     return limits
 
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # by which spreadsheets take a text for a formula
-
-
 def csv_lines(table: Table, for_spreadsheet: bool = False) -> Iterator[str]:
     """RFC 4180 but for the ends of lines, which are the system's; the title, where there is one, after ``#``.
 
@@ -286,14 +291,6 @@ def csv_lines(table: Table, for_spreadsheet: bool = False) -> Iterator[str]:
     for row in zip(*(values for _, values in table.data), strict=True):
         writer.writerow(map(cell, row))
     yield text.getvalue().removesuffix("\n")
-
-
-# What TeX reads as a command, and what its usual fonts show as something else.
-_TEX = {
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
-    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "±": r"\(\pm\)", "µ": r"\(\mu\)"},
-}
 
 
 def _tex(text: str) -> str:

@@ -72,3 +72,18 @@ def test_the_page_begins_with_the_same_answer(kind, tmp_path):
     perfcore.explore(result, output=tmp_path / "report.html", views=1)
     text = words(html.unescape(re.sub("<[^>]*>", " ", (tmp_path / "report.html").read_text())))
     assert words(result.report().answer) in text
+
+
+def test_categories_over_processors_have_one_total(tmp_path):
+    """`fit --at`, a saved model, `project` and Python say the same of times that add up."""
+    rows = [(p, name, time) for p in (1, 2, 4, 8) for name, time in (("solve", 8 / p), ("exchange", 0.1 * p))]
+    table = pd.DataFrame(rows, columns=["p", "category", "time_s"])
+    table.to_csv(tmp_path / "times.csv", index=False)
+    fitted, projected = perfcore.fit(table, at="p=16"), perfcore.project(tmp_path / "times.csv", at={"p": 16})
+    assert fitted.report().answer == projected.report().answer
+    perfcore.fit(tmp_path / "times.csv").save(tmp_path / "model.json")
+    total = perfcore.load(tmp_path / "model.json").predict_array({"p": 16}, 0.95)
+    for model in (fitted, projected):
+        np.testing.assert_allclose(model.predict_array({"p": 16}, 0.95), total, rtol=1e-12)
+    [figure, *_] = perfcore.fit(tmp_path / "times.csv", at=16).report().figures
+    assert (figure.value, *figure.interval) == pytest.approx(tuple(total[0]), rel=1e-12)

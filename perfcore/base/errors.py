@@ -24,6 +24,13 @@ _OPTION = re.compile(
 )
 _speaks_of_options = [False]  # whether the user has typed options, or called functions
 
+# Of the letters of both names, in their order: a slip in each third letter. With a half, 'linear' suggests 'interval'.
+_NEAR = 0.65
+_SHORT, _NEAR_SHORT = 3, 0.5  # one letter of two or three, where the lengths are about the same
+_BEGINNING = 3  # letters that a shortened name needs to be distinct
+# What another command or fitter calls the same.
+MEANT = {"code": ("path", "where"), "system": ("path", "where"), "path": ("code", "category"), "x": ("parameter",)}
+
 
 class PerfError(Exception):
     """Base of all errors whose cause is the input, an option or the installation.
@@ -85,12 +92,6 @@ class ModelFileError(PerfError):
     """A model file that this version does not know or that is damaged."""
 
 
-# Of the letters of both names, in their order: a slip in each third letter. With a half, 'linear' suggests 'interval'.
-_NEAR = 0.65
-_SHORT, _NEAR_SHORT = 3, 0.5  # one letter of two or three, where the lengths are about the same
-_BEGINNING = 3  # letters that a shortened name needs to be distinct
-
-
 def _nearest(name: str, known: list[str]) -> str | None:
     """The known name that this one was meant to be, or None where none is near; case does not count."""
     plain = {candidate.casefold(): candidate for candidate in reversed(known)}
@@ -148,10 +149,6 @@ def key_first(error: Exception) -> str:
     message = text[: place.start()] if place else text
     message = message[0].lower() + message[1:]
     return f"{place[1]}: {message}" if place and place[1] else message
-
-
-# What another command or fitter calls the same.
-MEANT = {"code": ("path", "where"), "system": ("path", "where"), "path": ("code", "category"), "x": ("parameter",)}
 
 
 class UnknownNameError(OptionError):

@@ -21,6 +21,26 @@ _HEAD_BYTES = 1 << 12
 PICTURE_ENDINGS = (".png", ".svg", ".pdf", ".html")
 MODEL_SCHEMA = "perfcore-model/1"  # marks a model file, so that it is not read as data
 
+# Endings of the files that belong to one of another ending and have its name.
+_SIDE_FILES = {
+    ".prv": {".pcf", ".row"}, ".otf2": {".def", ".evt", ".marker", ".snap", ".thumb"}, ".sts": {".log", ".sum"},
+    ".cubex": {".index", ".data"}, "": {".idx"},
+}  # fmt: skip
+WRITTEN_BY = "perfcore"  # in the metadata of pictures, pages and reports that perf writes
+_DIGEST = re.compile(rb'\{\s*"digest": "(\w*)",')
+_SQLITE = b"SQLite format 3\0"
+_PARQUET, _PARQUET_MARK = b"PAR1", b"perfcore"
+_TRACE_MARK = b'"perfcore'  # a key of Chrome's JSON
+# What stands near the beginning or the end of a file of this ending that perf wrote.
+_GENERATOR = rb"""name=["']generator["'] content=["']perfcore"""
+_MARKS = {
+    ".png": rb"Software\x00perfcore", ".svg": rb"<dc:title>perfcore</dc:title>", ".pdf": rb"/Creator \(perfcore\)",
+    ".html": _GENERATOR, ".htm": _GENERATOR, ".xml": rb"<!-- perfcore -->",
+}  # fmt: skip
+_ATTRIBUTE = "user.perfcore"  # of files whose format has no place for a mark, if the file system keeps attributes
+_HISTORY = re.compile(rb'\{[^\n]*"commit":')
+REPLACES = ContextVar("REPLACES", default=False)  # --overwrite
+
 
 def check_ending(path: str | os.PathLike[str]) -> str:
     """The ending of a picture's path in lower case."""
@@ -60,13 +80,6 @@ def refuse_input(output: str | os.PathLike[str], texts: Iterable[str]) -> None:
                     raise InputError(output, f"belongs to the input {path}; name another")
                 if target.resolve().is_relative_to(Path(path).resolve()) and _is_data(target):
                     raise InputError(output, f"is in the folder {path}, which is an input; name another")
-
-
-# Endings of the files that belong to one of another ending and have its name.
-_SIDE_FILES = {
-    ".prv": {".pcf", ".row"}, ".otf2": {".def", ".evt", ".marker", ".snap", ".thumb"}, ".sts": {".log", ".sum"},
-    ".cubex": {".index", ".data"}, "": {".idx"},
-}  # fmt: skip
 
 
 def _belongs_to(target: Path, trace: Path) -> bool:
@@ -169,22 +182,6 @@ def alone(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     finally:
         os.close(folder)
-
-
-WRITTEN_BY = "perfcore"  # in the metadata of pictures, pages and reports that perf writes
-_DIGEST = re.compile(rb'\{\s*"digest": "(\w*)",')
-_SQLITE = b"SQLite format 3\0"
-_PARQUET, _PARQUET_MARK = b"PAR1", b"perfcore"
-_TRACE_MARK = b'"perfcore'  # a key of Chrome's JSON
-# What stands near the beginning or the end of a file of this ending that perf wrote.
-_GENERATOR = rb"""name=["']generator["'] content=["']perfcore"""
-_MARKS = {
-    ".png": rb"Software\x00perfcore", ".svg": rb"<dc:title>perfcore</dc:title>", ".pdf": rb"/Creator \(perfcore\)",
-    ".html": _GENERATOR, ".htm": _GENERATOR, ".xml": rb"<!-- perfcore -->",
-}  # fmt: skip
-_ATTRIBUTE = "user.perfcore"  # of files whose format has no place for a mark, if the file system keeps attributes
-_HISTORY = re.compile(rb'\{[^\n]*"commit":')
-REPLACES = ContextVar("REPLACES", default=False)  # --overwrite
 
 
 def _state_of(path: Path) -> bytes:

@@ -9,8 +9,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
-from perfcore.data.columns import MeasurementRoles, missing_roles, named_columns, named_parameters, roles_of
-from perfcore.data.units import same_unit, unit_of
+from perfcore.data.columns import (
+    MeasurementRoles,
+    is_processors,
+    missing_roles,
+    named_columns,
+    named_parameters,
+    roles_of,
+)
+from perfcore.data.units import is_time, same_unit, unit_of
 from perfcore.report import Report
 from perfcore.results import Shown, cut
 
@@ -136,6 +143,13 @@ class Measurements(Shown):
         code, system = (pairs.groupby(list(columns)).ngroup() for columns in (roles.code, roles.system))
         is_joint = all((names.value_counts() >= _SEVERAL).sum() >= _SEVERAL for names in (code, system))
         return "codes x systems" if is_joint else "timings"
+
+    @property
+    def narrower_kinds(self) -> tuple[str, ...]:
+        """Kinds within `data_kind` whose default fitters go first: times by category over processors alone."""
+        roles, parameters = self.roles, list(self.roles.parameters.values())
+        over_processors = bool(roles.category) and len(parameters) == 1 and is_processors(parameters[0])
+        return ("categories over processors",) if over_processors and is_time(roles.unit) else ()
 
     @classmethod
     def join(cls, parts: Any, fields: Sequence[Mapping[str, Any]], name: str, *how_to_read: Any) -> Measurements:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 _ALL = "all"  # the one code, or system, of a table that names none
 
+_SHORTEST_BLOCK = 3  # different rows
+_MOST_COMPARED = 1 << 21  # rows at a time
+_MOST_COUNTED = 1 << 20  # numbers that are counted instead of sorted
+
 
 def numbers_in(column: pd.Series) -> Floats:
     """Return a column as numbers, NaN for what is none."""
@@ -416,11 +420,6 @@ def points_of(data: Measurements, kept: npt.NDArray[np.bool_]) -> tuple[Ints, In
         levels = np.asarray(values, dtype=np.float64) if values.dtype.kind in "iuf" else numbers_in(values.to_series())
         ranks.append(np.unique(levels, return_inverse=True)[1][numbers[kept]])
     return distinct(ranks)
-
-
-_SHORTEST_BLOCK = 3  # different rows
-_MOST_COMPARED = 1 << 21  # rows at a time
-_MOST_COUNTED = 1 << 20  # numbers that are counted instead of sorted
 
 
 def _copied_block(number: npt.NDArray[Any]) -> tuple[int, int] | None:

@@ -30,15 +30,14 @@ _FAILURES = re.compile(
     r"not (?:supported|available|run|counted)|diverged|inf(?:inity)?)"
 )
 
+_ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+_CONDITION = re.compile(r"\s*(?P<column>[^<>=!]+?)\s*(?P<relation><=|>=|!=|<|>|==?)\s*(?P<value>[^<>=!]*?)\s*")
+
 
 def is_mark(text: str) -> bool:
     """Whether a cell says that there is no number, such as ``N/A`` or ``OOM``."""
     word = text.strip().strip("[]()<>*").strip().lower()
     return not word or word in _MISSING or text.strip().lower() in _MISSING or _FAILURES.fullmatch(word) is not None
-
-
-_ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-_CONDITION = re.compile(r"\s*(?P<column>[^<>=!]+?)\s*(?P<relation><=|>=|!=|<|>|==?)\s*(?P<value>[^<>=!]*?)\s*")
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,26 @@ LABELS: dict[str, tuple[str, Fraction]] = {
 }
 _KINDS = {"s": "time", "B": "bytes", "flop": "operations"}
 
+# What is written over a unit is a quantity, not an amount, in "time/s" and "rate_per_s".
+_TIME_QUANTITIES = frozenset(["t", "time", "times", "runtime", "walltime", "wall", "elapsed", "duration", "latency"])
+_RATE_QUANTITIES = frozenset(["rate", "rates", "throughput", "bandwidth", "bw", "speed", "performance", "value"])
+_COUNTS = frozenset({"#", "count", "counts", "1"})
+_DATA = re.compile(r"(?P<prefix>[kmgtpe]?)(?P<binary>i?)(?P<base>b|bytes?|bits?)", re.IGNORECASE)
+_OPERATIONS = re.compile(r"(?P<prefix>[kmgtpe]?)flops?", re.IGNORECASE)
+_PER_SECOND = re.compile(r"(?P<prefix>[kmgtpe]i?)(?P<base>bit|b)ps", re.IGNORECASE)
+_BRACKETS = re.compile(r"(?P<name>.*?)[\s_]*[(\[]\s*(?P<label>[^()\[\]]+?)\s*[)\]]", re.DOTALL)
+_EACH = r"(?P<each>(?:/[^\s/]+)*)"  # as in MB/s/rank
+_COMMA = re.compile(r"(?P<name>.+?)(?:\s*,|\s+in)\s+(?P<label>[^\s,]+)")  # `Time, s` and `Runtime in seconds`
+_OVER = re.compile(rf"(?P<amount>[^\s/]+)\s*(?:/|\bper\b)\s*(?P<over>[^\s/]+){_EACH}", re.IGNORECASE)
+_LAST_OVER = re.compile(rf"(?:(?P<name>.*?)[\s_]+)??(?P<amount>[^\s_/]+)\s*/\s*(?P<over>[^\s_/]+){_EACH}", re.DOTALL)
+_LAST_PER = re.compile(
+    r"(?:(?P<name>.*?)[\s_-]+)??(?P<amount>[^\s_-]+)[\s_-]+per[\s_-]+(?P<over>[^\s_-]+)(?P<each>)",
+    re.DOTALL | re.IGNORECASE,
+)
+_LAST_TWO = re.compile(r"(?:(?P<name>.*?)[\s_]+)??(?P<amount>[^\s_]+)_(?P<over>[^\s_]+)(?P<each>)", re.DOTALL)
+_LAST = re.compile(r"(?P<name>.+?)(?P<gap>[\s_])\s*(?P<label>[^\s_]+)", re.DOTALL)
+_STATISTIC = re.compile(r"(?P<name>.+?)_(?:olympic_)?(?:mean|avg|average|median|min|max|total|sum)", re.IGNORECASE)
+
 
 def _spelt(table: dict[str, str]) -> dict[str, str]:
     return {word: label for label, words in table.items() for word in words.split()}
@@ -57,30 +77,10 @@ _TIME_WORDS = _TIME_ENDINGS | _spelt(
      "h": "hr hour 小时", "day": "d day days"}
 )  # fmt: skip
 _TIMES_ALONE = {word for word in _TIME_ENDINGS if len(word) > 1} - {"µs", "μs", "min", "mins", "hrs"}  # whole names
-# What is written over a unit is a quantity, not an amount, in "time/s" and "rate_per_s".
-_TIME_QUANTITIES = frozenset(["t", "time", "times", "runtime", "walltime", "wall", "elapsed", "duration", "latency"])
-_RATE_QUANTITIES = frozenset(["rate", "rates", "throughput", "bandwidth", "bw", "speed", "performance", "value"])
 _SHORT_RATES = {
     **_spelt({"ops/s": "iops", "requests/s": "rps", "queries/s": "qps", "transactions/s": "tps", "frames/s": "fps"}),
     **{f"{prefix.lower()}flops": f"{prefix}flop/s" for prefix in _PREFIXES if prefix},
 }
-_COUNTS = frozenset({"#", "count", "counts", "1"})
-
-_DATA = re.compile(r"(?P<prefix>[kmgtpe]?)(?P<binary>i?)(?P<base>b|bytes?|bits?)", re.IGNORECASE)
-_OPERATIONS = re.compile(r"(?P<prefix>[kmgtpe]?)flops?", re.IGNORECASE)
-_PER_SECOND = re.compile(r"(?P<prefix>[kmgtpe]i?)(?P<base>bit|b)ps", re.IGNORECASE)
-_BRACKETS = re.compile(r"(?P<name>.*?)[\s_]*[(\[]\s*(?P<label>[^()\[\]]+?)\s*[)\]]", re.DOTALL)
-_EACH = r"(?P<each>(?:/[^\s/]+)*)"  # as in MB/s/rank
-_COMMA = re.compile(r"(?P<name>.+?)(?:\s*,|\s+in)\s+(?P<label>[^\s,]+)")  # `Time, s` and `Runtime in seconds`
-_OVER = re.compile(rf"(?P<amount>[^\s/]+)\s*(?:/|\bper\b)\s*(?P<over>[^\s/]+){_EACH}", re.IGNORECASE)
-_LAST_OVER = re.compile(rf"(?:(?P<name>.*?)[\s_]+)??(?P<amount>[^\s_/]+)\s*/\s*(?P<over>[^\s_/]+){_EACH}", re.DOTALL)
-_LAST_PER = re.compile(
-    r"(?:(?P<name>.*?)[\s_-]+)??(?P<amount>[^\s_-]+)[\s_-]+per[\s_-]+(?P<over>[^\s_-]+)(?P<each>)",
-    re.DOTALL | re.IGNORECASE,
-)
-_LAST_TWO = re.compile(r"(?:(?P<name>.*?)[\s_]+)??(?P<amount>[^\s_]+)_(?P<over>[^\s_]+)(?P<each>)", re.DOTALL)
-_LAST = re.compile(r"(?P<name>.+?)(?P<gap>[\s_])\s*(?P<label>[^\s_]+)", re.DOTALL)
-_STATISTIC = re.compile(r"(?P<name>.+?)_(?:olympic_)?(?:mean|avg|average|median|min|max|total|sum)", re.IGNORECASE)
 
 
 class KnownUnit(NamedTuple):

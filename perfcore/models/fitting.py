@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from types import MappingProxyType
@@ -109,7 +109,10 @@ def default_fitter(
     data = coerce(data, options)
     kind, task = kind_of(data), "rank" if ranking else "fit"
     entries = registry().entries("fitters").values()
-    claiming = [entry for entry in entries if kind in (entry.ranks_for if ranking else entry.default_for)]
+    kinds = (*getattr(data, "narrower_kinds", ()), kind)
+    claiming = [
+        entry for kind in kinds for entry in entries if kind in (entry.ranks_for if ranking else entry.default_for)
+    ]
     if not claiming:
         able = [name for name in _that_take(data) if not ranking or _ranks(name)]
         if not able:
@@ -117,22 +120,29 @@ def default_fitter(
         raise OptionError(
             f"{data.source}: no fitter is the default to {task} {kind}; name one with --fitter: {', '.join(able)}"
         )
-    chosen, *others = sorted(claiming, key=lambda entry: entry.distribution != GROUP)
-    if not ranking and (only := _only_with(options, data, chosen)) is not None:
-        chosen, others = only, []
+    claiming.sort(key=lambda entry: entry.distribution != GROUP)
+    chosen = claiming[0] if ranking else _accepting(options, data, claiming)
+    others = [entry for entry in claiming[1:] if entry.distribution != GROUP and chosen is claiming[0]]
     also = "".join(f"; {entry.name} of {entry.distribution} is registered for it too" for entry in others)
     return chosen.name, f"fitter: {chosen.name} (for {kind_in_words(data)}{also}; set with --fitter)"
 
 
-def _only_with(options: Mapping[str, Any], data: Any, default: Entry) -> Entry | None:
-    """The one fitter of such data that has all options that are given, if the default lacks one of them."""
+def _accepting(options: Mapping[str, Any], data: Any, claiming: Sequence[Entry]) -> Entry:
+    """The first default fitter that has all options that are given, or the one other that has; else the first."""
     given = {name for name, value in options.items() if value is not None and name not in _ROLES and name != "where"}
-    entries = [registry().entry("fitters", name) for name in _that_take(data)] if given else []
-    having = [each for each in entries if given <= {field.name for field in describe(each.load_options())}]
-    if len(having) > 1 and default not in having:
-        names = " or ".join(each.name for each in having)
-        raise OptionError(f"{', '.join(sorted(given))}: options that {default.name} lacks; use --fitter {names}")
-    return having[0] if len(having) == 1 and having[0].name != default.name else None
+    if not given:
+        return claiming[0]
+
+    def accepts(entry: Entry) -> bool:
+        return given <= {field.name for field in describe(entry.load_options())}
+
+    if (usual := next(filter(accepts, claiming), None)) is not None:
+        return usual
+    having = [entry for name in _that_take(data) if accepts(entry := registry().entry("fitters", name))]
+    if len(having) > 1:
+        names = " or ".join(entry.name for entry in having)
+        raise OptionError(f"{', '.join(sorted(given))}: options that {claiming[0].name} lacks; use --fitter {names}")
+    return having[0] if having else claiming[0]
 
 
 def types_to_read(

@@ -18,17 +18,13 @@ _NODES_OF_SCORE = 200  # on each side of the actual value
 _STEP = 1e-5  # of the middle half's width: between the errors of rounding and of curvature
 
 
-def _smooth_step(u: Floats) -> tuple[Floats, Floats]:
-    """A step from 0 to 1 and its slope; so smooth that nodes crowd at both ends, where quantiles may be infinite."""
-    return u**3 * (10.0 - 15.0 * u + 6.0 * u**2), 30.0 * u**2 * (1.0 - u) ** 2
-
-
 @functools.cache
 def levels_and_weights(panels: int = _PANELS, count: int = _NODES) -> tuple[Floats, Floats]:
     """Levels (n,) strictly between 0 and 1, and weights (n,): means of functions of quantiles."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     u = ((0.5 * (nodes + 1.0) + np.arange(panels)[:, None]) / panels).ravel()
-    levels, slope = _smooth_step(u)
+    # A step from 0 to 1 so smooth that nodes crowd at both ends, where quantiles may be infinite; and its slope.
+    levels, slope = u**3 * (10.0 - 15.0 * u + 6.0 * u**2), 30.0 * u**2 * (1.0 - u) ** 2
     return levels, np.tile(0.5 * weights, panels) / panels * slope
 
 

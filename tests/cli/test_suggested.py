@@ -43,10 +43,10 @@ TABLES = {
     ),
     "categories at two points": (
         "p,category,time_s\n" + "".join(BY_CATEGORY.splitlines(keepends=True)[:4]),
-        ["scaling"],
+        ["projection"],
     ),
-    "categories": ("p,category,time_s\n" + BY_CATEGORY, ["scaling"]),
-    "copies by category": ("p,category,time_s\n" + BY_CATEGORY + "8,wait,8\n", ["scaling"]),
+    "categories": ("p,category,time_s\n" + BY_CATEGORY, ["projection"]),
+    "copies by category": ("p,category,time_s\n" + BY_CATEGORY + "8,wait,8\n", ["projection"]),
     "one sample": ("time_s,a,b\n0,1,2\n", []),
     "samples": ("time_s,a,b\n0,,2\n1,1,2\n2,1,2\n3,1,2\n", ["forecast"]),
     "one step": ("start,end,value\n0,25,1\n", ["phases", "plot"]),

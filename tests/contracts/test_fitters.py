@@ -106,6 +106,7 @@ CASES = {
         {"p": [1, 3, 64]},
     ),
     "generated": ("modgen", CATEGORIES, {}, {"p": [1, 3, 64], "category": ["compute", "total", "wait"]}),
+    "sum of categories": ("projection", CATEGORIES, {"at": "p=64"}, np.array([1.0, 3.0, 64.0])),
     "law of one series": ("scaling", ONE_SERIES, {}, np.array([1.0, 3.0, 64.0])),
     "laws of several paths": ("scaling", TIMES, {"exponents": "-1,0,1"}, {"p": [1, 64], "path": ["lu old", "cg new"]}),
     "law of two parameters": ("scaling", TWO_PARAMETERS, {"at": "p=64,n=80"}, {"p": [2, 8], "n": [10, 80]}),

@@ -22,7 +22,8 @@ from perfcore.base.errors import (
 )
 from perfcore.contracts import Basis, FormulaFunction, Segmentation, Segmenter
 from perfcore.hooks import specs as hookspecs
-from perfcore.hooks.registry import Registry
+from perfcore.hooks.options import NoOptions
+from perfcore.hooks.registry import Entry, Registry
 
 
 def plugin(name="demo", **hooks):
@@ -267,3 +268,8 @@ def test_an_error_ends_the_block():
         raise ZeroDivisionError
     work()
     assert recorder.seen == []
+
+
+def test_without_announced_options_it_has_none_and_nothing_is_imported():
+    entry = Entry("fitters", "plain", "no_such_module:Plain", "a fitter without options", "dist-plain")
+    assert entry.load_options() is NoOptions

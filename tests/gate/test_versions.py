@@ -252,6 +252,19 @@ def test_the_noise_of_many_runs_is_that_of_their_deciles() -> None:
     assert perfcore.gate(*map(list, runs)).orders[0].noise == pytest.approx(noise, rel=1e-3)
 
 
+def test_rounds_that_were_made_are_not_asked_for_again() -> None:
+    """Fewest k with k distance^2 >= variance (t_.95 + t_.9)^2 from the limit, less the five that were made."""
+    table = rounds({"a": 1.12}, k=5, noise=0.06)
+    gate = perfcore.gate(table, base="old", new="new")
+    assert gate.outcome == "inconclusive"
+    logs = np.log(table.pivot_table(index="round", columns="version", values="time_s"))
+    differences, k = logs["new"] - logs["old"], np.arange(3, 200)
+    assert stats.ttest_1samp(differences, 0.0).pvalue < 0.05  # else no change is possible, at the limit's distance
+    quantiles = stats.t.ppf(0.95, k - 1) + stats.t.ppf(0.9, k - 1)
+    enough = k * (differences.mean() - np.log(1.05)) ** 2 >= differences.var(ddof=1) * quantiles**2
+    assert gate.more_rounds[0] == k[enough.argmax()] - 5
+
+
 def test_exit_status(perf, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, table in (
         ("pass", rounds({"a": 1.0})),
@@ -470,6 +483,8 @@ def test_rows_of_two_versions_in_turn_are_rounds() -> None:
     assert (gate.outcome, gate.designs, gate.orders[0].reason) == ("fail", ("interleaved",), "rows alternate")
     assert np.exp(gate.estimates.log_ratio[0]) == pytest.approx(1.084, abs=0.002)
     assert perfcore.gate(runs.assign(repetition=range(10)), value="rate").designs == ("sessions",)
+    mixed = pd.DataFrame({"binary": ["old", "new", "old", "old", "new", "new"], "rate": runs["rate"][:6]})
+    assert perfcore.gate(mixed, value="rate").designs == ("sessions",)
 
 
 def test_two_commands_of_hyperfine_are_compared_whatever_differs(tmp_path: Path) -> None:

@@ -66,7 +66,8 @@ def test_utf_16(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "header", ["p,t1,t2,t3", "p,run 1 [s],run 2 [s],run 3 [s]", "p,time,time,time", "p,rep_0,rep_1,rep_2"]
+    "header",
+    ["p,t1,t2,t3", "p,run 1 [s],run 2 [s],run 3 [s]", "p,time,time,time", "p,rep_0,rep_1,rep_2", "p,Test1,Test2,Test3"],
 )
 def test_columns_of_repetitions_become_rows(tmp_path, header):
     """The mean follows from the runs; three parts of a run that differ are no repetitions of it."""
@@ -357,6 +358,8 @@ def test_columns_named_after_ways_to_run_are_series_that_do_not_add_up(read):
     data = read("n,quicksort,mergesort\n1000,0.11,0.13\n2000,0.24,0.28\n4000,0.52,0.61\n", "a.csv")
     assert (data.roles.parameters, data.roles.value, data.roles.system) == ({"p": "n"}, "value", ("column",))
     assert data.table[data.table["column"] == "mergesort"]["value"].tolist() == [0.13, 0.28, 0.61]
+    rates = read("size_mb,bw_GBps_read,bw_GBps_write\n1,1.2,0.8\n10,3.4,2.2\n100,5.1,3.9\n1000,5.6,4.2\n", "c.csv")
+    assert (rates.roles.value, len(rates.table)) == ("rate", 8)
     levels = read("n,m,cost\n1,10,3.5\n2,10,3\n2,20,2.5\n1,20,3.1\n", "b.csv")  # what was varied comes again
     assert list(levels.roles.parameters.values()) == ["n", "m"]
 

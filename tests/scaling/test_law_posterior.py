@@ -449,11 +449,6 @@ def test_fewer_draws_stand_at_the_middles_of_as_many_probabilities():
     np.testing.assert_allclose(found, expected.transpose(1, 2, 0))
 
 
-def test_as_many_draws_are_sorted_only():
-    values = np.random.default_rng(1).normal(size=(2, 32))
-    np.testing.assert_allclose(equally_probable(values, 32), np.sort(values, axis=1))
-
-
 # Runs that are repeated: means, spread, and outliers.
 def joined(values):
     """Runs from an array (K, runs, n), NaN where there was none."""

@@ -128,8 +128,8 @@ def test_the_curve_is_the_mean_of_the_exact_one_in_each_cell(tmp_path):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """A summary of 1,000 to 2,000 cells of three levels, in several tables."""
-    monkeypatch.setattr(arrays, "_CHUNK", 600)
+    """A summary of 500 to 1,000 cells of three levels, in several tables."""
+    monkeypatch.setattr(arrays, "_CHUNK", 300)
     rng, rows = np.random.default_rng(8), []
     for location in range(3):
         lengths = rng.integers(1, 900, 2000)
@@ -138,7 +138,7 @@ def run(tmp_path, monkeypatch):
         states = np.array(["solve", "MPI_Wait"])[np.arange(2000) % 2]
         rows += zip("abc"[location] * 2000, states, np.append(location, ends[:-1]), ends, strict=True)
     write(tmp_path / "run.csv", rows)
-    perfcore.summarize(tmp_path / "run.csv", tmp_path / "run.summary", cells=2048)
+    perfcore.summarize(tmp_path / "run.csv", tmp_path / "run.summary", cells=1024)
     return tmp_path / "run.summary"
 
 
@@ -153,7 +153,7 @@ def test_fits_are_those_in_memory_to_the_last_bit(run, monkeypatch):
         assert isinstance(tree.nodes.base, np.memmap) == isinstance(tree.edges.base, np.memmap) == (limit == 0)
         models[limit] = [perfcore.fit(data, **{"fitter": "phases", **options}) for options in OPTIONS]
     assert models[0] == models[1 << 30]
-    assert models[0][0].n_steps > 1000
+    assert models[0][0].n_steps > 500
     assert len(models[0][0].breaks) >= 2
 
 

@@ -291,9 +291,9 @@ def test_errors_of_independent_noise_are_the_usual_ones():
 
 @pytest.mark.parametrize("correlation", [pytest.param(0.0, marks=pytest.mark.slow), 0.8])
 def test_coverage_with_dependent_noise(correlation):
-    """95 % intervals of levels and of the break, over 40 runs; independent errors would hold half of them."""
+    """95 % intervals of levels and of the break, over 24 runs; independent errors would hold half of them."""
     levels, breaks = [], []
-    for seed in range(40):
+    for seed in range(24):
         model = perfcore.fit(dependent(seed, correlation), phases=2, degree=0)
         for phase, true in zip(model.phases, (18.0, 14.0), strict=True):
             levels.append(abs(phase.coefficients[0] - true) <= 1.96 * phase.level_error)

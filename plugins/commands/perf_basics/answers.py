@@ -59,6 +59,8 @@ _MOST_READ = 2_000  # of which the shown ones are taken
 _LONGEST_NAME = 60
 _MOST_FIXED = 4  # parameters with one value, in a sentence
 
+_FURTHER = ("writes", "problem", "example")  # columns of formats that --all adds
+
 
 def predictions_report(result: Predictions) -> Report:
     """Return the report: the largest prediction, and a row for each point."""
@@ -288,9 +290,6 @@ def _functions(names: list[str]) -> str:
 def _shortened(name: object) -> str:
     text = str(name)
     return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 3] + "..."
-
-
-_FURTHER = ("writes", "problem", "example")  # columns of formats that --all adds
 
 
 def listing_report(result: Listing) -> Report:

@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 
     from perfcore.models.model import Model
 
+_TABLE = "trace, curve, series or measurements"
+# What to do first with each type of data.
+_EXAMPLES = {
+    "Trace": "perf fit {file}",
+    "UtilizationCurve": "perf fit {file}",
+    "Series": "perf info {file}",
+    "Measurements": "perf info {file}",
+}
+
 
 @dataclass(frozen=True, repr=False)
 class Predictions(Result):
@@ -103,16 +112,6 @@ class Listing(Result):
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {"rows": self.rows}
-
-
-_TABLE = "trace, curve, series or measurements"
-# What to do first with each type of data.
-_EXAMPLES = {
-    "Trace": "perf fit {file}",
-    "UtilizationCurve": "perf fit {file}",
-    "Series": "perf info {file}",
-    "Measurements": "perf info {file}",
-}
 
 
 def info(data: Any, **options: Any) -> Facts:
@@ -234,10 +233,5 @@ def _facts(entry: Entry) -> dict[str, Any]:
     kinds = [kind for kind in _EXAMPLES if kind in types]
     name = "run" + (entry.suffixes[0] if entry.suffixes else "")
     example = _EXAMPLES[kinds[0]] if len(kinds) == 1 else "perf info {file}"
-    gives = " or ".join(_plain(kind) for kind in kinds) if kinds else _TABLE
+    gives = " or ".join(kind.lower().removeprefix("utilization") for kind in kinds) if kinds else _TABLE
     return facts | {"gives": gives, "writes": reader.writes, "example": example.format(file=name)}
-
-
-def _plain(kind: str) -> str:
-    """``UtilizationCurve`` as it stands in a sentence."""
-    return "curve" if kind == "UtilizationCurve" else kind.lower()

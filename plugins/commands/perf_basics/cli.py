@@ -72,6 +72,12 @@ On = Annotated[
     ),
 ]
 
+_SOME_UNFITTED = 3
+_USUAL = 0.95  # coverage of intervals where none is named
+_METAVARS = {bool: "flag", int: "N", float: "NUMBER", str: "TEXT"}
+_CHECK = "check"
+_LINES, _COLUMNS, _WIDEST_VALUE = 25, 100, 20
+
 
 def info(
     data: Annotated[
@@ -213,14 +219,6 @@ def _check_executor(fitter: str) -> None:
         raise OptionError(NO_PARTS.format(fitter))
 
 
-def _refuse_both(as_json: bool, table_format: str | None) -> None:
-    if as_json and table_format is not None:
-        raise OptionError("--json and --table are mutually exclusive")
-
-
-_SOME_UNFITTED = 3
-
-
 def fit(
     files: Annotated[
         list[str], typer.Argument(metavar="DATA", help="Files, - for standard input, folders, or quoted patterns.")
@@ -246,7 +244,8 @@ def fit(
     The exit status is 3 where paths of the data could not be fitted, for example with too few points: the others
     are, and the model is written.
     """
-    _refuse_both(as_json, table_format)
+    if as_json and table_format is not None:
+        raise OptionError("--json and --table are mutually exclusive")
     data = ",".join(files)  # several are one data set
     with reporting():
         import perfcore
@@ -377,9 +376,6 @@ def rank(
     return replace(ranking, candidates=ranking.candidates[:top])
 
 
-_USUAL = 0.95  # coverage of intervals where none is named
-
-
 def predict(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="A file that `perf fit -o` wrote, or a structural model (.toml).")
@@ -430,11 +426,6 @@ def _levels(text: Any) -> list[float]:
         return [float(level) for level in str(text).split(",")] if text is not None else []
     except ValueError:
         raise OptionError(f"--quantile {text}: numbers between 0 and 1 are expected, such as 0.05,0.95") from None
-
-
-_METAVARS = {bool: "flag", int: "N", float: "NUMBER", str: "TEXT"}
-_CHECK = "check"
-_LINES, _COLUMNS, _WIDEST_VALUE = 25, 100, 20
 
 
 def _names(incomplete: str) -> list[str]:

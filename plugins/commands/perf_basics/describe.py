@@ -32,6 +32,8 @@ from perfcore.reading.recognise import read
 if TYPE_CHECKING:
     from perf_traces.messages.communication import Communication
 
+_MOST_LEVELS = 12
+
 
 def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[str] = ()) -> dict[str, Any]:
     """What data are, how much there is, and which commands apply; with the notes of the reader."""
@@ -235,9 +237,6 @@ def _categories(data: Measurements) -> tuple[dict[str, Any], str]:
     if table.notes:
         facts["rows to know about"] = list(table.notes)
     return facts | ({"of these rows": ", ".join(conditions)} if conditions else {}), flags
-
-
-_MOST_LEVELS = 12
 
 
 def _levels(values: Sequence[float]) -> str:

@@ -112,6 +112,39 @@ _IMPORTS = {
     "command": "import pandas as pd\n\nimport perfcore\nfrom {module}.command import {target}\n",
 }
 
+_MODULE = """
+import numpy as np
+from perf_basics.scaffold import points_of, synthetic, values_of
+from perfcore.hooks.registry import registry
+from perfcore.testing import FitterSuite, FunctionSuite, RepresentationSuite, SegmenterSuite
+"""
+_BODIES = {
+    "fitters": """
+class Test{k}(FitterSuite):
+    name = {name!r}
+    def data(self):
+        return synthetic(registry().load("fitters", self.name))
+    def points(self):
+        return points_of(self.fit())
+""",
+    "segmenters": """
+class Test{k}(SegmenterSuite):
+    segmenter = registry().load("segmenters", {name!r})
+    break_tolerance = 1.0
+""",
+    "functions": """
+class Test{k}(FunctionSuite):
+    function = registry().load("functions", {name!r})
+""",
+    "representations": """
+class Test{k}(RepresentationSuite):
+    representation = registry().load("representations", {name!r})
+    values = values_of(representation)
+    tolerance = mean_tolerance = 0.1
+    std_tolerance = np.inf
+""",
+}
+
 
 def new(name: str, kind: str, folder: str | Path = ".") -> list[Path]:
     """Write a package that adds one thing of a kind, with a test, and return its files.
@@ -171,40 +204,6 @@ def _filled(text: str, facts: dict[str, str]) -> str:
     for name in ("name", "target", "module"):
         text = text.replace("{" + name + "}", facts[name])
     return text
-
-
-_MODULE = """
-import numpy as np
-from perf_basics.scaffold import points_of, synthetic, values_of
-from perfcore.hooks.registry import registry
-from perfcore.testing import FitterSuite, FunctionSuite, RepresentationSuite, SegmenterSuite
-"""
-_BODIES = {
-    "fitters": """
-class Test{k}(FitterSuite):
-    name = {name!r}
-    def data(self):
-        return synthetic(registry().load("fitters", self.name))
-    def points(self):
-        return points_of(self.fit())
-""",
-    "segmenters": """
-class Test{k}(SegmenterSuite):
-    segmenter = registry().load("segmenters", {name!r})
-    break_tolerance = 1.0
-""",
-    "functions": """
-class Test{k}(FunctionSuite):
-    function = registry().load("functions", {name!r})
-""",
-    "representations": """
-class Test{k}(RepresentationSuite):
-    representation = registry().load("representations", {name!r})
-    values = values_of(representation)
-    tolerance = mean_tolerance = 0.1
-    std_tolerance = np.inf
-""",
-}
 
 
 def synthetic(fitter: Any) -> Any:

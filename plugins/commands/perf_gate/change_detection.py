@@ -8,10 +8,11 @@ steps; constants are set on simulated series (`benchmarks/gates.py` judges them 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -216,29 +217,37 @@ def _whiten(x, phi, theta, first, out):  # type: ignore[no-untyped-def]
 # expansion to accelerate EM", Biometrika 85, 1998.
 
 
-class _Fit(NamedTuple):
-    likelihood: float
-    gain: float  # of the noise of long means
-    place: int  # in the grid
-
-
 def lasting_steps(
     y: Floats, dense: Floats, steps: Sequence[int], critical: Callable[[float], float], pair: float, kept: float
 ) -> list[int]:
-    """Those steps of a series that heavy tails do not explain; all of them where tails are not heavy."""
-    fits = _Fits(y, dense, steps)
-    everything = frozenset(steps)
-    normal = fits.best(everything, math.inf)
-    if float(fits.likelihoods(everything, _LIGHTEST, [normal.place])[0]) < normal.likelihood:
+    """Return the steps of a series that heavy tails do not explain; all of them if tails are not heavy."""
+    ordered, everything = sorted(steps), frozenset(steps)
+    rows = [*dense, *((np.arange(len(y)) >= step).astype(float) for step in ordered), y]
+    white, constant = whitened(np.stack(rows), *GRID.T), -0.5 * np.log(first_variance(*GRID.T))
+
+    def likelihoods(chosen: frozenset[int], freedom: float, places: Any = slice(None)) -> Floats:
+        """Return those of a regression on some steps, at places of the grid."""
+        columns = [*range(len(dense)), *(len(dense) + k for k, step in enumerate(ordered) if step in chosen)]
+        of_places = white[places]
+        return np.asarray(constant[places] + _log_likelihoods(of_places[:, columns], of_places[:, -1], freedom))
+
+    @functools.cache
+    def best(chosen: frozenset[int], freedom: float) -> tuple[float, int]:
+        """Return the likelihood of the likeliest noise of the grid, and its place there."""
+        found = likelihoods(chosen, freedom)
+        return float(found.max()), int(found.argmax())
+
+    normal, place = best(everything, math.inf)
+    if float(likelihoods(everything, _LIGHTEST, [place])[0]) < normal:
         return list(steps)
-    freedom = max(_FREEDOMS, key=lambda each: fits.best(everything, each).likelihood)
-    if 2.0 * (fits.best(everything, freedom).likelihood - normal.likelihood) < _HEAVY:
+    freedom = max(_FREEDOMS, key=lambda each: best(everything, each)[0])
+    if 2.0 * (best(everything, freedom)[0] - normal) < _HEAVY:
         return list(steps)
 
     def ratio(more: frozenset[int], fewer: frozenset[int]) -> tuple[float, float]:
-        """Twice the difference, and the value that it must exceed."""
-        one, other = fits.best(more, freedom), fits.best(fewer, freedom)
-        return 2.0 * (one.likelihood - other.likelihood), _STRICTER * critical(max(one.gain, other.gain))
+        """Return twice the difference, and the value that it must exceed."""
+        (one, at_one), (other, at_other) = best(more, freedom), best(fewer, freedom)
+        return 2.0 * (one - other), _STRICTER * critical(float(max(GAIN[at_one], GAIN[at_other])))
 
     chosen: frozenset[int] = frozenset()
     while chosen < everything:
@@ -253,43 +262,13 @@ def lasting_steps(
             break
         chosen |= {step, other}
     while chosen:
-        margins = {}
-        for step in chosen:
-            value, needed = ratio(chosen, chosen - {step})
-            margins[step] = value - kept * needed
+        needs = {step: ratio(chosen, chosen - {step}) for step in chosen}
+        margins = {step: value - kept * needed for step, (value, needed) in needs.items()}
         worst = min(margins, key=lambda each: margins[each])
         if margins[worst] >= 0.0:
             break
         chosen -= {worst}
     return sorted(chosen)
-
-
-class _Fits:
-    """Regressions of a series on steps in noise of any of the grid, each made once."""
-
-    def __init__(self, y: Floats, dense: Floats, steps: Sequence[int]) -> None:
-        self._steps = sorted(steps)
-        rows = [*dense, *((np.arange(len(y)) >= step).astype(float) for step in self._steps), y]
-        self._white = whitened(np.stack(rows), *GRID.T)
-        self._constant = -0.5 * np.log(first_variance(*GRID.T))
-        self._first_step = len(dense)
-        self._made: dict[tuple[frozenset[int], float], _Fit] = {}
-
-    def best(self, steps: frozenset[int], freedom: float) -> _Fit:
-        """The likeliest noise of the grid."""
-        key = (steps, freedom)
-        if key not in self._made:
-            likelihoods = self.likelihoods(steps, freedom, list(range(len(GRID))))
-            index = int(likelihoods.argmax())
-            self._made[key] = _Fit(float(likelihoods[index]), float(GAIN[index]), index)
-        return self._made[key]
-
-    def likelihoods(self, steps: frozenset[int], freedom: float, places: list[int]) -> Floats:
-        """Logarithms at places of the grid."""
-        columns = [self._first_step + index for index, step in enumerate(self._steps) if step in steps]
-        white = self._white[places]
-        design = white[:, [*range(self._first_step), *columns]]
-        return np.asarray(self._constant[places] + _log_likelihoods(design, white[:, -1], freedom))
 
 
 def _log_likelihoods(design: Floats, values: Floats, freedom: float) -> Floats:

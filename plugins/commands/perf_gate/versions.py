@@ -434,7 +434,7 @@ def _seconds(value: float, unit: str) -> float:
     if factor := seconds_of(unit):
         return value * factor
     known = unit_of_text(unit)
-    return 1.0 / (value * known.factor) if known is not None and known.label in _OPERATION_RATES else _USUAL_SECONDS
+    return 1.0 / value if known is not None and known.label in _OPERATION_RATES else _USUAL_SECONDS
 
 
 def _estimates(
@@ -442,8 +442,7 @@ def _estimates(
 ) -> tuple[Estimates, SessionVariation]:
     """Return the estimates of each benchmark by the method of its design."""
     designs, session_cv = np.array([order.design for order in orders]), np.full(len(orders), np.nan)
-    sources = [""] * len(orders)
-    by_design: list[tuple[npt.NDArray[np.int64], Estimates]] = []
+    sources, joined = [""] * len(orders), dict[str, Any]()
     for design in dict.fromkeys(designs.tolist()):
         chosen = np.flatnonzero(designs == design)
         of_design = [orders[k] for k in chosen.tolist()]
@@ -454,18 +453,17 @@ def _estimates(
             series, is_second = [order.series for order in of_design], [order.is_second for order in of_design]
             estimates = blocked_test(series, is_second, log_threshold, rounding[chosen])
         elif design == "counts":
-            zero = np.zeros(len(chosen))
+            zero, one = np.zeros(len(chosen)), np.ones(len(chosen), np.int64)
             ratios = np.array([b[0] - a[0] for a, b in zip(first, second, strict=True)])
-            estimates = Estimates(ratios, zero, zero + 1e6, zero, np.ones(len(chosen), np.int64), zero == 0.0)
+            estimates = Estimates(ratios, zero, zero + 1.0, zero, one, one > 0)
         else:
             noise, runs = (np.array([getattr(order, name) for order in of_design]).T for name in ("noise", "runs"))
-            one, other = (Sessions(levels, noise[k], runs[k]) for k, levels in enumerate((first, second)))
-            estimates, variation = session_test(one, other, seconds[chosen], between, rounding[chosen])
+            before, after = (Sessions(levels, noise[k], runs[k]) for k, levels in enumerate((first, second)))
+            estimates, variation = session_test(before, after, seconds[chosen], between, rounding[chosen])
             session_cv[chosen] = variation.cv
             for k, source in zip(chosen.tolist(), variation.source, strict=True):
                 sources[k] = source
-        by_design.append((chosen, replace(estimates, least=np.broadcast_to(estimates.least, len(chosen)))))
-    order = np.argsort(np.concatenate([chosen for chosen, _ in by_design]), kind="stable")
-    fields = ("log_ratio", "standard_error", "freedom", "rounding", "rounds", "decides", "least")
-    joined: dict[str, Any] = {f: np.concatenate([getattr(e, f) for _, e in by_design])[order] for f in fields}
+        for field in ("log_ratio", "standard_error", "freedom", "rounding", "rounds", "decides", "least"):
+            values = np.asarray(getattr(estimates, field))
+            joined.setdefault(field, np.empty(len(orders), values.dtype))[chosen] = values
     return Estimates(**joined), SessionVariation(session_cv, tuple(sources))

@@ -1,4 +1,4 @@
-"""``perf project``: from runs at a few scales to the run at another."""
+"""``perf project``: from runs at a few scales to the run at another, and the same as a fitter of categories."""
 
 from __future__ import annotations
 
@@ -18,6 +18,18 @@ def register_commands(register: Register) -> None:
         shows=("plot", "table"),
         default_for=("several traces",),
         saves="Write the projection, a model, to this JSON file.",
+    )
+
+
+@hookimpl
+def register_fitters(register: Register) -> None:
+    """Announce the fitter of times by category over processors."""
+    register(
+        "projection",
+        "perf_project.fitter:ProjectionFitter",
+        options="perf_project.options:ProjectionOptions",
+        help="elapsed time over processors as the sum of categories, as perf project",
+        default_for=("categories over processors",),
     )
 
 

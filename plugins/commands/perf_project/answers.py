@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -84,16 +85,24 @@ def _notes(projection: Projection) -> Iterator[Note]:
 
 def _next(projection: Projection) -> str:
     """What would help against the largest loss, or the scale that narrows the interval most."""
-    model, limits = projection.model, projection.at[-1].limits
-    file = existing_file(model.origin.source.partition(" and ")[0])
-    if len(set(model.sizes.tolist())) == 2:
-        low, high = sorted({*model.sizes.tolist()})
-        power, _ = power_of_scales(model.sizes.tolist())
-        middle = round((low * high) ** (0.5 / power)) ** power
-        above = (round(high ** (1.0 / power)) + 1) ** power if power > 1 else 2 * high
-        another = f"{model.shown_names[model.symbol]}={middle if low < middle < high else above:g}"
+    model, at = projection.model, projection.at[-1]
+    limits, file = at.limits, existing_file(model.origin.source.partition(" and ")[0])
+    scales, name = sorted({*model.sizes.tolist()}), model.shown_names[model.symbol]
+    power, _ = power_of_scales(scales)
+    above = (round(scales[-1] ** (1.0 / power)) + 1) ** power if power > 1 else 2 * scales[-1]
+    if len(scales) == 2:
+        middle = round((scales[0] * scales[1]) ** (0.5 / power)) ** power
+        another = f"{name}={middle if scales[0] < middle < scales[1] else above:g}"
         return f"measure {another}: three scales show how components grow, and can be checked"
-    if not file or not model.alone:
+    if not model.alone:
+        if (target := at.point[model.symbol]) <= above or len(model.points) > 1:
+            return ""
+        nearer = math.log(target / above) / math.log(target / scales[-1])  # errors grow with the doublings
+        factor = (at.elapsed[2] / at.elapsed[1]) ** (0.5 * nearer)
+        return (
+            f"measure {name}={above:g}: narrows the 95% interval at {name}={target:g} to about a factor of {factor:.2g}"
+        )
+    if not file:
         return ""
     step = limits.name.partition(": ")[0]
     if "What if" not in model.notes and limits.lost > 0.0 and step in _REMEDIES:

@@ -174,7 +174,7 @@ def _rows(rows: Sequence[tuple[Any, ...]], value: str, source: str, scales: Sequ
 
 def projected(
     components: Components, at: str | Sequence[str] | Mapping[str, float] | None, scaling: str,
-    what_if: Mapping[str, Any],
+    what_if: Mapping[str, Any] | None = None,
 ) -> ProjectionModel:  # fmt: skip
     """Fit and look at the targets."""
     if at is not None:
@@ -252,7 +252,7 @@ def projected(
         check=check, law_weight=law_weight,
         notes={"Assumed": tuple(assumed), "Uncertain": tuple(uncertain)},
     )  # fmt: skip
-    return _what_if(model, components, what_if)
+    return _what_if(model, components, what_if) if what_if else model
 
 
 def _pooled(components: Components, law: Any) -> Components | None:
@@ -358,7 +358,7 @@ def _check(
     median, lower, upper = model.predict_array(place, 0.95)[-1].tolist()
     check, weight = Check(largest, true, median, lower, upper), 0.0
     if len(set(sizes.tolist())) >= LAW_SCALES and median > 0.0:
-        by_law = float(_replace(model, law_weight=1.0).predict(place)[-1])
+        by_law = float(with_changes(model, law_weight=1.0).predict(place)[-1])
         off, law_off = (math.log(true / each) ** 2 + _LEAST_ERROR**2 for each in (median, by_law))
         weight = off / (off + law_off)
     return check, weight
@@ -370,12 +370,12 @@ def targets_of(
     """Targets as a user gives them, each a value of every parameter."""
     texts = [f"{name}={value}" for name, value in at.items()] if isinstance(at, Mapping) else at
     texts = [texts] if isinstance(texts, str) else list(texts)
-    if len(texts) == 1 and "=" not in texts[0]:  # of the only parameter, once that is known
+    if texts and not any("=" in text for text in texts):  # of the only parameter, once that is known
         if columns is None:
             return ()
         if len(columns) > 1:
             raise OptionError(f"--at {texts[0]}: name the parameters: {', '.join(shown_names(columns).values())}")
-        texts = [f"{next(iter(columns))}={texts[0]}"]
+        texts = [f"{next(iter(columns))}={','.join(texts)}"]
     places, levels = parse_places(texts), {}
     for name, text in places.items():
         try:
@@ -443,7 +443,7 @@ def _what_if(model: ProjectionModel, components: Components, what_if: Mapping[st
     if not factors:
         return model
     notes = {**model.notes, "What if": (", ".join(texts), *_replayed(model, components, factors, replay))}
-    return _replace(model, factors=factors, notes=notes)
+    return with_changes(model, factors=factors, notes=notes)
 
 
 def _replayed(
@@ -464,6 +464,7 @@ def _replayed(
     ]
 
 
-def _replace(model: ProjectionModel, **changes: Any) -> ProjectionModel:
+def with_changes(model: ProjectionModel, **changes: Any) -> ProjectionModel:
+    """Return the model with other values of some fields."""
     fields = {name: getattr(model, name) for name in model.__struct_fields__}
     return ProjectionModel(**{**fields, **changes})

@@ -12,11 +12,6 @@ from perfcore.hooks.options import option
 
 KINDS = ("auto", "curve", "trace", "series", "measurements", "samples")
 _WHOSE_EVENTS = "whose events to read: streams of GPUs, threads, or both; auto: streams if there are any, else threads"
-_KIND = option(
-    "auto",
-    "what to read: states of locations as a trace, or variables as a series; auto: states if there are any",
-    choices=("auto", "states", "variables"),
-)
 _MEASURES = ("busy", "available", "iowait", "steal")
 
 
@@ -85,15 +80,8 @@ def _levels() -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class ChromeOptions:
-    """What counts, as the format does not say it."""
-
-    locations: str = option("auto", _WHOSE_EVENTS, choices=_levels)
-
-
-@dataclass(frozen=True)
-class NsightOptions:
-    """What to read, as a report holds both sides."""
+class GpuOptions:
+    """Whose events to read of traces that hold both sides."""
 
     locations: str = option("auto", _WHOSE_EVENTS, choices=_levels)
 
@@ -102,7 +90,11 @@ class NsightOptions:
 class PajeOptions:
     """What the format does not say."""
 
-    kind: str = _KIND
+    kind: str = option(
+        "auto",
+        "what to read: states of locations as a trace, or variables as a series; auto: states if there are any",
+        choices=("auto", "states", "variables"),
+    )
     time_unit: str | None = option(
         None, "unit of the times; by default s, and ms of StarPU's traces", choices=tuple(NANOSECONDS)
     )
@@ -110,10 +102,9 @@ class PajeOptions:
 
 
 @dataclass(frozen=True)
-class PjDumpOptions:
+class PjDumpOptions(PajeOptions):
     """What the lines do not say."""
 
-    kind: str = _KIND
     time_unit: str | None = option(
         None,
         "unit of the times; by default ms with a header line, as StarPU and StarVZ have it, else s",
@@ -125,7 +116,6 @@ class PjDumpOptions:
         "whole, else the innermost",
         choices=("innermost", "outermost"),
     )
-    state_type: str | None = option(None, "which states to read where a file has several types of them", metavar="TYPE")
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from perf_gate.api import validate as validate
 from perf_lost_cycles.lca import LcaModel as LcaModel
 from perf_lost_cycles.modgen import ModgenModel as ModgenModel
 from perf_project.api import project as project
+from perf_project.model import ProjectionModel as ProjectionModel
 from perf_regression.regression import RegressionModel as RegressionModel
 from perf_regression.usl import UslModel as UslModel
 from perf_scaling.model import ScalingModel as ScalingModel
@@ -155,6 +156,20 @@ def fit(
     column: Any = ...,
     start: Literal["likely", "minimax", "greedy", "equal"] | None = ...,
 ) -> PhaseModel: ...
+@overload
+def fit(
+    data: Any,
+    *,
+    fitter: Literal["projection"],
+    executor: Executor | None = None,
+    parameter: Any = ...,
+    value: Any = ...,
+    unit: Any = ...,
+    where: Any = ...,
+    duplicates: Literal["refuse", "keep", "drop"] | None = ...,
+    at: Any = ...,
+    scaling: Literal["auto", "weak", "strong"] | None = ...,
+) -> ProjectionModel: ...
 @overload
 def fit(
     data: Any,

@@ -372,12 +372,12 @@ def _plain_measurements(columns: Sequence[Column], options: TableOptions, look: 
     names_of = [set(plain_name(column.name).split("_")) for column in columns]
     if any(column.kind != "number" for column in columns) or any(names & moments for names in names_of):
         return None
+    if ways_of_columns([column.name for column in columns]) and look.are_alike(columns):
+        return Roles("measurements", varied=tuple(columns[:1]))
     *varied, value = columns
     varied = [column for column, names in zip(varied, names_of, strict=False) if not names & _RUNS]
     if not 0 < len(varied) <= _MOST_VARIED or not all(map(look.holds_levels, varied)):
         return None
-    if len(varied) > 1 and ways_of_columns([column.name for column in columns]) and look.are_alike(columns):
-        return Roles("measurements", varied=tuple(varied[:1]))
     over = listing([one_line(column.name) for column in varied])
     note = f"assumed: {one_line(value.name)}, the last column, is measured over {over} (--value, --parameter)"
     return Roles("measurements", varied=tuple(varied), values=(value,), notes=(note,))

@@ -93,7 +93,10 @@ class Database:
         """Run one statement in another thread, so that progress shows and Ctrl-C interrupts it."""
         cursor = self._session()
         with progress.bar(f"{label} {self.source}", 100) as advance:
-            work = self._thread.submit(cursor.execute, sql, list(parameters))
+            try:
+                work = self._thread.submit(cursor.execute, sql, list(parameters))
+            except RuntimeError as error:  # no memory for a thread
+                raise TableError(self.source, f"{error}; allow more memory and threads (ulimit -v, -u)") from None
             reported = 0
             try:
                 while not concurrent.futures.wait([work], _POLL_SECONDS).done:

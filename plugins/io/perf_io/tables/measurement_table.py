@@ -36,7 +36,8 @@ _RUNS, _MEASURED, _VERSIONS = (frozenset(words("beside", kind)) for kind in ("ru
 _NUMBERED = re.compile(r"(?P<stem>.*?[^\d\W_])?[\s_#.\-]*\(?(?P<number>[0-9]{1,3})\)?")
 _ALIKE = 2.0  # between the longest and the shortest run of a point, as a rule
 _DERIVED = {statistic: words("beside", statistic) for statistic in ("mean", "median", "min", "max")}
-_TIMES, _PARTS, _WHOLES, _NO_TIMES = (frozenset(words("words", k)) for k in ("time", "part", "whole", "no_time"))
+_KINDS = ("time", "rate", "part", "whole", "no_time")
+_TIMES, _RATES, _PARTS, _WHOLES, _NO_TIMES = (frozenset(words("words", kind)) for kind in _KINDS)
 _COUNT = re.compile(
     r"(?P<before>[^\W\d]*?)[\s_]*(?P<equals>[=:]?)[\s_]*(?P<number>[0-9]+(?:\.[0-9]+)?)[\s_]*(?P<after>[^\W\d]*)"
 )
@@ -252,7 +253,8 @@ def _ways_in_columns(tidy: Tidy, named: Set[str]) -> None:
         return
     if (cells[list(ways)].max(axis=1) / cells[list(ways)].min(axis=1)).median() > LARGEST_FOLD:
         return
-    _melt(tidy, frame, Group(ways, ways, "column", "value"))
+    are_rates = all(not _RATES.isdisjoint(words_of(way)) for way in ways)
+    _melt(tidy, frame, Group(ways, ways, "column", "rate" if are_rates else "value"))
     tidy.roles |= {"parameters": [columns[0]], "code": [], "system": ["column"]}  # alternatives, which do not add up
     tidy.notes.append(
         f"{listing(ways, 4)} are a series each over {columns[0]} (choose one with --where column={ways[0]})"

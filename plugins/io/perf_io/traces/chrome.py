@@ -24,7 +24,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.options import ChromeOptions
+from perf_io.options import GpuOptions
 from perf_io.text import decode_json
 from perf_io.traces.intervals import (
     REPLAYED,
@@ -110,7 +110,7 @@ class ChromeReader(Reader):
     Choose it for what Perfetto opens as JSON: traces of PyTorch, JAX, Chrome, VizTracer, clang's ``-ftime-trace``.
     """
 
-    Options = ChromeOptions
+    Options = GpuOptions
     writes: ClassVar[bool] = True
     keeps: ClassVar[tuple[str, ...]] = ("markers",)
 
@@ -123,7 +123,7 @@ class ChromeReader(Reader):
             return 0.9
         return 0.6 if start == b"{" and any(key in source.head for key in _OTHER_KEYS) else 0.0
 
-    def read(self, source: Source, options: ChromeOptions) -> Trace:
+    def read(self, source: Source, options: GpuOptions) -> Trace:
         return _trace(source.name, *_collect(source), options)
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
@@ -231,7 +231,7 @@ def _facts(document: _Document, first: int, devices: Iterable[str]) -> dict[str,
     return {**facts, "epoch_ns": document.baseTimeNanoseconds + first}
 
 
-def _trace(source: str, columns: EventColumns, names: _Names, document: _Document, options: ChromeOptions) -> Trace:
+def _trace(source: str, columns: EventColumns, names: _Names, document: _Document, options: GpuOptions) -> Trace:
     is_marker = {category: category.strip().lower() in _MARKERS for category in columns.categories}
     is_stream = {
         category: not is_marker[category] and bool(_OF_STREAMS.fullmatch(category)) for category in columns.categories

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.options import NsightOptions
+from perf_io.options import GpuOptions
 from perf_io.traces.intervals import UNKNOWN_NS, WITHOUT_LAUNCHES, add_launch_gaps, latest_running, launch_ends
 from perf_traces.nesting import BACKGROUND, Nesting, keep_nesting, nesting_of_pieces
 from perf_traces.options import recorded_by
@@ -61,7 +61,7 @@ class NsightReader(Reader):
     Choose it for reports of ``nsys profile``. A stream computes in kernels, not in copies, memory sets and collectives.
     """
 
-    Options = NsightOptions
+    Options = GpuOptions
 
     def sniff(self, source: Source) -> float:
         """Sure by SQLite's first bytes and the names of the tables; likely by the ending of an export."""
@@ -72,7 +72,7 @@ class NsightReader(Reader):
         # The definitions of an export's many tables may all stand beyond the head.
         return 0.3 if source.suffix == ".sqlite" else 0.0
 
-    def read(self, source: Source, options: NsightOptions) -> Trace:
+    def read(self, source: Source, options: GpuOptions) -> Trace:
         with source.plain_file() as path, _opened(path, source.name) as connection:
             return _Export(connection, source.name).trace(options)
 
@@ -128,7 +128,7 @@ class _Export:
         self._unended = 0
         self._only_ranges = False
 
-    def trace(self, options: NsightOptions) -> Trace:
+    def trace(self, options: GpuOptions) -> Trace:
         if not self._gpu_tables and not self._tables & {_CALLS, _RANGES, *_MPI_TABLES}:
             problem = "holds none of the tables that Nsight Systems exports of GPUs, CUDA, MPI or NVTX"
             raise InputError(self._source, problem)

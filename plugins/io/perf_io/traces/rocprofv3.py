@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from perf_io.options import ChromeOptions, NsightOptions
+from perf_io.options import GpuOptions
 from perf_io.text import decode_document
 from perf_io.traces.chrome import ChromeReader
 from perfcore.base.errors import InputError
@@ -96,14 +96,14 @@ class RocprofReader(ChromeReader):
     Choose it for ``rocprofv3 --runtime-trace --output-format json``.
     """
 
-    Options = NsightOptions  # type: ignore[assignment]
+    Options = GpuOptions  # type: ignore[assignment]
     writes: ClassVar[bool] = False
 
     def sniff(self, source: Source) -> float:
         return 0.95 if source.head.lstrip()[:1] == b"{" and f'"{_KEY}"'.encode() in source.head else 0.0
 
-    def read(self, source: Source, options: NsightOptions) -> Trace:  # type: ignore[override]
-        return super().read(self.convert(source), ChromeOptions(locations=options.locations))
+    def read(self, source: Source, options: GpuOptions) -> Trace:  # type: ignore[override]
+        return super().read(self.convert(source), GpuOptions(locations=options.locations))
 
     def convert(self, source: Source) -> Source:
         """What Kineto would have written."""

@@ -1,0 +1,38 @@
+"""Times by category over processors to the projection of their sum, as `perf project` makes it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from perf_project.build import Components, projected, with_changes
+from perf_project.model import ProjectionModel
+from perf_project.options import ProjectionOptions
+from perfcore.data.measurements import Measurements
+from perfcore.hooks.options import to_dict
+from perfcore.models.fitter import Fitter
+
+
+class ProjectionFitter(Fitter):
+    """Projects tables of times by category to other scales."""
+
+    Options: ClassVar[type] = ProjectionOptions
+    model_type = ProjectionModel
+    takes = (Measurements,)
+
+    @classmethod
+    def suits(cls, data: Any) -> bool:
+        return "categories over processors" in data.narrower_kinds and all(
+            data.table[column].nunique() > 1 for column in data.roles.parameters.values()
+        )
+
+    def fit(self, data: Any, options: ProjectionOptions, **parts: Any) -> ProjectionModel:
+        named = {
+            name: value
+            for name in ("parameter", "value", "unit", "where", "duplicates")
+            if (value := getattr(options, name))
+        }
+        model = projected(Components(data, named, data.source), options.at or None, options.scaling)
+        origin = msgspec.structs.replace(model.origin, fitter="projection", options=to_dict(options))
+        return with_changes(model, origin=origin)
