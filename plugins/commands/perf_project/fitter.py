@@ -23,7 +23,7 @@ class ProjectionFitter(Fitter):
 
     @classmethod
     def suits(cls, data: Any) -> bool:
-        return "categories over processors" in data.narrower_kinds and all(
+        return data.data_kind == "times by category" and all(
             data.table[column].nunique() > 1 for column in data.roles.parameters.values()
         )
 
