@@ -130,8 +130,10 @@ STRANGE = {
 }
 
 
-@pytest.mark.parametrize("fit", [joint, individual])
-@pytest.mark.parametrize("case", STRANGE)
+@pytest.mark.parametrize(
+    ("fit", "case"),
+    [*((joint, case) for case in STRANGE), *((individual, case) for case in ("exactly determined", "single points"))],
+)
 def test_nothing_in_the_data_stops_a_picture(fit, case):
     figure = laid_out(fit(STRANGE[case]))
     for axes in figure.axes:

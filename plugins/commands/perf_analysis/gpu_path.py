@@ -34,7 +34,7 @@ _WAITS = re.compile(r"(?:cuda|hip|cu)(?:Device|Ctx|Stream|Event)Synchronize(?:_\
 _FULL_QUEUE, _NEARLY = 1000, 4  # launched, not begun: the least maximum that is a limit, and what counts as full
 _PIECE_END, _WAIT_END, _END, _BEGIN, _LAUNCH, _WAIT, _MEETING = range(7)  # kinds of nodes, as ordered at one moment
 _NEVER = np.iinfo(np.int64).min
-_MOSTLY_SILENT = 0.5  # share of a run without any event that is reported
+_MOSTLY_SILENT = 0.9  # share of a run without any event, from which on it is hardly loading of data or the like
 _CLOCKS_NS = 50_000  # by which clocks of host and GPU may differ
 _LEAST_LAUNCH_NS = 1_000  # work that follows sooner was launched while the work before ran
 

@@ -53,6 +53,7 @@ _SHAPES = {"circle": "o", "diamond": "D", "square": "s", "triangle": "^", "cross
 MOST_POINTS = 4000  # of a line or a step function; longer ones come in bins of the window that is shown
 _RANGES, _MEANS = 1000, 250  # bins of their extremes and of their means
 _USUAL_HEIGHT, _PAGE_WIDTH = 3.1, 11.0  # inches, of plots and of the picture
+_AXIS_LETTERS = 44  # of the label of an axis
 _TOP = 0.965  # height of texts at the top of a plot, as a share
 
 
@@ -198,7 +199,8 @@ def unit_of(axis: Axis, marks: Sequence[Mark], name: str) -> tuple[float, str]:
 
 def label_of(axis: Axis, unit: str) -> str:
     """Return the label of an axis: quantity and unit."""
-    return f"{shortened(axis.label)} [{unit}]" if unit and axis.label else shortened(axis.label or unit)
+    label = shortened(axis.label or unit, _AXIS_LETTERS)
+    return f"{label} [{unit}]" if unit and axis.label else label
 
 
 def readable_unit(longest: float, time_unit: str) -> tuple[float, str]:
