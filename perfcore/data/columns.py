@@ -346,18 +346,17 @@ def is_called_rate(column: str) -> bool:
     if unit is not None and unit.kind not in ("count", "share"):
         return unit.kind == "rate"
     names = words_of(name)
-    if _WORDS["cost"].intersection(names):
+    if _WORDS["cost"].intersection(names) or "".join(names[-2:]) in _WORDS["offered"]:
         return False
-    return _PER_SECOND.search(name) is not None or (
-        bool(names) and (names[-1] in _WORDS["rate"] or "".join(names[-2:]) in _WORDS["rate"])
-    )
+    return _PER_SECOND.search(name) is not None or bool({*names[-1:], "".join(names[-2:])} & _WORDS["rate"])
 
 
 def is_size(column: str) -> bool:
-    """Return whether a name is that of the size of a problem."""
+    """Return whether a name is that of the size of a problem, or of what else a run was asked for."""
     names = words_of(split_unit(column)[0] or column)
-    is_other = is_run_identifier(column) or is_called_time(column) or is_called_rate(column)
-    return bool(names) and not is_other and names[-1] in _WORDS["size"]
+    if is_run_identifier(column) or is_called_time(column) or is_called_rate(column):
+        return False
+    return bool(_WORDS["size"].intersection(names[-1:]) or "".join(names[-2:]) in _WORDS["offered"])
 
 
 def is_speed(unit: str | None, *names: str) -> bool:

@@ -400,3 +400,9 @@ def test_dates_of_samples_are_said_as_dates(read):
     assert (
         read(f"timestamp,load\n{rows}", "a.csv").notes[-1] == "times count from the first, at 2024-03-01 00:00:00 UTC"
     )
+
+
+@pytest.mark.parametrize("column", ["concurrency", "request_rate", "clients"])
+def test_what_a_server_was_asked_for_is_varied_and_its_throughput_measured(read, column):
+    data = read(f"{column},throughput_tok_s,ttft_p50_ms,ttft_p99_ms\n1,210,32,55\n2,418,33,61\n4,829,36,80\n", "a.csv")
+    assert (data.roles.parameters, data.roles.value) == ({"p": column}, "throughput_tok_s")

@@ -365,11 +365,11 @@ def _check(
 
 
 def targets_of(
-    at: str | Sequence[str] | Mapping[str, float], columns: Mapping[str, str] | None = None
+    at: float | str | Sequence[str | float] | Mapping[str, float], columns: Mapping[str, str] | None = None
 ) -> tuple[dict[str, float], ...]:
     """Targets as a user gives them, each a value of every parameter."""
     texts = [f"{name}={value}" for name, value in at.items()] if isinstance(at, Mapping) else at
-    texts = [texts] if isinstance(texts, str) else list(texts)
+    texts = [str(texts)] if isinstance(texts, (str, int, float)) else list(map(str, texts))
     if texts and not any("=" in text for text in texts):  # of the only parameter, once that is known
         if columns is None:
             return ()

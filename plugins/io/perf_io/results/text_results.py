@@ -309,7 +309,8 @@ class NcclTestsReader(ResultReader):
             rf"^{_TAG}# +(?:nccl-tests version |nThread [0-9]+ |size +count .*\balgbw +busbw\b)".encode(), re.MULTILINE
         ),
     )
-    parameters, value, code = ("processes", "bytes"), "time_us", ("test", "type", "redop", "placement")
+    parameters, value = ("processes", "bytes"), "time_us"
+    code, system = ("test", "type", "redop"), ("placement",)  # in place or not: ways to do the same
 
     def _take(self, content: Lines, found: Found, options: MessageOptions) -> None:
         settings: Row = {}
