@@ -132,8 +132,10 @@ class Measurements(Shown):
 
     @property
     def data_kind(self) -> str:
-        """Return whether they have categories, several codes on several systems, or neither (``"timings"``)."""
-        roles, table = self.roles, self.table
+        """Return ``"timings"``, ``"codes x systems"``, ``"categories"``, or over processors ``"times by category"``."""
+        roles, table, over = self.roles, self.table, list(self.roles.parameters.values())
+        if roles.category and (roles.unit is None or is_time(roles.unit)) and len(over) == 1 and is_processors(over[0]):
+            return "times by category"
         if roles.category or not (roles.code and roles.system):
             return "categories" if roles.category else "timings"
         if roles.value is not None:
@@ -143,13 +145,6 @@ class Measurements(Shown):
         code, system = (pairs.groupby(list(columns)).ngroup() for columns in (roles.code, roles.system))
         is_joint = all((names.value_counts() >= _SEVERAL).sum() >= _SEVERAL for names in (code, system))
         return "codes x systems" if is_joint else "timings"
-
-    @property
-    def narrower_kinds(self) -> tuple[str, ...]:
-        """Kinds within `data_kind` whose default fitters go first: times by category over processors alone."""
-        roles, parameters = self.roles, list(self.roles.parameters.values())
-        over_processors = bool(roles.category) and len(parameters) == 1 and is_processors(parameters[0])
-        return ("categories over processors",) if over_processors and is_time(roles.unit) else ()
 
     @classmethod
     def join(cls, parts: Any, fields: Sequence[Mapping[str, Any]], name: str, *how_to_read: Any) -> Measurements:

@@ -273,14 +273,11 @@ def nanoseconds_per(time_unit: str) -> int:
 
 
 def readable(duration: float, time_unit: str, digits: int = 6) -> str:
-    """A duration in the largest unit that keeps it at least 1; in days from two days."""
+    """Return a duration in the largest unit that keeps it at least 1: hours from 3 h, days from 2 d."""
     amount = duration * nanoseconds_per(time_unit)
-    if abs(amount) >= 2 * DAY_NS:
-        return f"{amount / DAY_NS:.{digits}g} d"
-    for unit in ("s", "ms", "us"):
-        if abs(amount) >= NANOSECONDS[unit]:
-            return f"{amount / NANOSECONDS[unit]:.{digits}g} {unit}"
-    return f"{amount:.{digits}g} ns"
+    units = (("d", DAY_NS, 2), ("h", DAY_NS / 24, 3), *((unit, NANOSECONDS[unit], 1) for unit in ("s", "ms", "us")))
+    unit, size, _ = next((found for found in units if abs(amount) >= found[1] * found[2]), ("ns", 1, 0))
+    return f"{amount / size:.{digits}g} {unit}"
 
 
 def shown_origin(start: float, end: float) -> float:

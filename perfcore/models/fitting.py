@@ -6,9 +6,10 @@ Which fitter takes a kind of data when none is named, fitters say themselves whe
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from pathlib import Path
 from types import MappingProxyType
@@ -27,7 +28,6 @@ from perfcore.reading.recognise import read
 if TYPE_CHECKING:
     from perfcore.models.model import Model
     from perfcore.models.ranking import Ranking
-
 
 NO_PARTS = "{} works in one process and has no parts for --parallel (executor); leave it out"
 # Options of fitters that say what the columns of a table are, and which rows count: the kind of data hangs on them.
@@ -109,10 +109,7 @@ def default_fitter(
     data = coerce(data, options)
     kind, task = kind_of(data), "rank" if ranking else "fit"
     entries = registry().entries("fitters").values()
-    kinds = (*getattr(data, "narrower_kinds", ()), kind)
-    claiming = [
-        entry for kind in kinds for entry in entries if kind in (entry.ranks_for if ranking else entry.default_for)
-    ]
+    claiming = [entry for entry in entries if kind in (entry.ranks_for if ranking else entry.default_for)]
     if not claiming:
         able = [name for name in _that_take(data) if not ranking or _ranks(name)]
         if not able:
@@ -120,29 +117,22 @@ def default_fitter(
         raise OptionError(
             f"{data.source}: no fitter is the default to {task} {kind}; name one with --fitter: {', '.join(able)}"
         )
-    claiming.sort(key=lambda entry: entry.distribution != GROUP)
-    chosen = claiming[0] if ranking else _accepting(options, data, claiming)
-    others = [entry for entry in claiming[1:] if entry.distribution != GROUP and chosen is claiming[0]]
+    chosen, *others = sorted(claiming, key=lambda entry: entry.distribution != GROUP)
+    if not ranking and (only := _only_with(options, data, chosen)) is not None:
+        chosen, others = only, []
     also = "".join(f"; {entry.name} of {entry.distribution} is registered for it too" for entry in others)
     return chosen.name, f"fitter: {chosen.name} (for {kind_in_words(data)}{also}; set with --fitter)"
 
 
-def _accepting(options: Mapping[str, Any], data: Any, claiming: Sequence[Entry]) -> Entry:
-    """The first default fitter that has all options that are given, or the one other that has; else the first."""
+def _only_with(options: Mapping[str, Any], data: Any, default: Entry) -> Entry | None:
+    """The one fitter of such data that has all options that are given, if the default lacks one of them."""
     given = {name for name, value in options.items() if value is not None and name not in _ROLES and name != "where"}
-    if not given:
-        return claiming[0]
-
-    def accepts(entry: Entry) -> bool:
-        return given <= {field.name for field in describe(entry.load_options())}
-
-    if (usual := next(filter(accepts, claiming), None)) is not None:
-        return usual
-    having = [entry for name in _that_take(data) if accepts(entry := registry().entry("fitters", name))]
-    if len(having) > 1:
-        names = " or ".join(entry.name for entry in having)
-        raise OptionError(f"{', '.join(sorted(given))}: options that {claiming[0].name} lacks; use --fitter {names}")
-    return having[0] if having else claiming[0]
+    entries = [registry().entry("fitters", name) for name in _that_take(data)] if given else []
+    having = [each for each in entries if given <= {field.name for field in describe(each.load_options())}]
+    if len(having) > 1 and default not in having:
+        names = " or ".join(each.name for each in having)
+        raise OptionError(f"{', '.join(sorted(given))}: options that {default.name} lacks; use --fitter {names}")
+    return having[0] if len(having) == 1 and having[0].name != default.name else None
 
 
 def types_to_read(
@@ -153,8 +143,7 @@ def types_to_read(
     Options that name what was varied or measured say that the file holds measurements.
     """
     if fitter is not None:
-        accepted: tuple[type, ...] = registry().load("fitters", fitter).takes
-        return accepted
+        return tuple(registry().load("fitters", fitter).takes)
     if not ranking:
         if options.get("column"):
             from perfcore.data.series import Series
@@ -166,10 +155,7 @@ def types_to_read(
 
 
 def coerce(data: Any, options: Mapping[str, Any]) -> Any:
-    """Measurements with the roles and the rows that the options name; as they are where these do not fit.
-
-    The fitter that is then chosen says what is wrong with its options.
-    """
+    """Return measurements with the roles and rows that options name; as they are if these fail, as the fitter says."""
     if not isinstance(data, Measurements):
         pandas = sys.modules.get("pandas")  # which a table's owner has imported
         if pandas is None or not isinstance(data, pandas.DataFrame):
@@ -226,12 +212,9 @@ def _as_fitter_takes(data: Any, name: str, takes: tuple[type, ...]) -> Any:
 def _that_take(data: Any) -> list[str]:
     names = []
     for name, entry in registry().entries("fitters").items():
-        try:
-            taking = entry.load().takes
-        except PerfError:  # one that lacks its library must not hide the others
-            continue
-        if isinstance(data, taking):
-            names.append(name)
+        with contextlib.suppress(PerfError):  # one that lacks its library must not hide the others
+            if isinstance(data, entry.load().takes):
+                names.append(name)
     return names
 
 

@@ -414,7 +414,8 @@ def test_codes_and_systems_must_have_pairs_in_common(codes, systems, kind):
 
 def test_a_category_goes_before_codes_and_systems():
     data = table_of_kinds(list("xxyy"), list("abab"), category="mpi")
-    assert kind_of(Measurements(data)) == "categories"
+    assert kind_of(Measurements(data)) == "times by category"
+    assert kind_of(Measurements(data.rename(columns={"p": "n"}))) == "categories"
     assert kind_of(Measurements(data, category=())) == "codes x systems"
 
 
@@ -422,7 +423,7 @@ def test_a_category_goes_before_codes_and_systems():
 @pytest.mark.parametrize(
     ("file", "kind"),
     [
-        ("scaling/hecbiosim_gromacs_categories.csv", "categories"),
+        ("scaling/hecbiosim_gromacs_categories.csv", "times by category"),
         ("scaling/hecbiosim_gromacs_runs.csv", "timings"),  # one code on several machines
         ("scaling/mlperf_training.csv", "codes x systems"),  # its value must be named
         ("scaling/npb_mpi_picluster.csv", "timings"),

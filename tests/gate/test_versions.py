@@ -246,6 +246,19 @@ def test_the_order_of_runs_is_their_design(old: list[int], new: list[int], desig
     assert perfcore.gate(table, base="old", new="new").designs == (design,)
 
 
+def test_more_of_one_version_after_the_other_decides_nothing() -> None:
+    times = np.random.default_rng(8).lognormal(0.0, 0.03, 12)
+    table = pd.DataFrame({"version": np.repeat(["old", "new"], 6), "order": range(12), "bench": "a", "time_s": times})
+    gate = perfcore.gate(table, base="old", new="new", strict=True)
+    assert (gate.designs, gate.outcome.value, gate.more_rounds.tolist()) == (("blocked",), "inconclusive", [-1])
+
+
+def test_three_runs_show_how_many_digits_values_have() -> None:
+    """Half of the last digit, as a share, of either version."""
+    gate = perfcore.gate([0.02] * 3, [0.03] * 3)
+    assert gate.orders[0].rounding == pytest.approx(0.005 / 0.02 + 0.005 / 0.03)
+
+
 def test_the_noise_of_many_runs_is_that_of_their_deciles() -> None:
     runs = np.random.default_rng(9).lognormal(0.0, 0.05, (2, 12))
     noise = [np.subtract(*np.percentile(own, [90, 10])) / (2.0 * stats.norm.ppf(0.9)) / np.median(own) for own in runs]
@@ -483,6 +496,7 @@ def test_rows_of_two_versions_in_turn_are_rounds() -> None:
     assert (gate.outcome, gate.designs, gate.orders[0].reason) == ("fail", ("interleaved",), "rows alternate")
     assert np.exp(gate.estimates.log_ratio[0]) == pytest.approx(1.084, abs=0.002)
     assert perfcore.gate(runs.assign(repetition=range(10)), value="rate").designs == ("sessions",)
+    assert perfcore.gate(runs[:6], value="rate").designs == ("interleaved",)  # three pairs
     mixed = pd.DataFrame({"binary": ["old", "new", "old", "old", "new", "new"], "rate": runs["rate"][:6]})
     assert perfcore.gate(mixed, value="rate").designs == ("sessions",)
 

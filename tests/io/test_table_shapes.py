@@ -376,3 +376,27 @@ def test_where_nothing_was_varied_the_next_command_summarizes_the_runs(tmp_path,
     Path("runs.csv").write_text(text)
     facts = describe(perfcore.read("runs.csv"), "runs.csv")
     assert facts["next"] == ["perf stochastic summarize runs.csv --column time_s"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        (
+            "compute,mpi,io,idle",
+            ["compute", "mpi", "io", "idle"],
+        ),  # as much a part as the others: else the sum lacks it
+        ("setup_s,solve_s,pme_s,output_s", ["setup", "solve", "pme", "output"]),
+        ("compute,comm,temperature,power_w", ["compute", "comm"]),
+    ],
+)
+def test_parts_of_a_time_are_all_that_may_be_one(read, columns, expected):
+    data = read(f"p,{columns}\n1,100.5,1.5,5.2,3.25\n2,50.5,2.1,5.2,3.5\n4,25.9,3.1,5.1,3.9\n", "a.csv")
+    assert data.roles.category == ("category",)
+    assert data.table["category"].unique().tolist() == expected
+
+
+def test_dates_of_samples_are_said_as_dates(read):
+    rows = "".join(f"2024-03-01T00:00:00.{k:06},{k}\n" for k in range(6))  # closer than a float64 since 1970 can tell
+    assert (
+        read(f"timestamp,load\n{rows}", "a.csv").notes[-1] == "times count from the first, at 2024-03-01 00:00:00 UTC"
+    )

@@ -29,7 +29,7 @@ def register_fitters(register: Register) -> None:
         "perf_project.fitter:ProjectionFitter",
         options="perf_project.options:ProjectionOptions",
         help="elapsed time over processors as the sum of categories, as perf project",
-        default_for=("categories over processors",),
+        default_for=("times by category",),
     )
 
 

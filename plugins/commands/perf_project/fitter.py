@@ -26,7 +26,7 @@ class ProjectionFitter(Fitter):
     @classmethod
     def suits(cls, data: Any) -> bool:
         columns = data.roles.parameters.values()
-        if "categories over processors" not in data.narrower_kinds or any(data.table[c].nunique() < 2 for c in columns):
+        if data.data_kind != "times by category" or any(data.table[column].nunique() < 2 for column in columns):
             return False
         try:
             return not further_parameters(data)

@@ -17,7 +17,7 @@ def register_fitters(register: Register) -> None:
         options="perf_timing.options:IndividualOptions",
         help="separate timing models of every code on every system",
         # Times by category too: it says which rows to choose, and a selection leaves one category.
-        ranks_for=("timings", "codes x systems", "categories"),
+        ranks_for=("timings", "codes x systems", "categories", "times by category"),
     )
     register(
         "strohmaier",

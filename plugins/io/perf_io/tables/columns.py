@@ -29,6 +29,7 @@ from perfcore.data.columns import (
 )
 from perfcore.data.units import NANOSECONDS, KnownUnit, same_unit, seconds_per, split_unit, unit_in_name
 
+DATES = "times are dates, counted in s since 1970 (UTC where they have no offset)"
 TIMES = ("time", "start", "end", "duration")  # the roles whose names may end with a unit of time
 
 _ROLES = ("time", "start", "end", "duration", "change", "state", "value")

@@ -36,7 +36,8 @@ _RUNS, _MEASURED, _VERSIONS = (frozenset(words("beside", kind)) for kind in ("ru
 _NUMBERED = re.compile(r"(?P<stem>.*?[^\d\W_])?[\s_#.\-]*\(?(?P<number>[0-9]{1,3})\)?")
 _ALIKE = 2.0  # between the longest and the shortest run of a point, as a rule
 _DERIVED = {statistic: words("beside", statistic) for statistic in ("mean", "median", "min", "max")}
-_TIMES, _RATES, _PARTS, _WHOLES = (frozenset(words("words", kind)) for kind in ("time", "rate", "part", "whole"))
+_KINDS = ("time", "rate", "part", "whole", "no_time")
+_TIMES, _RATES, _PARTS, _WHOLES, _NO_TIMES = (frozenset(words("words", kind)) for kind in _KINDS)
 _COUNT = re.compile(
     r"(?P<before>[^\W\d]*?)[\s_]*(?P<equals>[=:]?)[\s_]*(?P<number>[0-9]+(?:\.[0-9]+)?)[\s_]*(?P<after>[^\W\d]*)"
 )
@@ -200,7 +201,10 @@ def parts_of_time(columns: Sequence[str]) -> tuple[str, ...]:
     """
     names = {column: set(words_of(split_unit(column)[0])) - _TIMES for column in columns}
     parts = [column for column, each in names.items() if each & _PARTS and not is_called_rate(column)]
-    is_whole = [c for c in columns if c not in parts and (is_called_time(c) or names[c] & _WHOLES)]
+    others = [column for column in columns if column not in parts]
+    times = [column for column in others if is_called_time(column)]
+    is_whole = any(names[column] & _WHOLES or (column in times and not names[column]) for column in others)
+    parts = [column for column in columns if column in parts or (column in times and len(parts) > 1)]
     return tuple(parts) if len(parts) > 1 and not is_whole and len({unit_of(c) for c in parts}) == 1 else ()
 
 
@@ -212,6 +216,10 @@ def _parts_in_columns(tidy: Tidy, named: Set[str]) -> None:
     if tidy.roles or named or not parts or not guess_roles(numeric, set(numeric)).parameters:
         return
     unit = unit_of(parts[0])
+    # Fractions in the same unit, of which nothing else is known, are a part too: without it the sum would be too small.
+    unknown = [c for c in numeric if unit_of(c) == unit and meaning_of_name(c, "number") == "number"]
+    like = {c for c in unknown if (frame[c] % 1 != 0).any() and not (is_processors(c) or _NO_TIMES & {*words_of(c)})}
+    parts = tuple(column for column in numeric if column in like or column in parts)
     names = [split_unit(part)[0] or part for part in parts]
     _melt(tidy, frame, Group(parts, tuple(names), "category", f"time_{unit}" if unit else "time"))
     tidy.roles["category"] = ["category"]

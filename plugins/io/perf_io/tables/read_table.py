@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perf_io.options import TableOptions
-from perf_io.tables.columns import SYNONYMS, Roles, assign_roles, split_name, unit_of_times
+from perf_io.tables.columns import DATES, SYNONYMS, Roles, assign_roles, split_name, unit_of_times
 from perf_io.tables.duck import quoted, quoted_name
 from perf_io.tables.measurement_table import read_measurements
 from perf_io.tables.table import ENTER, FIRST_ROWS, LEAVE, Column, Table, decimal_hint, one_line
@@ -61,7 +61,7 @@ def with_unit(table: Table, roles: Roles, chosen_unit: str | None) -> tuple[str,
     if chosen_unit is not None or not times:
         return chosen_unit or "s", ()
     if any(column.kind == "timestamp" for column in times):
-        return "s", ("times are dates, counted in s since 1970 (UTC where they have no offset)",)
+        return "s", (DATES,)
     if not roles.time_unit:
         since, unit = _since_1970(table, times[0])
         name = one_line(times[0].name)

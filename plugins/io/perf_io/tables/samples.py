@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.tables.columns import Roles
+from perf_io.tables.columns import DATES, Roles
 from perf_io.tables.duck import quoted_name
 from perf_io.tables.table import Column, Table
 from perfcore.base.arrays import Floats
@@ -18,7 +18,7 @@ from perfcore.base.errors import DataError, InputError, listing
 from perfcore.data.curve import PROCESSORS_COMPUTING, UtilizationCurve
 from perfcore.data.selection import is_mark
 from perfcore.data.series import Series
-from perfcore.data.units import EXACT_NS, nanoseconds_per
+from perfcore.data.units import EXACT_NS, moment_text, nanoseconds_per
 
 _LARGEST = 1e150  # squares of larger values overflow
 _FARTHEST_NS = float(1 << 62)
@@ -139,9 +139,11 @@ def _counted(table: Table, roles: Roles, columns: tuple[Column, ...], times: lis
     sql = ", ".join(f"{table.ns(column, roles.time_unit)} AS t{number}" for number, column in enumerate(columns))
     loaded = table.database.columns(f"SELECT {sql} FROM {table.relation}")
     first = int(loaded["t0"].min())
-    note = f"times count from the first, at {first} ns"
+    notes = tuple(note for note in roles.notes if note != DATES)
+    moment = f"{first} ns" if notes == roles.notes else f"{moment_text(first, 'ns')} UTC"
+    note = f"times count from the first, at {moment}"
     exact = [_in_unit(np.asarray(loaded[f"t{number}"]) - first, unit_ns) for number in range(len(columns))]
-    return exact, replace(roles, notes=(*roles.notes, note))
+    return exact, replace(roles, notes=(*notes, note))
 
 
 def _time_sql(table: Table, roles: Roles, column: Column) -> tuple[str, int]:
