@@ -9,6 +9,8 @@ import msgspec
 from perf_project.build import Components, projected, with_changes
 from perf_project.model import ProjectionModel
 from perf_project.options import ProjectionOptions
+from perf_tables.confounders import further_parameters
+from perfcore.base.errors import PerfError
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
 from perfcore.models.fitter import Fitter
@@ -23,9 +25,13 @@ class ProjectionFitter(Fitter):
 
     @classmethod
     def suits(cls, data: Any) -> bool:
-        return data.data_kind == "times by category" and all(
-            data.table[column].nunique() > 1 for column in data.roles.parameters.values()
-        )
+        columns = data.roles.parameters.values()
+        if data.data_kind != "times by category" or any(data.table[column].nunique() < 2 for column in columns):
+            return False
+        try:
+            return not further_parameters(data)
+        except PerfError:
+            return False
 
     def fit(self, data: Any, options: ProjectionOptions, **parts: Any) -> ProjectionModel:
         named = {
