@@ -232,6 +232,11 @@ class Measurements(Shown):
         """Roles that were given and not guessed, as they were given."""
         return dict(self._given)
 
+    def without_file(self) -> Measurements:
+        """Return the same rows as those of a table in memory, which has no lines."""
+        self.source, self._lines = "table", None
+        return self
+
     def line(self, row: int) -> int | None:
         """Line of a row in the source, if it has lines."""
         return None if self._lines is None else self._lines[int(self._rows[row])]

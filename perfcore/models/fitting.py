@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from types import MappingProxyType
@@ -23,7 +23,7 @@ from perfcore.hooks.options import describe
 from perfcore.hooks.registry import Entry, build_options, registry
 from perfcore.hooks.specs import GROUP
 from perfcore.models.fitter import Fitter
-from perfcore.reading.recognise import read
+from perfcore.reading.recognise import read, read_frame
 
 if TYPE_CHECKING:
     from perfcore.models.model import Model
@@ -156,16 +156,22 @@ def types_to_read(
 
 def coerce(data: Any, options: Mapping[str, Any]) -> Any:
     """Return measurements with the roles and rows that options name; as they are if these fail, as the fitter says."""
+    data = _from_frame(data, options)
     if not isinstance(data, Measurements):
-        pandas = sys.modules.get("pandas")  # which a table's owner has imported
-        if pandas is None or not isinstance(data, pandas.DataFrame):
-            return data
-        data = Measurements(data, source="table")
+        return data
     try:
         chosen = data.with_roles(**{role: options[name] for name, role in _ROLES.items() if options.get(name)})
         return chosen.where(options["where"]) if options.get("where") else chosen
     except PerfError:
         return data
+
+
+def _from_frame(data: Any, options: Mapping[str, Any], wanted: Sequence[type] = ()) -> Any:
+    """Return what a file of a table of pandas would hold; its columns as they are if options name what these are."""
+    pandas = sys.modules.get("pandas")  # which a table's owner has imported
+    if pandas is None or not isinstance(data, pandas.DataFrame):
+        return data
+    return Measurements(data, source="table") if any(map(options.get, _ROLES)) else read_frame(data, wanted)
 
 
 def _prepared(
@@ -177,6 +183,7 @@ def _prepared(
         from perfcore.data.series import Series
 
         data = Series(range(len(data)), {"value": data}, source="array")
+    data = _from_frame(data, options, types_to_read(name, options, ranking=ranking))
     if name is None:  # the kind of the data must be known
         if isinstance(data, (str, os.PathLike)):
             data = read(data, wanted=types_to_read(None, options, ranking=ranking))
@@ -195,14 +202,10 @@ def _prepared(
 
 
 def _as_fitter_takes(data: Any, name: str, takes: tuple[type, ...]) -> Any:
-    """The data as the fitter takes them: a table of pandas as measurements."""
+    """Return data of a type that the fitter takes, or raise DataError."""
     if not takes or isinstance(data, takes):
         return data
     if not hasattr(data, "data_kind"):
-        import pandas as pd
-
-        if Measurements in takes and isinstance(data, pd.DataFrame):
-            return Measurements(data, source="table")
         raise DataError(f"{name} fits {' or '.join(one.__name__ for one in takes)}, not {type(data).__name__}")
     others = _that_take(data)
     hint = f"; use --fitter {' or '.join(others)}" if others else ""

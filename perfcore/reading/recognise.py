@@ -7,18 +7,23 @@ import glob
 import importlib
 import os
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError, PerfError, listing
 from perfcore.base.files import MODEL_SCHEMA, atomic_path, refuse_other_kind
+from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import OptionField, build, describe
 from perfcore.hooks.registry import Entry, registry
 from perfcore.reading.source import ADDRESS, COMPRESSED_ENDINGS, Reader, Source, without_compressed_ending
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 UNSURE = 0.2  # of a reader that takes what no other does
 _MODEL_BEGINS = 64  # bytes, in which a model file says what it is
@@ -145,6 +150,22 @@ def read_named(
         how: Any = {"reader": reader, "wanted": wanted, "options": options}
         data = join(files or [Path(name)], read, name, pattern, how)
     return Reading(data, names[0], len(files or names))
+
+
+def read_frame(frame: pd.DataFrame, wanted: Sequence[type] = ()) -> Any:
+    """Return what a file of this table holds; the columns as they are if all have a role, or if no reader takes it."""
+    plain = Measurements(frame, source="table")
+    roles = plain.roles
+    used = {roles.value, *roles.parameters.values(), *roles.code, *roles.system, *roles.category}
+    if None not in used and roles.parameters and used.issuperset(frame.columns):
+        return plain
+    with contextlib.suppress(PerfError), tempfile.TemporaryDirectory() as folder:
+        frame.to_csv(path := Path(folder, "table.csv"), index=frame.index.name is not None)
+        if isinstance(data := read(path, wanted=wanted), Measurements):
+            return data.without_file()
+        data.source = "table"
+        return data
+    return plain
 
 
 def read_one(

@@ -31,7 +31,7 @@ from perfcore.data.observations import numbers_of, values_of
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 from perfcore.models.model import Origin
-from perfcore.reading.recognise import NamePattern
+from perfcore.reading.recognise import NamePattern, read_frame
 
 _FITTER = "scaling"
 _LEAST_ERROR = 0.01  # of a check, relative: smaller ones are chance
@@ -80,7 +80,7 @@ def components_of(
         is_file = isinstance(source, (str, os.PathLike))
         options_of_tables = reading if from_name is None else {**reading, "from_name": from_name}
         tables.append(perfcore.read(source, wanted=(Measurements,), **options_of_tables) if is_file else source)
-    tables = [Measurements(each) if isinstance(each, pd.DataFrame) else each for each in tables]
+    tables = [read_frame(each, (Measurements,)) if isinstance(each, pd.DataFrame) else each for each in tables]
     for each, source in zip(tables, sources, strict=True):
         if not isinstance(each, Measurements):
             raise DataError(f"{source} holds {type_in_words(each)}; give traces, or tables of times by category")
@@ -368,8 +368,8 @@ def targets_of(
     at: float | str | Sequence[str | float] | Mapping[str, float], columns: Mapping[str, str] | None = None
 ) -> tuple[dict[str, float], ...]:
     """Targets as a user gives them, each a value of every parameter."""
-    texts = [f"{name}={value}" for name, value in at.items()] if isinstance(at, Mapping) else at
-    texts = [str(texts)] if isinstance(texts, (str, int, float)) else list(map(str, texts))
+    given = [f"{name}={value}" for name, value in at.items()] if isinstance(at, Mapping) else at
+    texts = [str(given)] if isinstance(given, (str, int, float)) else list(map(str, given))
     if texts and not any("=" in text for text in texts):  # of the only parameter, once that is known
         if columns is None:
             return ()

@@ -208,11 +208,11 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     may_sweep, one_value = options.kind in ("auto", "measurements"), "curve"
     if options.kind == "samples":
         options, one_value = replace(options, kind="auto"), "series"
-    if options.kind == "auto" and _are_measurements(columns, options):
+    if options.kind in ("auto", "measurements") and _are_measurements(columns, options):
         return Roles("measurements")
     sweep = sweep_of(columns) if may_sweep else None
     is_asked = options.kind == "measurements"
-    is_open = is_asked and sweep is None and not options.parameters and not _are_measurements(columns, options)
+    is_open = is_asked and sweep is None and not options.parameters
     if is_open and (plain := _plain_measurements(columns, options, look)) is not None:
         return plain
     if is_asked or (sweep and _is_swept(sweep, options, look)):
