@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 import perfcore
+from perf_analysis.summarize import SubmittedJobs
 from perf_experiments import Summary
 from perf_gate.history import append_rows
 from perf_scaling.many import fit_series
@@ -53,9 +54,18 @@ def added():
         return append_rows(Path(folder) / "history.jsonl", [row])
 
 
-def summary_of_trace():
+def summary_of_trace(get=lambda summary, file: summary):
     with tempfile.TemporaryDirectory() as folder:
-        return perfcore.summarize(HALO, Path(folder) / "halo.summary")
+        file = Path(folder) / "halo.summary"
+        return get(perfcore.summarize(HALO, file), file)
+
+
+def forecasts_of_hosts():
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "hosts.csv"
+        rows = [(60 * k, host, base + k % 5) for k in range(60) for host, base in (("a", 1.0), ("b", 5.0))]
+        pd.DataFrame(rows, columns=["timestamp_s", "host", "load"]).to_csv(file, index=False)
+        return perfcore.fit(file, fitter="forecast", by="host")
 
 
 def series_fit():
@@ -99,6 +109,7 @@ KINDS = {
     "Run": lambda: perfcore.runs(STORE, show=1).listed[0],
     "Runs": lambda: perfcore.runs(STORE),
     "ForecastModel": lambda: golden("forecast"),
+    "SeriesForecasts": forecasts_of_hosts,
     "VersionGate": versions,
     "SelfTest": lambda: versions(perfcore.gate_self_test),
     "HistoryGate": history,
@@ -154,7 +165,9 @@ FURTHER_KINDS = {
     "SeriesFit": series_fit,
     "SeriesRanking": lambda: perfcore.rank(series_fit().output),
     "Inline": lambda: perfcore.view("examples/step.csv", views=1),
-    "SummarizedTrace": summary_of_trace,
+    "SubmittedJobs": lambda: SubmittedJobs(8, 3, ("17", "18"), Path("parts")),
+    "RunSummary": summary_of_trace,
+    "SummarizedTrace": lambda: summary_of_trace(lambda _, file: perfcore.read(file)),
 }
 
 
