@@ -59,6 +59,11 @@ def table(parts, column, noise=0.02, scale=1.0):
     return Measurements(frame, {"p": COLUMN}, source=NAMES[0])
 
 
+def forecasts_of_hosts():
+    rows = [(60.0 * k, name, base + k % 5) for k in range(40) for base, name in enumerate(NAMES[:2] + NAMES[3:4], 1)]
+    return perfcore.fit(pd.DataFrame(rows, columns=["timestamp_s", "host", "load"]), fitter="forecast", by="host")
+
+
 @cache
 def pairs():
     frame = pd.concat(
@@ -182,6 +187,7 @@ SUBJECTS = {
     "Runs": lambda: Runs(NAMES[4], tuple(map(run, range(1, len(NAMES)))), 1, 0, 1, 0),
     "Summary": lambda: Summary(3, 2, 1, 0, wide=NAMES, store=NAMES[0]),
     "ForecastModel": lambda: perfcore.fit(series(), fitter="forecast", column=NAMES[2], horizon=3),
+    "SeriesForecasts": forecasts_of_hosts,
     "VersionGate": versions,
     "SelfTest": lambda: versions(perfcore.gate_self_test),
     "HistoryGate": history,
