@@ -1,7 +1,7 @@
 """What a program finds where it runs: closed streams, and settings of libraries in the current folder.
 
 A folder of data configures nothing: numba would read ``.numba_config.yaml`` there, whose ``cache_dir`` makes it
-unpickle files, and matplotlib ``matplotlibrc``. Nor are the parts of numpy imported that scipy copies and nobody uses.
+unpickle files, and matplotlib ``matplotlibrc``. Unused parts of numpy that scipy copies are not imported.
 """
 
 from __future__ import annotations

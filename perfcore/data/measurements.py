@@ -181,7 +181,7 @@ class Measurements(Shown):
     def with_roles(
         self, parameters: Names | Mapping[str, str] = None, value: str | None = None, **roles: Names
     ) -> Measurements:
-        """The same rows; roles that are not given stay as they are: ``code``, ``system``, ``category``, ``unit``."""
+        """Return the same rows; roles that are not given stay: ``code``, ``system``, ``category``, ``unit``."""
         if unknown := roles.keys() - {"code", "system", "category", "unit"}:
             raise TypeError(f"with_roles() has no role {sorted(unknown)[0]!r}")
         given = {"parameters": parameters, "value": value, **roles}

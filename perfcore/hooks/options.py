@@ -27,7 +27,7 @@ class NoOptions:
 
 @dataclass(frozen=True)
 class OptionField:
-    """One option as help, completion and validation see it; the first fields are declared by `option`.
+    """An option as help, completion and validation see it; `option` declares the first fields.
 
     Parameters
     ----------

@@ -266,7 +266,7 @@ def _beside_intervals(data: Any) -> list[str]:
 
 
 class NamePattern:
-    """What the names of files say: ``run_p{p:int}_n{n}.out``."""
+    """A pattern of file names with fields: ``run_p{p:int}_n{n}.out``."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -291,7 +291,7 @@ class NamePattern:
         self._depth = text.count("/") + 1
 
     def fields_of(self, path: str | os.PathLike[str]) -> dict[str, Any] | None:
-        """The fields of one file, those without a type as texts; None where its name is another."""
+        """Return the fields of a file, those without a type as texts; None if its name does not match."""
         name = "/".join(Path(path).absolute().parts[-self._depth :])
         match = self._names.fullmatch(name)
         if match is None:
@@ -348,7 +348,7 @@ def _names_files(word: str) -> bool:
 
 
 def without_parts(paths: set[Path]) -> set[Path]:
-    """The files less those that are read with another one of them, such as the logs of a trace."""
+    """Return the files without those that are read with another one, such as the logs of a trace."""
     parts: set[Path] = set()
     endings_of = {path: Path(without_compressed_ending(path.name)).suffix.lower() for path in paths}
     for entry in registry().entries("readers").values():
@@ -365,7 +365,7 @@ def without_parts(paths: set[Path]) -> set[Path]:
 
 
 def _belongs(path: Path, anchor: Path) -> bool:
-    """Whether a file is called ``NAME.*``, or lies in the folder ``NAME``, next to ``NAME.sts``, packed or not."""
+    """Return whether a file is ``NAME.*``, or in the folder ``NAME``, next to ``NAME.sts``, packed or not."""
     if path == anchor or anchor.parent not in path.parents:
         return False
     name = path.relative_to(anchor.parent).as_posix()

@@ -39,7 +39,7 @@ PURPOSES = {
 
 
 def default_name(purpose: str) -> str:
-    """The name of the representation that was registered with ``default_for=(purpose,)``; it is not imported."""
+    """Return the name of the representation registered with ``default_for=(purpose,)``, without importing it."""
     entries = [each for each in registry().entries("representations").values() if purpose in each.default_for]
     # A third party may add such a representation; it replaces the bundled one only where a user names it.
     entries.sort(key=lambda each: each.distribution != "perfcore")
@@ -49,7 +49,7 @@ def default_name(purpose: str) -> str:
 
 
 def default_representation(purpose: str) -> Any:
-    """The class of the representation of `default_name`."""
+    """Return the class of the representation of `default_name`."""
     return registry().load("representations", default_name(purpose))
 
 

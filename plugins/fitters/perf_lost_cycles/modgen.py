@@ -222,7 +222,7 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             raise ValueError("a category was generated in no step, or in several")
 
     def views(self, data: Any = None, file: Path | None = None) -> Any:
-        """Return the page that judges and edits the model; it fits models anew, and is loaded when it is shown."""
+        """Return the page that judges and edits the model; it fits models again, and is loaded when it is shown."""
         return importlib.import_module("perf_lost_cycles.views").LostCyclesViews(self, file)
 
     @property

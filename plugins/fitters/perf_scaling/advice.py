@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 _REACH = 2.0  # times the largest measured level: farther costs more than what it is to tell
-_DEVIATIONS = 2.0  # by which two classes must lie apart at a point that tells them
-_INVISIBLE = 1e-4  # a relative difference that nobody measures
+_DEVIATIONS = 2.0  # between two classes at a point that distinguishes them
+_INVISIBLE = 1e-4  # a relative difference too small to measure
 # Of all paths together, only the largest are looked at: the others add nothing that would be seen.
 _MOST_PATHS = 500
 _GAP = 3.0  # levels farther apart than by this factor have room for one between
