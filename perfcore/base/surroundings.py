@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib.abc
 import importlib.machinery
+import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,31 @@ def open_closed_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # takes the least free number
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(number, mode, closefd=False))
+
+
+class _Forgiving(io.FileIO):
+    """Standard error of which what can't be written is lost, as on a full disk, and nothing else."""
+
+    def write(self, content: Any) -> int:
+        try:
+            return super().write(content)
+        except OSError:
+            return len(content)
+
+
+def forgive_standard_error() -> None:
+    """Let no notice that can't be written end the work."""
+    if sys.stderr is sys.__stderr__ and sys.stderr is not None:
+        raw = io.BufferedWriter(_Forgiving(2, "w", closefd=False))
+        sys.stderr = io.TextIOWrapper(raw, sys.stderr.encoding, "backslashreplace", line_buffering=True)
+
+
+def drop_output() -> None:
+    """Write what standard output still holds nowhere; else Python would complain once more when it ends."""
+    with contextlib.suppress(OSError, ValueError):  # of a stream that is no file
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def ignore_settings_of_folder() -> None:
