@@ -51,7 +51,7 @@ PARTS = {
         "plugins/stochastic",
         "perf_stochastic",
         ("histogram_arithmetic.py", "normal.py"),
-        tuple(f"tests/stochastic/test_{name}.py" for name in ("histogram", "laws", "normal", "stochastic")),
+        tuple(f"tests/stochastic/test_{name}.py" for name in ("histogram", "kernels", "normal", "stochastic")),
     ),
     "laws": Part(
         "plugins/fitters",
