@@ -154,7 +154,9 @@ def half_variogram(distance: Floats | float, length: Floats | float) -> Floats:
 def inverse_roots(matrices: Floats) -> tuple[Floats, Floats]:
     """Inverses of the Cholesky factors of matrices (B, k, k), and the logarithms of their determinants (B,)."""
     factors = np.linalg.cholesky(matrices)
-    return _inverse_lower(factors), 2.0 * np.log(np.einsum("bii->bi", factors)).sum(axis=1)
+    return _inverse_lower(np.asarray(factors, dtype=np.float64)), 2.0 * np.log(np.einsum("bii->bi", factors)).sum(
+        axis=1
+    )
 
 
 def _inverse_lower(factors: Floats) -> Floats:
@@ -319,7 +321,7 @@ class AtPlaces:
     def explained(self, n: Ints, h: Ints, residuals: Floats) -> Floats:
         """Return what residuals (K, C, k) add at the places (K, C, T), for noises (K,) and settings (K, C)."""
         if residuals.size * len(self.places) <= _NUMBERS_AT_ONCE * 8:
-            return np.einsum("pcti,pci->pct", self.weights[n[:, None], h], residuals)
+            return np.asarray(np.einsum("pcti,pci->pct", self.weights[n[:, None], h], residuals))
         added = np.empty((*h.shape, len(self.places)))
         pairs, pair = np.unique(n[:, None] * len(self.covariances.settings) + h, return_inverse=True)
         for number, code in enumerate(pairs.tolist()):
