@@ -195,6 +195,10 @@ def test_an_ideal_network_is_what_a_simulation_gives(seed):
     ideal, ideal_time = _simulated(random.Random(seed), 4, 60, 0)
     replay = Replay(slow)
     assert replay.runtime_ns() == slow_time
+    assert [times.tolist() for times in replay.times_ns()] == [
+        slow.calls.enter_ns.tolist(),
+        slow.calls.leave_ns.tolist(),
+    ]
     assert replay.n_contradictions == 0
     assert (replay.residual_ns >= 0).all()
     assert replay.runtime_ns(0) == ideal_time == Replay(ideal).runtime_ns()
