@@ -209,7 +209,7 @@ def test_the_replay_of_real_runs_is_the_run(real_data, file, n_messages, n_colle
     trace = perfcore.read(real_data / "traces" / file)
     assert messages(trace).count.sum() == n_messages
     assert not [remark for remark in messages(trace).remarks if "without" in remark or "partner" in remark]
-    replayed = whatif(trace, network="0.5")
+    replayed = whatif(trace, network="2x")
     assert (replayed.n_messages, replayed.n_collectives, replayed.contradictions) == (n_messages, n_collectives, 0)
     assert replayed.runtime_ns == trace.span_ns[1] - trace.span_ns[0]
     [half] = replayed.answers
