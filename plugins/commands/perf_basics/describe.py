@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_tables.category_table import by_category
 from perf_tables.confounders import further_parameters, refuse_unnamed_of_codes
 from perf_tables.meanings import called, column_meanings, parts_of, spread_in_words
 from perf_traces.options import WARNING
@@ -218,6 +217,8 @@ def _categories(data: Measurements) -> tuple[dict[str, Any], str]:
         for column in (*data.roles.code, *data.roles.system)
         if _varies(data, column)
     ]
+    from perf_tables.category_table import by_category
+
     chosen = data.where(conditions) if conditions else data
     flags = f" --where {shlex.quote(','.join(conditions))}" if conditions else ""
     try:
