@@ -151,6 +151,11 @@ def test_columns_by_variables_and_the_value_as_the_table_says():
     assert len(repr(verification).splitlines()) <= 10
 
 
+def test_a_point_must_be_named_where_no_target_stands_for_it():
+    with pytest.raises(OptionError, match=r"the model is one of k; give at='k="):
+        perfcore.predict(Reciprocal(ORIGIN, 12.0), at=())
+
+
 def test_without_bounds_and_unit():
     verification = perfcore.validate(Unbounded(ORIGIN, 12.0), RUNS)
     assert verification.unit == "s"

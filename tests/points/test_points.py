@@ -117,8 +117,3 @@ def test_every_combination_in_the_order_of_the_model(typed):
 def test_mistakes_as_they_are_typed(typed, text, message):
     with pytest.raises(OptionError, match=message):
         perfcore.predict(typed, at=[text])
-
-
-def test_a_comparison_needs_the_parameters(typed):
-    with pytest.raises(OptionError, match="the model is one of procs, n, code; give at='procs="):
-        perfcore.compare(typed, typed, at="n=5,code=LU")
