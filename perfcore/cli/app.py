@@ -16,13 +16,15 @@ import typer.core
 import typer.main
 
 import perfcore
-from perfcore.base.ending import end_on_signals, one_temporary_folder, status_of_signal
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError, error_lines, options_of_program
 from perfcore.base.surroundings import (
     drop_output,
+    end_on_signals,
     forgive_standard_error,
     ignore_settings_of_folder,
+    one_temporary_folder,
     open_closed_streams,
+    status_of_signal,
 )
 from perfcore.cli.command import CONTEXT_SETTINGS, TakesPlainValues, build_command, markup_mode, plain, write_beginning
 from perfcore.hooks.registry import Entry, fault_of_plugin, registry
