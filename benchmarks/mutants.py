@@ -99,7 +99,7 @@ PARTS = {
         "perf_tables",
         ("meanings.py",),
         (
-            "tests/io/test_meanings.py",
+            "tests/core/test_columns.py",
             "tests/io/test_table_shapes.py",
             "tests/cli/test_info.py",
             "tests/scaling/test_law_model.py",
@@ -109,7 +109,7 @@ PARTS = {
         "",
         "perfcore",
         ("data/columns.py",),
-        ("tests/core/test_observations.py", "tests/io/test_meanings.py", "tests/io/test_table_shapes.py"),
+        ("tests/core/test_columns.py", "tests/core/test_observations.py", "tests/io/test_table_shapes.py"),
     ),
 }
 

@@ -150,19 +150,13 @@ def test_mistakes_in_options_write_nothing(refused, folder, words, message):
     assert sorted(folder.iterdir()) == before
 
 
-BAD_ROWS = {
+BAD_ROWS = {  # more of them in tests/io/test_measurement_table.py
     "zero processors": ("BT,SP2,0,1.5", "bad.csv:2: procs is 0; a positive number is expected"),
-    "negative processors": ("BT,SP2,-4,1.5", "bad.csv:2: procs is -4; a positive number is expected"),
-    "negative time": ("BT,SP2,4,-0.5", "bad.csv:2: time_s is -0.5; a positive number is expected"),
-    "text": ("BT,SP2,4,fast", "bad.csv:2: time_s is 'fast'; a number is expected"),
-    "text for processors": ("BT,SP2,many,1.5", "bad.csv:2: procs is 'many'; a number is expected"),
-    "no processors": ("BT,SP2,,1.5", "bad.csv:2: procs is empty; a number is expected"),
     "no code": (",SP2,4,1.5", "bad.csv:2: code is empty; each row needs the name of its code"),
     "copied rows": (
         "\n".join(LINES),
         "rows repeat those from line 2 on in every column and in their order; remove the copy",
     ),
-    "field too many": ("BT,SP2,4,1.5,x", "bad.csv:2: has 5 fields"),
 }
 
 
