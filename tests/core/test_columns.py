@@ -140,20 +140,13 @@ def test_a_rate_is_no_time_where_there_is_one_and_better_if_larger(rate):
         assert direction("", rate) == "larger"
 
 
-@pytest.mark.parametrize(
-    ("given", "found"),
-    [
-        ("procs", {"p": "procs"}),
-        ("procs,size", {"p": "procs", "size": "size"}),
-        (" procs , n = size ", {"p": "procs", "n": "size"}),
-        (["procs", "size"], {"p": "procs", "size": "size"}),
-        (("P=procs",), {"P": "procs"}),
-        ({"q": "procs", "n": "size"}, {"q": "procs", "n": "size"}),
-        ("SIZE", {"p": "size"}),
-        ("n=size,m=A b", {"n": "size", "m": "A b"}),
-        ([], {}),
-    ],
-)
+@pytest.mark.parametrize(("given", "found"), [
+    ("procs", {"p": "procs"}), ("procs,size", {"p": "procs", "size": "size"}),
+    (" procs , n = size ", {"p": "procs", "n": "size"}), (["procs", "size"], {"p": "procs", "size": "size"}),
+    (("P=procs",), {"P": "procs"}),
+    ({"q": "procs", "n": "size"}, {"q": "procs", "n": "size"}),
+    ("SIZE", {"p": "size"}), ("n=size,m=A b", {"n": "size", "m": "A b"}), ([], {}),
+])  # fmt: skip
 def test_parameters_as_a_user_names_them(given, found):
     assert named_parameters(given, COLUMNS) == found
 
@@ -303,17 +296,12 @@ def history(rows, /, **columns):
     return perfcore.gate_history(table.iloc[rows], commit="commit").report()
 
 
-@pytest.mark.parametrize(
-    "moments",
-    [
-        {"date": [f"2024-02-{k // 2 + 1:02}T{12 * (k % 2) + 6:02}:00:00+01:00" for k in range(40)]},
-        {"timestamp": [f"2024-01-01 00:00:{k:02}.5" for k in range(40)]},
-        {"started": 1.7e9 + 60 * np.arange(40)},
-        {"order": np.arange(40) / 4},
-        {"time": 1.7e9 + np.arange(40)},
-        {"order": ["?"] * 40, "date": 1.7e9 + np.arange(40)},  # what is no moment is passed over
-    ],
-)
+@pytest.mark.parametrize("moments", [
+    {"date": [f"2024-02-{k // 2 + 1:02}T{12 * (k % 2) + 6:02}:00:00+01:00" for k in range(40)]},
+    {"timestamp": [f"2024-01-01 00:00:{k:02}.5" for k in range(40)]},
+    {"started": 1.7e9 + 60 * np.arange(40)}, {"order": np.arange(40) / 4}, {"time": 1.7e9 + np.arange(40)},
+    {"order": ["?"] * 40, "date": 1.7e9 + np.arange(40)},  # what is no moment is passed over
+])  # fmt: skip
 def test_commits_come_in_the_order_of_their_moments(moments):
     shuffled = np.random.default_rng(3).permutation(40)
     assert history(shuffled, **moments).answer == history(np.arange(40)).answer
