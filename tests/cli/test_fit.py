@@ -67,42 +67,6 @@ def test_python_and_the_command_line_are_the_same_call(perf, words, options):
     assert printed == json.loads(json.dumps(model.to_dict()))
 
 
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--fitter", "worly"], "unknown fitter 'worly': did you mean 'worley'? Choose from "),
-        (["--segmenter", "gredy"], "did you mean 'greedy'?"),
-        (["--segmenter", "minimax"], "--segmenter 'minimax': unknown value 'minimax': choose from "),
-        (["--fitter", "worley", "--segmenter", "greedy"], "No such option '--segmenter'"),
-        (["--fases", "3"], "--phases"),
-        (["--phases", "0"], "phases: --phases '0': the number of phases must be at least 1"),
-        (["--phases", "-3"], "the number of phases must be at least 1"),
-        (["--phases", "5..2"], "the range must not decrease"),
-        (["--phases", "many"], "expected a number (9), a range (1..20) or auto"),
-        (["--phases"], "'--phases' requires an argument"),
-        (["--degree", "4"], "phases: --degree '4': unknown value '4': choose from 0, 1, 2, 3, auto"),
-        (["--rule", "knie"], "did you mean 'knee'?"),
-        (["--fitter", "worley", "--functions", "exp,lg"], "did you mean 'log'?"),
-        (["--fitter", "worley", "--scale", "0"], "worley: --scale '0': must be greater than 0"),
-        (["--fitter", "worley", "--scale", "nan"], "worley: --scale 'nan': expected a finite number"),
-        (["--begin", "equal"], "No such option '--begin'"),
-        (["--degree", "mixed"], "unknown value 'mixed': choose from 0, 1, 2, 3, auto"),
-        (["--busy", "run"], "--busy and --idle belong to traces"),
-        (["--plot", "phases.jpg"], "cannot draw 'phases.jpg': the ending must be one of .png, .svg, .pdf, .html"),
-        (["--reader", "cvs"], "unknown reader 'cvs': did you mean 'csv'?"),
-        (["-r", "valu=x"], "unknown option of csv 'valu': did you mean 'value'?"),
-        (["-r", "value"], "--read 'value': KEY=VALUE is expected"),
-        (["-o", "."], ".: cannot be written: it is a folder; name a file"),
-    ],
-)
-def test_mistakes_in_options_write_nothing(refused, folder, words, message):
-    before = sorted(folder.iterdir())
-    # A picture and a model are asked for, and appear only if all is well.
-    assert message in refused("fit", "-o", "model.json", "curve.csv", *words)
-    assert sorted(folder.iterdir()) == before
-
-
 def test_mistakes_in_options_are_found_before_the_data_are_read(refused):
     assert "--phases" in refused("fit", "no such file", "--fitter", "worley", "--phases", "0")
     assert "cannot draw" in refused("fit", "no such file", "--plot", "x.jpg")

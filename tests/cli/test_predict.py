@@ -50,21 +50,6 @@ def test_points(perf, text, points):
     assert [row["t"] for row in rows] == pytest.approx(points)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["model.json", "--at", "p=1"], "unknown variable 'p'"),
-        (["none.json", "--at", "t=1"], "none.json: there is no such file"),
-        (["curve.csv", "--at", "t=1"], "curve.csv: not a model file"),
-        (["model.json", "--at", "t=1", "--interval", "1"], "interval 1.0: the coverage must be above 0 and below 1"),
-        (["model.json", "--at", "t=1", "--interval", "x"], "Invalid value for '--interval'"),
-    ],
-)
-@pytest.mark.usefixtures("model")
-def test_mistakes(refused, words, message):
-    assert message in refused("predict", *words)
-
-
 # Two codes on three systems; the name of one holds commas. The times are exact: w / r (1 / p + 0.01).
 WORK, SPEED = {"LU": 100.0, "SP, class A": 250.0}, {"SP2": 1.0, "T3D": 0.5, "Cray": 2.0}
 

@@ -266,6 +266,16 @@ def test_what_each_column_is(tmp_path, name):
     assert {column: found[column] for column in expected} == expected
 
 
+@pytest.mark.parametrize(("codes", "systems", "paths"), [
+    ("aa", "xx", ("a",)), ("ab", "xx", ("a", "b")), ("aa", "xy", ("x", "y")), ("ab", "xy", ("a x", "b y")),
+])  # fmt: skip
+def test_series_are_named_by_what_differs_between_them(codes, systems, paths):
+    rows = [(c, s, p, 1 / p) for c, s in zip(codes, systems, strict=True) for p in (1, 2, 4)]
+    rows = list(dict.fromkeys(rows))
+    table = pd.DataFrame(rows, columns=["code", "system", "p", "time_s"])
+    assert perfcore.fit(table, fitter="scaling").paths == paths
+
+
 # A spread of 3 % of the mean of 12 runs, in the ways in which it is printed; and of two where their number is not told.
 T = stats.t.ppf(0.975, 11)
 SPREADS = {
