@@ -92,7 +92,7 @@ PARTS = {
         "plugins/kits",
         "perf_traces",
         ("messages/replay.py", "messages/kernels.py", "messages/matching.py"),
-        ("tests/messages/test_replay.py", "tests/messages/test_readers.py", "tests/traces/test_kineto_messages.py"),
+        ("tests/messages/test_kernels.py", "tests/messages/test_readers.py", "tests/traces/test_kineto_messages.py"),
     ),
     "readers": Part(
         "plugins/kits",
