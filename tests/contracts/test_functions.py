@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from perf_formulas.formula import Formula
+from perf_formulas import Formula
 from perfcore.base.errors import MissingDependencyError
 from perfcore.contracts import FormulaFunction
 from perfcore.hooks.registry import registry

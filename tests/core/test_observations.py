@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_formulas.formula import Formula
+from perf_formulas import Formula
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, InputError, OptionError
 from perfcore.data import kind_of

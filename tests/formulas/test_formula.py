@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perf_formulas.formula import Formula
+from perf_formulas import Formula
 from perf_formulas.parser import MAX_DEPTH, MAX_LENGTH, FormulaError
 from perfcore.base.errors import DataError, PerfError, UnknownNameError
 

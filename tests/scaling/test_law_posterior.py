@@ -13,7 +13,7 @@ from scipy.stats import multivariate_normal, norm
 from scipy.stats import t as student
 
 import perfcore
-from perf_formulas.formula import Formula
+from perf_formulas import Formula
 from perf_scaling import engine
 from perf_scaling.engine import fit_posterior
 from perf_scaling.options import Given
