@@ -57,7 +57,7 @@ PARTS = {
         "plugins/fitters",
         "perf_scaling",
         ("growth.py", "model.py", "posterior/[afops]*.py"),
-        tuple(f"tests/scaling/test_law_{name}.py" for name in ("growth", "posterior", "model")),
+        tuple(f"tests/scaling/test_{name}.py" for name in ("law_growth", "law_posterior", "law_model", "internals")),
     ),
     "joint": Part(
         "plugins/fitters",
@@ -84,7 +84,7 @@ PARTS = {
         "plugins/fitters",
         "perf_scaling",
         ("engine.py",),
-        tuple(f"tests/scaling/test_law_{name}.py" for name in ("posterior", "model")),
+        tuple(f"tests/scaling/test_{name}.py" for name in ("law_posterior", "law_model", "internals")),
     ),
     "whatif": Part("plugins/commands", "perf_analysis", ("*whatif*.py",), ("tests/whatif/test_whatif.py",)),
     "project": Part("plugins/commands", "perf_project", ("model.py", "extrapolation.py"), ("tests/project",)),
