@@ -45,7 +45,7 @@ PARTS = {
         "plugins/fitters",
         "perf_worley",
         ("*_tree.py", "minimax.py", "segmenters.py"),
-        tuple(f"tests/worley/test_{name}.py" for name in ("moment_tree", "minimax", "segmenters")),
+        tuple(f"tests/worley/test_{name}.py" for name in ("kernels", "minimax", "segmenters")),
     ),
     "arithmetic": Part(
         "plugins/stochastic",
@@ -63,7 +63,7 @@ PARTS = {
         "plugins/fitters",
         "perf_timing",
         ("joint_solver.py",),
-        ("tests/timing/test_joint_solver.py", "tests/timing/test_bounds.py", "tests/timing/test_strohmaier_fitter.py"),
+        ("tests/timing/test_kernels.py", "tests/timing/test_bounds.py", "tests/timing/test_strohmaier_fitter.py"),
     ),
     "gate": Part(
         "plugins/kits", "perf_statistics", ("gating.py",), ("tests/gate/test_engine.py", "tests/gate/test_versions.py")
