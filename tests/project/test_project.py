@@ -333,14 +333,15 @@ def test_two_scales_are_said_first_and_losses_have_remedies(halo):
     assert {plot.name for plot in report.plots} == {"components", "efficiency"}
 
 
-def beyond(times, sizes, target):
-    """The time of a component at a target, beside one that takes 1 s at every scale."""
-    rows = [
-        (p, name, time) for p, work in zip(sizes, times, strict=True) for name, time in (("work", work), ("b", 1.0))
-    ]
+def components_at(target, sizes, **times):
+    rows = [(p, name, time) for name, each in times.items() for p, time in zip(sizes, each, strict=True)]
     frame = pd.DataFrame(rows, columns=["p", "category", "time_s"])
-    components = perfcore.project(frame, at={"p": target}).answer.at[0].components
-    return next(each.time[0] for each in components if each.name == "work")
+    return {each.name: each.time[0] for each in perfcore.project(frame, at={"p": target}).answer.at[0].components}
+
+
+def beyond(times, sizes, target):
+    """The time of a component at a target, beside one that takes next to nothing."""
+    return components_at(target, sizes, work=times, rest=[1e-9] * len(sizes))["work"]
 
 
 USUAL_DRIFT = 0.05  # of log times of tables, for a doubling; it counts as four scales do
@@ -349,9 +350,9 @@ USUAL_DRIFT = 0.05  # of log times of tables, for a doubling; it counts as four 
 def test_components_between_a_power_law_and_amdahls():
     """Of 8 + 8/p the exponent between 2 and 4 is log2(10/12), so that both forms are known in closed form."""
     expected = math.sqrt(9.0 * 10.0 * 10 / 12) * math.exp(USUAL_DRIFT)
-    assert beyond([12.0, 10.0], [2, 4], 8) == pytest.approx(expected, rel=1e-9)
+    assert beyond([12.0, 10.0], [2, 4], 8) == pytest.approx(expected, rel=1e-6)
     expected *= math.sqrt(8.5 / 9.0 * 10 / 12) * math.exp(USUAL_DRIFT)  # another doubling
-    assert beyond([12.0, 10.0], [2, 4], 16) == pytest.approx(expected, rel=1e-9)
+    assert beyond([12.0, 10.0], [2, 4], 16) == pytest.approx(expected, rel=1e-6)
 
 
 def test_load_imbalance_tends_to_its_share_of_computation(folder):
@@ -363,6 +364,20 @@ def test_load_imbalance_tends_to_its_share_of_computation(folder):
     growth = sum(at[name] for name in computing) / sum(measured[name] for name in computing)
     held = measured["load imbalance"] * math.sqrt(math.exp(0.01) * growth)
     assert at["load imbalance"] == pytest.approx(held, rel=1e-9)
+
+
+@pytest.mark.parametrize(("times", "expected"), [([1.0, 1.5], 2.25), ([1.0, 4.0], 8.0)])
+def test_what_grew_between_two_scales_goes_on_at_most_in_proportion(times, expected):
+    assert beyond(times, [2, 4], 8) == pytest.approx(expected, rel=1e-6)
+
+
+def test_components_that_take_turns_are_scaled_towards_the_elapsed_time():
+    """Their sum stays 4; with no third scale half of three quarters of the way, in logarithms."""
+    drift = math.exp(USUAL_DRIFT)
+    alone = {"a": math.sqrt(1 / 3 * 1 / 2) * drift, "b": 6.0}  # between 1 / 3 and b/p; in proportion to p
+    scaled = (4.0 * drift / sum(alone.values())) ** (0.75 / 2)
+    found = components_at(8, [2, 4], a=[3.0, 1.0], b=[1.0, 3.0])
+    assert found == pytest.approx({name: time * scaled for name, time in alone.items()}, rel=1e-3)  # of draws
 
 
 def test_a_time_that_has_grown_goes_on_growing():
