@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -15,7 +15,6 @@ from perf_experiments.points import Point, duration_text, is_number, point_text
 from perf_experiments.run_records import Run
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
-from perfcore.report import Report
 from perfcore.results import Result
 
 if TYPE_CHECKING:
@@ -150,14 +149,11 @@ class Needed:
 class Replications(Result):
     """How many runs the points of a store need."""
 
+    answers: ClassVar[str] = "perf_experiments.answers:report_of_replications"
+
     points: tuple[Needed, ...]  # all points of the store, in the order of their levels
     precision: float  # what was asked for: half the width of the 95 % interval of each mean, as a share of the mean
     store: str  # its file
-
-    def report(self, data: Any = None) -> Report:
-        from perf_experiments.answers import report_of_replications
-
-        return report_of_replications(self)
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the design, where there is one; gives what the command line says of it."""

@@ -10,7 +10,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -21,7 +21,6 @@ from perf_formulas.parser import FUNCTIONS
 from perf_tables.arguments import MOST_POINTS, check_count, parse_values
 from perfcore.base.errors import InputError, MissingDependencyError, OptionError, PerfError, UnknownNameError, key_first
 from perfcore.base.files import write_bytes
-from perfcore.report import Report
 from perfcore.results import Result
 
 Key = tuple[tuple[str, Level], ...]
@@ -231,6 +230,8 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ['p=1 D=4', 'p=1 D=6', 'p=2 D=4', 'p=2 D=6', 'p=4 D=4']
     """
 
+    answers: ClassVar[str] = "perf_experiments.answers:report_of_design"
+
     factors: dict[str, list[Any]]  # levels of each factor: numbers, or words
     # {"factorial", "one-at-a-time", "points"}, all combinations; one factor varied at a time around the centre; or
     # exactly ``points``
@@ -243,11 +244,6 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # for the kind ``points`` each a level for every factor, and ``replications`` where a point has its own number
     points: list[dict[str, Any]] = []
     left_out: list[dict[str, Any]] = []  # points that are not measured, since a budget did not suffice
-
-    def report(self, data: Any = None) -> Report:
-        from perf_experiments.answers import report_of_design
-
-        return report_of_design(self)
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the TOML file that `perfcore.run` takes; gives what the command line says of it."""

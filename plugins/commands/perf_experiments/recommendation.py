@@ -30,7 +30,6 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.units import seconds_per
 from perfcore.models.model import Model
 from perfcore.models.points import DesignRows
-from perfcore.report import Report
 from perfcore.results import Result
 
 Places = str | Iterable[str] | Mapping[str, Any]
@@ -229,12 +228,8 @@ class Recommendation(Result):
     rivals: tuple[Disagreement, ...]
     is_averaged: bool = False  # over models: no single one is taken as correct
 
+    answers: ClassVar[str] = "perf_experiments.answers:report_of_recommendation"
     json_kind: ClassVar[str] = "advice"
-
-    def report(self, data: Any = None) -> Report:
-        from perf_experiments.answers import report_of_recommendation
-
-        return report_of_recommendation(self)
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the design; gives what the command line says of it."""

@@ -28,7 +28,6 @@ from perf_statistics.known_order import blocked_test
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.data.units import unit_of_text
-from perfcore.report import Report
 from perfcore.results import Result
 
 if TYPE_CHECKING:
@@ -234,6 +233,7 @@ def common_shift(orders: Sequence[RunOrder], ratios: Floats, log_threshold: floa
 class VersionGate(Result):
     """Verdicts on n benchmarks of two versions."""
 
+    answers: ClassVar[str] = "perf_gate.answers:report_of_versions"
     json_kind: ClassVar[str] = "gate"
 
     names: tuple[str, str]  # of the versions
@@ -311,11 +311,6 @@ class VersionGate(Result):
             (name, self.judged.outcome_of(k).value, f"{ratio[k]:.3f}x [{bounds[k, 0]:.3f}, {bounds[k, 1]:.3f}]")
             for k, name in enumerate(self.benchmarks)
         ]
-
-    def report(self, data: Any = None) -> Report:
-        from perf_gate.answers import report_of_versions
-
-        return report_of_versions(self)
 
     def to_dict(self) -> dict[str, Any]:
         ratio, bounds = np.exp(self.estimates.log_ratio), np.exp(self.estimates.bounds())

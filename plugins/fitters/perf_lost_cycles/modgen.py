@@ -23,7 +23,6 @@ from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
 from perfcore.models.model import Model, Parameter, Points
 from perfcore.models.points import DesignRows, Observed, measurements_for
-from perfcore.report import Report
 
 CATEGORY = "category"  # the variable that names one
 TOTAL = "total"  # the sum of all categories, which is what a model predicts by default
@@ -200,6 +199,7 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     default_models: tuple[UsedModel, ...]
     generations: tuple[Generation, ...]
 
+    answers: ClassVar[str] = "perf_lost_cycles.answers:modgen_report"
     kind: ClassVar[str] = "sum of categories"
 
     def __post_init__(self) -> None:
@@ -527,12 +527,6 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
                 for category, value in zip(each.categories, mean_r2(rows), strict=True):
                     averages[name][category] = value
         return averages
-
-    def report(self, data: Any = None) -> Report:
-        """Return the largest category with its model, and all categories."""
-        from perf_lost_cycles.answers import modgen_report
-
-        return modgen_report(self, data)
 
     def averages(self) -> dict[str, list[float | None]]:
         """R^2 of each category (C,): by factor over its lines, and of the models of all points."""

@@ -27,7 +27,6 @@ from perfcore.hooks.options import to_dict
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Model, Origin, Parameter, Points
 from perfcore.models.points import DesignRows, Observed, measurements_for
-from perfcore.report import Report
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,6 +152,7 @@ def fit_group(formula: ParametricFormula, group: Group, options: RegressionOptio
 class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     """A formula with its coefficients, for each group of runs."""
 
+    answers: ClassVar[str] = "perf_regression.answers:report_of"
     kind: ClassVar[str] = "regression"
     options: RegressionOptions
     coefficients: tuple[str, ...]
@@ -342,12 +342,6 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
                     columns |= {"leverage": found.hat_matrix_diag, "cooks_distance": found.cooks_distance[0]}
             frames.append(pd.DataFrame(columns))
         return pd.concat(frames, ignore_index=True)
-
-    def report(self, data: Any = None) -> Report:
-        """Return the formula with its errors, and the coefficients with tests."""
-        from perf_regression.answers import report_of
-
-        return report_of(self, data)
 
     def details(self) -> dict[str, Any]:
         coefficients = self.plain_tables()[0].records()

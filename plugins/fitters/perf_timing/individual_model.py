@@ -20,7 +20,6 @@ from perfcore.base.errors import DataError
 from perfcore.models.model import Parameter, Points
 from perfcore.models.points import DesignRows, Rival
 from perfcore.models.ranking import Candidate
-from perfcore.report import Report
 
 _STEP = 0.7  # between proportions of two functions, in the logarithm; what lies between, the tilt reaches
 _TILT = 0.6 * _STEP  # standard deviation of the proportion about a step
@@ -197,6 +196,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     pairs: tuple[PairFit, ...]
     ranking: tuple[Candidate, ...]
 
+    answers: ClassVar[str] = "perf_timing.answers:individual_report"
     kind: ClassVar[str] = "individual fits"
     needed_options: ClassVar[tuple[str, ...]] = ("weights", "functions", "terms")
 
@@ -372,12 +372,6 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             "mean_relative_error": float(errors.mean()),
             "max_relative_error": float(errors.max()),
         }
-
-    def report(self, data: Any = None) -> Report:
-        """Return the errors of the fits, and each pair with its coefficients."""
-        from perf_timing.answers import individual_report
-
-        return individual_report(self, data)
 
     @property
     def formula(self) -> str:

@@ -11,7 +11,6 @@ import numpy as np
 
 from perf_worley.activity import Activity, joined
 from perfcore.data.units import NANOSECONDS
-from perfcore.report import Report
 from perfcore.results import Result
 
 if TYPE_CHECKING:
@@ -121,6 +120,7 @@ class Side:
 class PhaseComparison(Result):
     """Two runs, phase by phase."""
 
+    answers: ClassVar[str] = "perf_worley.answers:comparison_report"
     json_kind: ClassVar[str] = "comparison"
     limit: ClassVar[float] = ALIKE
 
@@ -136,12 +136,6 @@ class PhaseComparison(Result):
     def alike(self) -> bool:
         """Whether these may be runs of one program; if not, the pairs say nothing."""
         return self.cost <= ALIKE
-
-    def report(self, data: Any = None) -> Report:
-        """Return how many times as long the second run takes, and both phase by phase."""
-        from perf_worley.answers import comparison_report
-
-        return comparison_report(self, data)
 
     def to_dict(self) -> dict[str, Any]:
         return {
