@@ -9,9 +9,15 @@ import pytest
 
 import perfcore
 from perf_experiments import make_design, next_points
-from perf_experiments.costs import costs_by_model, costs_by_runs, needed_replications, runs_for_precision, within_budget
 from perf_experiments.points import duration_text
-from perf_experiments.recommendation import PartialFit
+from perf_experiments.recommendation import (
+    PartialFit,
+    costs_by_model,
+    costs_by_runs,
+    needed_replications,
+    runs_for_precision,
+    within_budget,
+)
 from perf_experiments.run_records import Run, median_interval
 from perfcore.base.errors import UnknownNameError
 from perfcore.models.points import DesignRows

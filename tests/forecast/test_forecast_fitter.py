@@ -14,23 +14,21 @@ from statsmodels.tsa.holtwinters import SimpleExpSmoothing
 
 import perfcore
 from perf_forecast.fitter import distributions_ahead, mean_ahead
-from perf_forecast.horizon import (
-    LEVELS,
-    Resampling,
-    centrality,
-    crps_of_samples,
-    dispersion_of,
-    quantiles_of,
-    redispersed,
-    resolution_of,
-)
 from perf_forecast.options import support_of
 from perf_forecast.predictors import (
+    LEVELS,
+    Resampling,
     autoregression,
+    centrality,
+    crps_of_samples,
     damped_trend,
+    dispersion_of,
     find_seasons,
     forecasts_ahead,
     one_step_forecasts,
+    quantiles_of,
+    redispersed,
+    resolution_of,
     theta,
 )
 from perfcore import Series

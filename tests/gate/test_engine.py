@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import perfcore
-from perf_gate.interim_analyses import InterimAnalysis, judge_sequentially, next_analysis, sequential_plan
+from perf_gate.versions import InterimAnalysis, judge_sequentially, next_analysis, sequential_plan
 from perf_statistics.gating import (
     Estimates,
     Judged,
@@ -221,7 +221,7 @@ def until_decided(first: np.ndarray, second: np.ndarray, plan: tuple[InterimAnal
 
 def test_levels_are_those_that_lan_and_demets_print() -> None:
     """Spending alpha t at five equal looks, one-sided .025, as they print them."""
-    from perf_gate.interim_analyses import _levels
+    from perf_gate.versions import _levels
 
     bounds = -stats.norm.ppf(_levels([1, 2, 3, 4, 5], 0.025))
     np.testing.assert_allclose(bounds, [2.58, 2.49, 2.41, 2.34, 2.28], atol=0.005)

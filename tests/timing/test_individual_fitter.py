@@ -9,7 +9,7 @@ import statsmodels.api as sm
 from scipy.optimize import nnls
 
 import perfcore
-from perf_timing.individual_fits import fit_individually, subsets
+from perf_timing.individual_model import fit_individually, subsets
 from perfcore.base.errors import PerfError
 
 U = {

@@ -7,10 +7,10 @@ import pytest
 from scipy.signal import lfilter
 
 import perfcore
-from perf_worley.bounded_models import bounded_models, leaves_bounds
 from perf_worley.cells import TOLERANCE, Cells, autoregressive, cells_of, first_order, residuals
 from perf_worley.moment_tree import MomentTree
-from perf_worley.number_of_phases import likeliest
+from perf_worley.phase_maker import likeliest
+from perf_worley.segmenters import bounded_models, leaves_bounds
 from perfcore import UtilizationCurve
 
 

@@ -8,9 +8,9 @@ import pytest
 
 import perfcore
 from perf_traces.windows import part_of
-from perf_worley.bounded_models import bounded_models
 from perf_worley.cells import Cells, averaged_over_period, period_of
 from perf_worley.phase_model import Phase, Repetition
+from perf_worley.segmenters import bounded_models
 from perfcore import Trace, UtilizationCurve
 from perfcore.__main__ import main
 from perfcore.base.errors import DataError

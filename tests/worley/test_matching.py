@@ -9,8 +9,7 @@ import pytest
 import perfcore
 from perf_views.names import plain_name
 from perf_worley.activity import activities, clipped_sums, joined
-from perf_worley.comparison import Shape, compare_phases, match_phases
-from perf_worley.joining import join_runs
+from perf_worley.comparison import Shape, compare_phases, join_runs, match_phases
 from perfcore import Trace, UtilizationCurve
 from perfcore.base.errors import DataError
 
@@ -271,7 +270,7 @@ def test_the_next_run_lies_within_the_bounds_of_each_phase():
 
 def test_a_run_with_fewer_phases_is_fitted_with_as_many_as_the_others():
     """At p = 4 two neighbours have nearly the same level: alone they are one phase."""
-    from perf_worley.joining import agreed_models
+    from perf_worley.comparison import agreed_models
 
     models = [perfcore.fit(run_of_joining(p), fitter="phases") for p in (2, 4, 8)]
     fewer = perfcore.fit(run_of_joining(4), fitter="phases", phases=3)

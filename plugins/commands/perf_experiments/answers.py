@@ -15,9 +15,8 @@ from perf_experiments.points import PRINTED, VERSION, duration_text, level_text,
 from perfcore.report import Axis, Column, Figure, Note, Plot, Points, Report, Table
 
 if TYPE_CHECKING:
-    from perf_experiments.costs import Replications
     from perf_experiments.design import Design
-    from perf_experiments.recommendation import Recommendation
+    from perf_experiments.recommendation import Recommendation, Replications
     from perf_experiments.run_records import Run, Runs, Summary
 
 _MOST_NAMED = 10  # points that a budget left out; the file has all
@@ -58,7 +57,7 @@ def report_of_design(result: Design, data: Any = None) -> Report:
     answer = f"{count} point{'s' * (count > 1)} of {', '.join(result.factors)}, {replications}: {sum(counts)} runs"
     figures = [Figure("points", count, format="d"), Figure("runs", sum(counts), format="d")]
     details: list[str] = []
-    if (total_s := getattr(result, "total_s", None)) is not None:  # of a `perf_experiments.costs.Budgeted`
+    if (total_s := getattr(result, "total_s", None)) is not None:  # of a `perf_experiments.recommendation.Budgeted`
         figures.append(Figure("time", total_s, "s"))
         dear = getattr(result, "too_dear_s", {})
         details = [f"dropped: {point}, {duration_text(each)} per run" for point, each in dear.items()]

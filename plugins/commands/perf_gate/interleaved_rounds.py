@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perf_gate.benchmark_runs import LongTable, long_table
-from perf_gate.interim_analyses import InterimAnalysis, next_analysis, sequential_plan
-from perf_gate.versions import VersionGate
+from perf_gate.versions import InterimAnalysis, VersionGate, next_analysis, sequential_plan
 from perf_tables.arguments import parse_duration
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError

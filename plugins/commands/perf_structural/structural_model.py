@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from perf_formulas.parser import Parser, Variable
+from perf_structural.algebra import EQUATION_FUNCTIONS
 from perf_structural.composition import Composing, Composition
-from perf_structural.functions import EQUATION_FUNCTIONS
 from perf_structural.inputs import Input, as_quantities, read_input, with_words
 from perf_structural.judging import Recalibration
 from perf_structural.model_file import ModelFile, StructuralModelError, by_name, error_context, read_as, read_component

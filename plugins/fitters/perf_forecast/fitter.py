@@ -51,7 +51,7 @@ class ForecastFitter(Fitter):
     Missing samples are left out; a step is the time between samples.
 
     Sources: R. Wolski, "Dynamically Forecasting Network Performance Using the Network Weather Service", 1998; those
-    named in `perf_forecast.predictors` and `perf_forecast.horizon`.
+    named in `perf_forecast.predictors` and `perf_forecast.predictors`.
 
     Examples
     --------
@@ -179,8 +179,7 @@ def distributions_ahead(
 
     Predictors are chosen again every few steps. Between two choices their quantiles go over into one another.
     """
-    from perf_forecast.horizon import PERSISTENCE, Mixer, resolution_of
-    from perf_forecast.predictors import forecasts_ahead
+    from perf_forecast.predictors import PERSISTENCE, Mixer, forecasts_ahead, resolution_of
 
     first, horizon = max(0, len(values) - _KEPT), steps_ahead[-1]
     recent, paths = values[first:], forecasts_ahead(values, horizon, seasons, first)
@@ -219,8 +218,7 @@ def mean_ahead(values: Floats, count: int, bounds: Bounds) -> tuple[Floats, Floa
     What is carried over from the past are errors of, and outcomes after, forecasts of such means: blocks of so many
     values that began when the forecast was much as it is now.
     """
-    from perf_forecast.horizon import LEVELS, Mixer, resolution_of
-    from perf_forecast.predictors import find_seasons, forecasts_ahead
+    from perf_forecast.predictors import LEVELS, Mixer, find_seasons, forecasts_ahead, resolution_of
 
     if len(values) < max(_FEWEST, 2 * count + 1):
         raise DataError(

@@ -24,7 +24,7 @@ from perf_lost_cycles.default_models import (
     write_models,
 )
 from perf_lost_cycles.forms import term_values
-from perf_lost_cycles.generation import generate_model
+from perf_lost_cycles.generate import generate_model
 from perf_lost_cycles.lca import LcaModel, lca_model
 from perf_lost_cycles.modgen import ModgenModel
 from perf_lost_cycles.options import LcaOptions, ModgenOptions

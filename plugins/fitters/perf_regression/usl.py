@@ -15,8 +15,7 @@ import numpy as np
 
 from perf_formulas.parametric import ParametricFormula
 from perf_regression.options import RegressionOptions, UslOptions
-from perf_regression.regression import Estimates, RegressionModel, fit_group, origin_of, regress
-from perf_regression.runs import groups_of, measured
+from perf_regression.regression import Estimates, RegressionModel, fit_group, groups_of, measured, origin_of, regress
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.contracts import Fitter

@@ -69,7 +69,7 @@ class Repetition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the rule ``auto`` found; see `perf_worley.number_of_phases.Choice`."""
+    """What the rule ``auto`` found; see `perf_worley.phase_maker.Choice`."""
 
     degree: int  # highest degree of a phase
     gain: float  # what the phases gain over one, in units of the noise
