@@ -28,7 +28,7 @@ class Shown:
     """Base of data and results: a table of pandas, a picture, and a short cell of a notebook."""
 
     __slots__ = ()
-    answers: ClassVar[str] = ""  # ``module:function`` that makes the report of it and of the data, imported when asked
+    reporter: ClassVar[str] = ""  # ``module:function`` that makes the report of it and of the data, imported when asked
 
     def report(self, data: Any = None) -> Report:
         """The answer, figures, tables, plots, notes and next command (`perfcore.report`).
@@ -38,7 +38,7 @@ class Shown:
         data : object, optional
             What a model was fitted to; plots are drawn over it.
         """
-        module, _, function = self.answers.partition(":")
+        module, _, function = self.reporter.partition(":")
         report: Report = getattr(importlib.import_module(module), function)(self, data)
         return report
 

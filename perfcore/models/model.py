@@ -69,7 +69,7 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     origin: Origin
 
     kind: ClassVar[str] = ""
-    answers: ClassVar[str] = "perfcore.models.answers:report_of"
+    reporter: ClassVar[str] = "perfcore.models.answers:report_of"
     __array_ufunc__: ClassVar[None] = None  # so that numpy's numbers leave `number * model` to this class
 
     @property
@@ -249,7 +249,7 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def formula(self) -> str:
         """The model as a formula that a person can read; empty where it has none."""
-        return "" if type(self).report is Model.report and self.answers == Model.answers else self.report().formula
+        return "" if type(self).report is Model.report and self.reporter == Model.reporter else self.report().formula
 
     @property
     def table(self) -> pd.DataFrame:

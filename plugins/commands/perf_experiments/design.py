@@ -230,7 +230,7 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ['p=1 D=4', 'p=1 D=6', 'p=2 D=4', 'p=2 D=6', 'p=4 D=4']
     """
 
-    answers: ClassVar[str] = "perf_experiments.answers:report_of_design"
+    reporter: ClassVar[str] = "perf_experiments.answers:report_of_design"
 
     factors: dict[str, list[Any]]  # levels of each factor: numbers, or words
     # {"factorial", "one-at-a-time", "points"}, all combinations; one factor varied at a time around the centre; or

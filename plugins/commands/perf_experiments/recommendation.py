@@ -238,7 +238,7 @@ class Recommendation(Result):
     rivals: tuple[Disagreement, ...]
     is_averaged: bool = False  # over models: no single one is taken as correct
 
-    answers: ClassVar[str] = "perf_experiments.answers:report_of_recommendation"
+    reporter: ClassVar[str] = "perf_experiments.answers:report_of_recommendation"
     json_kind: ClassVar[str] = "advice"
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
@@ -566,7 +566,7 @@ class Needed:
 class Replications(Result):
     """How many runs the points of a store need."""
 
-    answers: ClassVar[str] = "perf_experiments.answers:report_of_replications"
+    reporter: ClassVar[str] = "perf_experiments.answers:report_of_replications"
 
     points: tuple[Needed, ...]  # all points of the store, in the order of their levels
     precision: float  # what was asked for: half the width of the 95 % interval of each mean, as a share of the mean

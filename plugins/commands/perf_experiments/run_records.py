@@ -87,7 +87,7 @@ class RunOptions:
 class Run(Result):
     """One run that ended, well or not."""
 
-    answers: ClassVar[str] = "perf_experiments.answers:report_of_run"
+    reporter: ClassVar[str] = "perf_experiments.answers:report_of_run"
 
     point: Point
     replication: int  # from 1; which block of the design it belongs to
@@ -123,7 +123,7 @@ class Run(Result):
 class Runs(Result):
     """What a store holds."""
 
-    answers: ClassVar[str] = "perf_experiments.answers:report_of_runs"
+    reporter: ClassVar[str] = "perf_experiments.answers:report_of_runs"
 
     store: str  # its file
     listed: tuple[Run, ...]  # those that were asked for, in the order in which they were made
@@ -171,7 +171,7 @@ class Job:
 class Summary(Result):
     """What the store has of the design."""
 
-    answers: ClassVar[str] = "perf_experiments.answers:report_of_summary"
+    reporter: ClassVar[str] = "perf_experiments.answers:report_of_summary"
 
     made: int  # runs of this call: those that it made itself, or collected from the scheduler
     succeeded: int  # points and replications of the design that have a measurement, and those that have failures only

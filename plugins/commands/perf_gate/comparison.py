@@ -267,7 +267,7 @@ class Measured(NamedTuple):
 class Comparison(Result):
     """Two models at n points."""
 
-    answers: ClassVar[str] = "perf_gate.comparison_answers:report_of"
+    reporter: ClassVar[str] = "perf_gate.comparison_answers:report_of"
 
     names: tuple[str, str]
     unit: str | None

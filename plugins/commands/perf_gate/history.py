@@ -59,7 +59,7 @@ _TOGETHER, _OWN = 6, 2.0  # commits from the suite's step and times its size, up
 class Added(Result):
     """What was added to a history."""
 
-    answers: ClassVar[str] = "perf_gate.answers:report_of_added"
+    reporter: ClassVar[str] = "perf_gate.answers:report_of_added"
     json_kind: ClassVar[str] = "history"
 
     path: str
@@ -300,7 +300,7 @@ class JudgedSeries:
 class HistoryGate(Result):
     """Verdicts on the histories of n benchmarks."""
 
-    answers: ClassVar[str] = "perf_gate.answers:report_of_history"
+    reporter: ClassVar[str] = "perf_gate.answers:report_of_history"
     json_kind: ClassVar[str] = "gate"
 
     source: str

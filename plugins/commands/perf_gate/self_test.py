@@ -89,7 +89,7 @@ _OF_ONE_PROCESS = ("pytest-benchmark",)  # values of a file are iterations, whic
 class SelfTest(Result):
     """What runs of one version say about the machine, benchmark by benchmark."""
 
-    answers: ClassVar[str] = "perf_gate.answers:report_of_self_test"
+    reporter: ClassVar[str] = "perf_gate.answers:report_of_self_test"
     json_kind: ClassVar[str] = "gate"
 
     source: str

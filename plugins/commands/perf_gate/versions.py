@@ -241,7 +241,7 @@ def common_shift(orders: Sequence[RunOrder], ratios: Floats, log_threshold: floa
 class VersionGate(Result):
     """Verdicts on n benchmarks of two versions."""
 
-    answers: ClassVar[str] = "perf_gate.answers:report_of_versions"
+    reporter: ClassVar[str] = "perf_gate.answers:report_of_versions"
     json_kind: ClassVar[str] = "gate"
 
     names: tuple[str, str]  # of the versions

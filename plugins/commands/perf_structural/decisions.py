@@ -50,7 +50,7 @@ class Division:
 class Decomposition(Result):
     """Work divided."""
 
-    answers: ClassVar[str] = "perf_structural.answers:report_of_decomposition"
+    reporter: ClassVar[str] = "perf_structural.answers:report_of_decomposition"
 
     shares: tuple[int, ...]  # whole units of work for each machine; their sum is what was to be divided
     times: tuple[StochasticValue, ...]  # time of each machine with its share
@@ -216,7 +216,7 @@ class Trial:
 class Solution(Result):
     """The value of an input with which a result keeps a limit often enough."""
 
-    answers: ClassVar[str] = "perf_structural.answers:report_of_solution"
+    reporter: ClassVar[str] = "perf_structural.answers:report_of_solution"
 
     name: str  # the input
     unit: str  # of the limit; empty where there is none

@@ -45,7 +45,7 @@ _EDGES: Floats = np.array([*_TAIL, *np.arange(1, 100) / 100.0, *(1.0 - level for
 class Predictions(Result):
     """Predictions from a file: stochastic values, one for each run, or a single one for all."""
 
-    answers: ClassVar[str] = "perf_structural.answers:report_of_predictions"
+    reporter: ClassVar[str] = "perf_structural.answers:report_of_predictions"
     Options: ClassVar[type] = ValidationOptions
 
     values: tuple[StochasticValue, ...]
@@ -110,7 +110,7 @@ class Judgement(Result):
     averages leave it out.
     """
 
-    answers: ClassVar[str] = "perf_structural.answers:report_of_judgement"
+    reporter: ClassVar[str] = "perf_structural.answers:report_of_judgement"
 
     representations: tuple[str, ...]  # what the predictions are, each name once
     actual: Floats  # in the order of the predictions
@@ -401,7 +401,7 @@ def shares_by_rank(masses: npt.ArrayLike, bin_of_actual: int | None) -> Floats:
 class Recalibration(Result):
     """A monotone map of probabilities, learned from past predictions and what then happened."""
 
-    answers: ClassVar[str] = "perf_structural.answers:report_of_recalibration"
+    reporter: ClassVar[str] = "perf_structural.answers:report_of_recalibration"
 
     levels: tuple[float, ...]  # probabilities, increasing from 0 to 1
     places: tuple[float, ...]  # by level: the predicted quantile that becomes the quantile of this level

@@ -170,7 +170,7 @@ def limits_of_quantile(samples: Floats, level: float, size: float = math.inf) ->
 class MeasuredValue(Result):
     """A stochastic value that represents samples."""
 
-    answers: ClassVar[str] = "perf_structural.answers:report_of_value"
+    reporter: ClassVar[str] = "perf_structural.answers:report_of_value"
     json_kind: ClassVar[str] = "value"
 
     window: Samples  # the samples

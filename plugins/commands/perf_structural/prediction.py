@@ -358,7 +358,7 @@ def _again(algebra: Algebra, node: Expression, operands: Sequence[Expression]) -
 class Prediction(Result):
     """The distribution of one result."""
 
-    answers: ClassVar[str] = "perf_structural.answers:report_of_prediction"
+    reporter: ClassVar[str] = "perf_structural.answers:report_of_prediction"
 
     name: str
     unit: str  # empty where there is none

@@ -47,7 +47,7 @@ class StructuralModel(Result):
     (30.0, 60.0)
     """
 
-    answers: ClassVar[str] = "perf_structural.answers:report_of_model"
+    reporter: ClassVar[str] = "perf_structural.answers:report_of_model"
     Options: ClassVar[type] = PredictionOptions
 
     equation: str
@@ -171,7 +171,7 @@ def _check_name(name: str) -> None:
 class Choice(Result):
     """Candidates side by side."""
 
-    answers: ClassVar[str] = "perf_structural.answers:report_of_choice"
+    reporter: ClassVar[str] = "perf_structural.answers:report_of_choice"
 
     predictions: Mapping[str, Prediction]  # by the candidates' names, in the order given
     statistic: Statistic

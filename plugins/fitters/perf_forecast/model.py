@@ -79,7 +79,7 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
     at: int = 1
     naive_error: float | None = None
 
-    answers: ClassVar[str] = "perf_forecast.answers:report_of"
+    reporter: ClassVar[str] = "perf_forecast.answers:report_of"
     kind: ClassVar[str] = "forecast"
 
     def __post_init__(self) -> None:
@@ -227,7 +227,7 @@ class SeriesForecasts(Model, frozen=True, forbid_unknown_fields=True):
     forecasts: dict[str, ForecastModel]
     failures: dict[str, str]
 
-    answers: ClassVar[str] = "perf_forecast.answers:report_of_several"
+    reporter: ClassVar[str] = "perf_forecast.answers:report_of_several"
     kind: ClassVar[str] = "forecasts"
 
     def __post_init__(self) -> None:

@@ -42,7 +42,7 @@ _NEARBY = 2.0
 class LcaModel(ModgenModel, frozen=True, forbid_unknown_fields=True, dict=True):
     """The model of `modgen` over one factor: one line of points, of which each category has its best default model."""
 
-    answers: ClassVar[str] = "perf_lost_cycles.answers:lca_report"
+    reporter: ClassVar[str] = "perf_lost_cycles.answers:lca_report"
     kind: ClassVar[str] = "lost cycles of one factor"
 
     def __post_init__(self) -> None:

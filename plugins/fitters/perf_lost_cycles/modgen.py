@@ -208,7 +208,7 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     default_models: tuple[UsedModel, ...]
     generations: tuple[Generation, ...]
 
-    answers: ClassVar[str] = "perf_lost_cycles.answers:modgen_report"
+    reporter: ClassVar[str] = "perf_lost_cycles.answers:modgen_report"
     kind: ClassVar[str] = "sum of categories"
 
     def __post_init__(self) -> None:

@@ -154,7 +154,7 @@ def fit_group(formula: ParametricFormula, group: Group, options: RegressionOptio
 class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     """A formula with its coefficients, for each group of runs."""
 
-    answers: ClassVar[str] = "perf_regression.answers:report_of"
+    reporter: ClassVar[str] = "perf_regression.answers:report_of"
     kind: ClassVar[str] = "regression"
     options: RegressionOptions
     coefficients: tuple[str, ...]

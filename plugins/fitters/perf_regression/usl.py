@@ -44,7 +44,7 @@ class Derived(NamedTuple):
 class UslModel(RegressionModel, frozen=True, forbid_unknown_fields=True, dict=True):
     """The law with its coefficients, 0 where they would be negative; intervals are of the law without such bounds."""
 
-    answers: ClassVar[str] = "perf_regression.answers:usl_report_of"
+    reporter: ClassVar[str] = "perf_regression.answers:usl_report_of"
     kind: ClassVar[str] = "usl"
     quantity: str
     free: tuple[float, ...]  # coefficients without bounds

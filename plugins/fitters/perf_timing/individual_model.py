@@ -205,7 +205,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     pairs: tuple[PairFit, ...]
     ranking: tuple[Candidate, ...]
 
-    answers: ClassVar[str] = "perf_timing.answers:individual_report"
+    reporter: ClassVar[str] = "perf_timing.answers:individual_report"
     kind: ClassVar[str] = "individual fits"
     needed_options: ClassVar[tuple[str, ...]] = ("weights", "functions", "terms")
 

@@ -252,7 +252,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     dropped: tuple[str, ...]
     ranking: tuple[Candidate, ...]
 
-    answers: ClassVar[str] = "perf_timing.answers:joint_report"
+    reporter: ClassVar[str] = "perf_timing.answers:joint_report"
     kind: ClassVar[str] = "joint timing model"
     is_joint: ClassVar[bool] = True
     needed_options: ClassVar[tuple[str, ...]] = ("weights", "intervals", "level")

@@ -131,7 +131,7 @@ class Side:
 class PhaseComparison(Result):
     """Two runs, phase by phase."""
 
-    answers: ClassVar[str] = "perf_worley.answers:comparison_report"
+    reporter: ClassVar[str] = "perf_worley.answers:comparison_report"
     json_kind: ClassVar[str] = "comparison"
     limit: ClassVar[float] = ALIKE
 

@@ -110,7 +110,7 @@ def function_of_time(name: str, elapsed: Floats, scale: float) -> Floats:
 class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Phases of a processor-utilization curve."""
 
-    answers: ClassVar[str] = "perf_worley.answers:phase_report"
+    reporter: ClassVar[str] = "perf_worley.answers:phase_report"
     worth: ClassVar[float] = WORTH
     time_unit: str  # of all times
     phases: tuple[Phase, ...]
