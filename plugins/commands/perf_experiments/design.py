@@ -208,15 +208,6 @@ def words_of(name: str, command: str | Sequence[str]) -> tuple[str, ...]:
     return words
 
 
-def blocked_order(points: Sequence[Point]) -> list[Point]:
-    """Return points in their order, those that differ in the version alone together: what they meet is the same."""
-    groups: dict[Key, list[Point]] = {}
-    for point in points:
-        without = {name: level for name, level in point.items() if name != VERSION}
-        groups.setdefault(point_key(without), []).append(point)
-    return [point for group in groups.values() for point in group]
-
-
 class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Points to measure, each several times, in random order within each replication.
 
@@ -302,7 +293,11 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def block(self, replication: int, points: Sequence[Point]) -> list[Point]:
         """Return the points in the random order of one replication, counted from 1; versions of one point together."""
         order = np.random.default_rng([self.seed, replication]).permutation(len(points))
-        return blocked_order([points[number] for number in order])
+        groups: dict[Key, list[Point]] = {}
+        for point in (points[number] for number in order):
+            without = {name: level for name, level in point.items() if name != VERSION}
+            groups.setdefault(point_key(without), []).append(point)
+        return [point for group in groups.values() for point in group]
 
 
 def _levels_alone(point: Mapping[str, Any]) -> dict[str, Any]:

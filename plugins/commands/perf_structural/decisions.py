@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -300,21 +300,15 @@ def solve_for(
     if kept == (True, True):
         threshold = low
     elif any(kept):
-        threshold = _boundary(suffices, low, high, is_integer)
+        threshold, bad = (low, high) if suffices(low) else (high, low)
+        step = 1.0 if is_integer else _RESOLUTION * (high - low)
+        while abs(threshold - bad) > step:
+            middle = (threshold + bad) // 2 if is_integer else 0.5 * (threshold + bad)
+            threshold, bad = (middle, bad) if suffices(middle) else (threshold, middle)
     in_order = tuple(trials[value] for value in sorted(trials))
     most = kept == (True, False)
     solution = None if threshold is None else trials[threshold]
     return Solution(name, units.pop(), limit, probability, solution, most, in_order)
-
-
-def _boundary(suffices: Callable[[float], bool], low: float, high: float, is_integer: bool) -> float:
-    """Return the value that suffices next to one that does not, of which one is at each end."""
-    good, bad = (low, high) if suffices(low) else (high, low)
-    step = 1.0 if is_integer else _RESOLUTION * (high - low)
-    while abs(good - bad) > step:
-        middle = (good + bad) // 2 if is_integer else 0.5 * (good + bad)
-        good, bad = (middle, bad) if suffices(middle) else (good, middle)
-    return good
 
 
 def _probability_with(

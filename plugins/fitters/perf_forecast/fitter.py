@@ -18,7 +18,7 @@ import perfcore
 from perf_forecast.model import Ahead, ForecastModel, SeriesForecasts
 from perf_forecast.options import Bounds, ForecastOptions, support_of
 from perf_tables.arguments import parse_duration
-from perf_tables.series import Window, check_durations, take_window
+from perf_tables.series import check_durations, take_window
 from perfcore import Series, UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.arrays import Floats
@@ -129,8 +129,13 @@ class ForecastFitter(Fitter):
                 f"{len(values)} samples" if len(values) < _KEPT else f"the last {_KEPT} samples, which are looked at,"
             )
             progress.note(f"{window.source}: {told_by} tell {horizon} steps ahead, and not {options.horizon}")
+        digest = hashlib.sha256(f"{window.column} {window.time_unit}".encode())
+        digest.update(np.ascontiguousarray(window.times).tobytes())
+        digest.update(np.ascontiguousarray(window.values).tobytes())
         return ForecastModel(
-            origin=Origin("forecast", to_dict(options), window.source, _fingerprint(window), perfcore.__version__),
+            origin=Origin(
+                "forecast", to_dict(options), window.source, f"sha256:{digest.hexdigest()[:32]}", perfcore.__version__
+            ),
             column=window.column,
             time_unit=window.time_unit,
             last_time=float(window.times[-1]),
@@ -235,10 +240,3 @@ def mean_ahead(values: Floats, count: int, bounds: Bounds) -> tuple[Floats, Floa
     resolution = resolution_of(values[first:]) / steps
     mixer = Mixer(forecasts, outcomes, steps, resolution, bounds)
     return LEVELS, mixer.now(mixer.choose())
-
-
-def _fingerprint(window: Window) -> str:
-    digest = hashlib.sha256(f"{window.column} {window.time_unit}".encode())
-    digest.update(np.ascontiguousarray(window.times).tobytes())
-    digest.update(np.ascontiguousarray(window.values).tobytes())
-    return f"sha256:{digest.hexdigest()[:32]}"

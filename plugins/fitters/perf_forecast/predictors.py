@@ -88,7 +88,11 @@ def one_step_forecasts(values: npt.ArrayLike) -> dict[str, Floats]:
         for name, forecast in (after | means | medians | trimmed | smoothed).items()
     }
     for name, group in (("adaptive mean", means), ("adaptive median", medians)):
-        forecasts[name] = _best_lately({member: forecasts[member] for member in group}, history)
+        table = np.array([forecasts[member] for member in group])
+        errors = pd.DataFrame((table[:, 1:-1] - history[1:]).T ** 2)
+        choice = np.zeros(table.shape[1], dtype=np.intp)  # the first two steps have no errors before them
+        choice[2:] = errors.ewm(alpha=_RECENT_GAIN).mean().to_numpy().argmin(axis=1)
+        forecasts[name] = table[choice, np.arange(table.shape[1])]  # of the least recent error
     return forecasts
 
 
@@ -104,21 +108,6 @@ def _trimmed_mean(values: Floats, width: int) -> Floats:
             middle: Floats = np.asarray(stats.trim_mean(windows[first : first + _CHUNK], _TRIMMED_SHARE, axis=1))
             means[starting + first : starting + first + len(middle)] = middle
     return means
-
-
-def _best_lately(forecasts: Mapping[str, Floats], values: Floats) -> Floats:
-    """At each step the forecast of the predictor whose recent squared errors are least (n + 1,)."""
-    table = np.array(list(forecasts.values()))
-    errors = pd.DataFrame((table[:, 1:-1] - values[1:]).T ** 2)
-    return _chosen(table, errors.ewm(alpha=_RECENT_GAIN).mean())
-
-
-def _chosen(table: Floats, known_errors: pd.DataFrame) -> Floats:
-    """From (m, n + 1) forecasts those of the predictor with the least of (n - 1, m) errors before each step."""
-    choice = np.zeros(table.shape[1], dtype=np.intp)  # the first two steps have no errors before them
-    choice[2:] = known_errors.to_numpy().argmin(axis=1)
-    chosen: Floats = table[choice, np.arange(table.shape[1])]
-    return chosen
 
 
 def autoregression(values: Floats, lags: Sequence[int], steps: int, first: int) -> Floats:
@@ -232,17 +221,6 @@ def find_seasons(values: npt.ArrayLike) -> tuple[int, ...]:
     if len(samples) < _LEAST_CYCLES * _SHORTEST or np.ptp(samples) == 0.0:
         return ()
     ranks = stats.rankdata(samples) / len(samples)
-    for peak in _peaks(ranks):
-        near = _best_within(ranks, peak, max(1, round(0.2 * _UNSURE * peak)))
-        if _stands_out(ranks, near, tuple({round(near * share) for share in _BESIDE} - {near})):
-            short = _best_within(ranks, near, round(_UNSURE * near))
-            long = _longer(ranks, short)
-            return (short,) if long is None else (short, long)
-    return ()
-
-
-def _peaks(ranks: Floats) -> list[int]:
-    """Lags at which the autocorrelation is positive and higher than at all that are nearly as long, shortest first."""
     longest = len(ranks) // _LEAST_CYCLES
     spectrum = fft.rfft(ranks - ranks.mean(), fft.next_fast_len(2 * len(ranks)))
     correlation = fft.irfft(np.abs(spectrum) ** 2)
@@ -251,7 +229,13 @@ def _peaks(ranks: Floats) -> list[int]:
         reach = max(1, round(_NEARLY * lag))
         if correlation[lag] > 0.0 and correlation[lag] >= correlation[lag - reach : lag + reach + 1].max():
             peaks.append(lag)
-    return peaks
+    for peak in peaks:
+        near = _best_within(ranks, peak, max(1, round(0.2 * _UNSURE * peak)))
+        if _stands_out(ranks, near, tuple({round(near * share) for share in _BESIDE} - {near})):
+            short = _best_within(ranks, near, round(_UNSURE * near))
+            long = _longer(ranks, short)
+            return (short,) if long is None else (short, long)
+    return ()
 
 
 def _best_within(ranks: Floats, length: int, reach: int) -> int:
@@ -335,7 +319,12 @@ def quantiles_of(samples: Floats, weights: Floats, resolution: float, bounds: tu
     values = np.clip(samples[order], *bounds)
     share = weights[order] / weights.sum()
     if resolution > 0.0:
-        values = _unrounded(values, resolution, bounds)
+        # Equal values are spread evenly over what is rounded to them; those at a bound stay.
+        starts = np.flatnonzero(np.diff(values, prepend=-np.inf) > 0.0)
+        counts = np.diff(starts, append=len(values))
+        offsets = (np.arange(len(values)) - np.repeat(starts, counts) + 0.5) / np.repeat(counts, counts) - 0.5
+        free = (values > bounds[0]) & (values < bounds[1])
+        values = np.where(free, values + resolution * offsets, values)
     tail_probability = 1.0 / (
         1.0 + 1.0 / float(np.sum(share**2))
     )  # probability outside of as many samples as these are worth
@@ -348,15 +337,6 @@ def quantiles_of(samples: Floats, weights: Floats, resolution: float, bounds: tu
             interpolated[outside] = middle + (values[end] - middle) * ndtri(probabilities[outside]) / ndtri(places[end])
     quantiles: Floats = np.maximum.accumulate(np.clip(interpolated, *bounds))
     return quantiles
-
-
-def _unrounded(values: Floats, resolution: float, bounds: tuple[float, float]) -> Floats:
-    """Equal values, spread evenly over what is rounded to them; those at a bound stay."""
-    starts = np.flatnonzero(np.diff(values, prepend=-np.inf) > 0.0)
-    counts = np.diff(starts, append=len(values))
-    offsets = (np.arange(len(values)) - np.repeat(starts, counts) + 0.5) / np.repeat(counts, counts) - 0.5
-    free = (values > bounds[0]) & (values < bounds[1])
-    return np.where(free, values + resolution * offsets, values)
 
 
 def centrality(quantiles: Floats, actual: float) -> float:
@@ -463,14 +443,6 @@ class Candidate:
         return self.resampling.samples(forecast, outcomes, origins, steps, _first_finite(forecast))
 
 
-def held_out_origins(count: int, steps: int) -> Places:
-    """Origins that judge forecasts of so many steps: in the later half, each with enough errors before it (t,)."""
-    last = count - steps - 1
-    earliest = max(count // 2, steps + _FEWEST)
-    stride = min(_STRIDE, max(1, (last - earliest) // _HELD_OUT))
-    return np.arange(last, earliest - 1, -stride)[:_HELD_OUT][::-1]
-
-
 def candidates_scored(
     forecasts: Mapping[str, Floats], outcomes: Floats, steps: int, origins: Places
 ) -> tuple[Sequence[Candidate], Floats]:
@@ -542,7 +514,11 @@ class Mixer:
 
     def choose(self, baselines: Sequence[str] = ()) -> Choice:
         """Choose by the score on origins that are held out, and judge such a choice."""
-        origins = held_out_origins(len(self.outcomes), self.steps)
+        count = len(self.outcomes)  # judged are origins in the later half, each with enough errors before it
+        last = count - self.steps - 1
+        earliest = max(count // 2, self.steps + _FEWEST)
+        stride = min(_STRIDE, max(1, (last - earliest) // _HELD_OUT))
+        origins = np.arange(last, earliest - 1, -stride)[:_HELD_OUT][::-1]
         candidates, scores = candidates_scored(self.forecasts, self.outcomes, self.steps, origins)
         half = len(origins) // 2
         before, after = origins[:half], origins[half:]
