@@ -1,19 +1,20 @@
 """What a program finds where it runs: closed streams, and settings of libraries in the current folder.
 
 A folder of data configures nothing: numba would read ``.numba_config.yaml`` there, whose ``cache_dir`` makes it
-unpickle files, and matplotlib ``matplotlibrc``. Unused parts of numpy that scipy copies are not imported.
+unpickle files, and matplotlib ``matplotlibrc``.
 """
 
 from __future__ import annotations
 
-import contextlib
 import importlib.abc
 import importlib.machinery
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
+
+_SETTINGS = {"matplotlib": "matplotlibrc", "numba.core.config": ".numba_config.yaml"}  # file that a module reads
 
 
 def open_closed_streams() -> None:
@@ -34,24 +35,24 @@ def ignore_settings_of_folder() -> None:
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds the modules of `_HIDING` as others do, and hides something from them while they are imported."""
+    """Finds the modules of `_SETTINGS` as others do, and hides their file from them while they are imported."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname not in _HIDING:
+        if fullname not in _SETTINGS:
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, *_HIDING[fullname])
+            spec.loader = _Loader(spec.loader, _SETTINGS[fullname])
         return spec
 
 
 class _Loader(importlib.abc.Loader):
-    """Executes a module as another loader does, while something is hidden."""
+    """Executes a module as another loader does, while ``os.path.exists`` says that there is no such file."""
 
-    def __init__(self, loader: Any, *hidden: Any) -> None:
-        self._loader, self._hidden = loader, hidden
+    def __init__(self, loader: Any, file: str) -> None:
+        self._loader, self._file = loader, file
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
@@ -61,40 +62,11 @@ class _Loader(importlib.abc.Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        hide, *what = self._hidden
-        with hide(*what):
+        exists = os.path.exists
+        os.path.exists = lambda path: path != self._file and exists(path)
+        try:
             self._loader.exec_module(module)
+        finally:
+            os.path.exists = exists
         if hasattr(module, "_config_fname"):  # numba looks again when it is told to reload
             setattr(module, "_config_fname", os.devnull)  # noqa: B010
-
-
-@contextlib.contextmanager
-def _hiding_file(name: str) -> Iterator[None]:
-    """Say of a relative path that there is no such file."""
-    exists = os.path.exists
-    os.path.exists = lambda path: path != name and exists(path)
-    try:
-        yield
-    finally:
-        os.path.exists = exists
-
-
-@contextlib.contextmanager
-def _hiding_names(*names: str) -> Iterator[None]:
-    """Leave names out of what numpy lists, since asking for one of them imports it."""
-    numpy: Any = sys.modules["numpy"]
-    before = numpy.__all__, numpy.__dir__
-    numpy.__all__ = [name for name in before[0] if name not in names]
-    numpy.__dir__ = lambda: [name for name in before[1]() if name not in names]
-    try:
-        yield
-    finally:
-        numpy.__all__, numpy.__dir__ = before
-
-
-# By module that is imported, what hides something, and what that is: a file, or names.
-_HIDING: dict[str, tuple[Any, ...]] = {
-    "matplotlib": (_hiding_file, "matplotlibrc"),
-    "numba.core.config": (_hiding_file, ".numba_config.yaml"),
-    "scipy._lib.array_api_compat.numpy": (_hiding_names, "ctypeslib", "f2py", "polynomial", "testing"),
-}

@@ -6,8 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from perf_timing.joint_solver import JointProblem
-
 FUNCTIONS = {
     "1/p^2": lambda p: p**-2.0,
     "1/p": lambda p: 1 / p,
@@ -49,8 +47,9 @@ def joint_data(
     exact = (basis * (w[:, code] / r[:, system]).T).sum(axis=1)
     factor = 1 / exact if relative else np.ones_like(exact)
     target = factor * exact + noise * np.random.default_rng(seed).standard_normal(len(exact))
-    problem = JointProblem(factor[:, None] * basis, target, code, system, n_codes, n_systems, reference)
-    return SimpleNamespace(problem=problem, w=w, r=r, exact=factor * exact, p=p)
+    return SimpleNamespace(
+        w=w, r=r, p=p, basis=factor[:, None] * basis, target=target, code=code, system=system, reference=reference
+    )
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ import statsmodels.api as sm
 from scipy.optimize import nnls
 
 import perfcore
-from perf_timing.individual_model import fit_individually, subsets
 from perfcore.base.errors import PerfError
 
 U = {
@@ -337,51 +336,14 @@ def test_a_parameter_that_no_function_has_is_no_error_of_the_fit(fitter):
     assert model.statistics["max_relative_error"] < 1e-6
 
 
-# Every subset of functions for every series, against one fit at a time by other programs.
-PROCESSORS = {0: (1, 2, 4, 8, 16, 32), 1: (1, 2, 4, 8, 16, 32), 2: (2, 4, 8, 16), 5: (1, 4, 9, 16, 25, 36, 49)}
-
-
-@pytest.fixture
-def ragged():
-    """Four series of three sets of points, two of which share a design; of the seven functions four."""
-    rng = np.random.default_rng(0)
-    p = np.concatenate([np.array(points, float) for points in PROCESSORS.values()])
-    cell = np.repeat(list(PROCESSORS), [len(points) for points in PROCESSORS.values()])
-    design = np.column_stack([np.ones_like(p), np.log(p), np.sqrt(p), p])
-    return design, design @ [5, 0.5, 0.1, 0.3] + rng.standard_normal(len(p)), cell
-
-
-HYPOTHESES = subsets(4, range(1, 4))
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_nonnegative_fits_are_those_of_lawson_and_hanson(ragged, seed):
-    design, _, cell = ragged
-    target = np.random.default_rng(seed).normal(0.5, 4.0, len(cell))
-    _, fits = fit_individually(design, target, cell, HYPOTHESES, bounds=True)
-    held = 0
-    for k, one in enumerate(PROCESSORS):
-        for h, members in enumerate(HYPOTHESES):
-            mine = cell == one
-            coefficients, norm = nnls(design[np.ix_(mine, members)], target[mine])
-            assert fits.sum_of_squares[k, h] == pytest.approx(norm**2, rel=1e-9)
-            positive = tuple(np.array(members)[coefficients > 0])
-            place = fits.effective[k, h]
-            assert (HYPOTHESES[place] if place >= 0 else ()) == positive
-            if place >= 0:
-                own = fits.coefficients[k, place, : len(positive)]
-                assert own == pytest.approx(coefficients[coefficients > 0], rel=1e-9)
-            held += place != h
-    assert held  # some coefficients would be negative
-
-
-def test_points_that_do_not_determine_a_fit():
-    """Two points, one of them twice as a different value: two functions are the most."""
-    p = np.array([2.0, 2.0, 8.0])
-    design = np.column_stack([np.ones(3), np.log(p), p])
-    fits, _ = fit_individually(design, np.array([1.0, 2.0, 5.0]), np.zeros(3, int), subsets(3, [2, 3]))
-    assert fits.determined.tolist() == [[True, True, True, False]]
-    assert fits.rank[0].tolist() == [2, 2, 2, 2]
-    assert np.isinf(fits.criterion("sse")[0, 3])
-    # Without the third point no two functions are determined.
-    assert np.isinf(fits.leave_one_out).all()
+@pytest.mark.parametrize("seed", range(3))
+def test_bounded_fits_of_all_subsets_are_those_of_lawson_and_hanson(seed):
+    p = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
+    scaled = np.random.default_rng(seed).normal(1.5, 4.0, 6)
+    data = pd.DataFrame({"p": p, "time_s": np.abs(scaled) / p})
+    candidates = perfcore.rank(data, fitter="individual", sign="bounded", criterion="sse").candidates
+    for candidate in candidates:
+        design = np.column_stack([p * U[name](p) for name in candidate.functions])
+        coefficients, norm = nnls(design, np.abs(scaled))
+        assert candidate.figures["sse"] == pytest.approx(norm**2, rel=1e-9)
+        assert (coefficients > 0).all() or "held at 0" in candidate.note

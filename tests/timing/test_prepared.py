@@ -6,15 +6,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import perfcore
-from perf_timing.options import ScalingOptions, parse_quantities
-from perf_timing.prepared import prepare, quantities_of
 from perfcore import Measurements
 from perfcore.base.errors import OptionError, PerfError
-from perfcore.hooks.options import build
+from perfcore.hooks.registry import build_options, registry
 
 OPERATIONS = {"BT": 168.284, "LU": 119.297}
 PEAK = {"SP2": 0.266, "T3D": 0.15}
@@ -34,39 +32,49 @@ def runs():
     return pd.DataFrame(rows, columns=["code", "system", "procs", "time_s"])
 
 
-def prepared(data, **options):
-    return prepare(data, build(ScalingOptions, options, "test"), "test")
+def fitted(data, **options):
+    return perfcore.fit(data, fitter="individual", functions="1", **options)
+
+
+def columns_of(model):
+    """Values, factors to the scale of the fit, weights and numbers of runs."""
+    seen = model.observations
+    value, p = np.array(seen.value), np.array(seen.points["p"])
+    names = [model.codes[k] for k in seen.code], [model.systems[k] for k in seen.system]
+    factor = model.preparation.factor({"p": p}, *names)
+    return value, factor, np.array(model.root_weights) ** 2, np.array(seen.repetitions)
 
 
 def test_equation_4(runs):
-    """t' = t p / W_c * r_peak, each step in its turn."""
-    ready = prepared(runs, operations=OPERATIONS, peak=PEAK)
-    assert ready.preparation.formula == "t' = t * p / operations * peak"
-    seen = ready.seen
-    for at in range(len(seen)):
-        code, system = seen.codes[seen.code[at]], seen.systems[seen.system[at]]
-        expected = seen.value[at] * seen.points["p"][at] / OPERATIONS[code] * PEAK[system]
-        assert ready.target[at] == pytest.approx(expected, rel=1e-14)
-    assert ready.by_point == pytest.approx(seen.points["p"])
-    assert ready.target == pytest.approx(seen.value * ready.factor)
-    assert (ready.root_weight == 1).all()
+    """t' = t p / W_c * r_peak, each step in its turn; a fit in that scale has the errors of one by hand."""
+    model = fitted(runs, operations=OPERATIONS, peak=PEAK)
+    assert model.preparation.formula == "t' = t * p / operations * peak"
+    value, factor, weights, _ = columns_of(model)
+    seen, squares = model.observations, {}
+    for at, p in enumerate(seen.points["p"]):
+        code, system = model.codes[seen.code[at]], model.systems[seen.system[at]]
+        assert factor[at] == pytest.approx(p / OPERATIONS[code] * PEAK[system], rel=1e-14)
+        squares.setdefault((code, system), []).append((p, value[at] * factor[at]))
+    assert (weights == 1).all()
+    for pair in model.pairs:
+        (p, scaled) = np.array(squares[pair.code, pair.system]).T  # t' = c p
+        assert pair.sum_of_squares == pytest.approx(scaled @ scaled - (p @ scaled) ** 2 / (p @ p), rel=1e-9)
 
 
 @pytest.mark.parametrize("column", ["bandwidth_MB_s", "rate_per_s", "gflops", "tokens/s"])
 def test_a_rate_is_fitted_as_it_was_measured(runs, column):
     """t * p of a code that scales perfectly is constant; its rate times p grows like p^2 and says nothing."""
     runs[column] = 1.0 / runs.pop("time_s")
-    ready = prepared(runs, value=column)
-    assert ready.preparation.formula == "t' = t"
-    assert (ready.factor == 1.0).all()
-    assert prepared(runs, value=column, prepare="parameter").preparation.formula == "t' = t * p"  # as it was said
+    model = fitted(runs, value=column)
+    assert model.preparation.formula == "t' = t"
+    assert fitted(runs, value=column, prepare="parameter").preparation.formula == "t' = t * p"  # as it was said
 
 
 def test_the_unit_decides_what_a_rate_is_and_not_the_name(runs):
     runs = runs.rename(columns={"time_s": "result"})
-    assert prepared(runs, value="result").preparation.formula == "t' = t * p"
-    assert prepared(runs, value="result", unit="GB/s").preparation.formula == "t' = t"
-    assert prepared(runs.assign(unit="items/sec"), value="result").preparation.formula == "t' = t"
+    assert fitted(runs, value="result").preparation.formula == "t' = t * p"
+    assert fitted(runs, value="result", unit="GB/s").preparation.formula == "t' = t"
+    assert fitted(runs.assign(unit="items/sec"), value="result").preparation.formula == "t' = t"
 
 
 def test_a_sum_of_works_over_speeds_is_no_model_of_a_rate(runs):
@@ -99,41 +107,39 @@ def test_a_law_of_a_rate_is_found_in_its_own_scale():
     ],
 )
 def test_steps_by_name(runs, steps, formula):
-    ready = prepared(runs, operations=OPERATIONS, peak=PEAK, prepare=steps)
-    assert ready.preparation.formula == formula
-    assert ready.target / ready.factor == pytest.approx(ready.seen.value, rel=1e-14)
+    assert fitted(runs, operations=OPERATIONS, peak=PEAK, prepare=steps).preparation.formula == formula
 
 
 def test_relative_weights_make_every_value_one(runs):
-    ready = prepared(runs, weights="relative")
-    assert ready.target * ready.root_weight == pytest.approx(np.ones(12))
+    value, factor, weights, _ = columns_of(fitted(runs, weights="relative"))
+    assert value * factor * np.sqrt(weights) == pytest.approx(np.ones(12))
 
 
 def test_weights_by_number_of_runs(runs):
-    weight = prepared(runs, weights="repetitions").root_weight ** 2
-    count = prepared(runs).seen.repetitions
-    assert weight.mean() == pytest.approx(1)
-    assert weight / count == pytest.approx(np.full(12, 1 / 1.5))  # 18 runs of 12 points
+    _, _, weights, runs_of = columns_of(fitted(runs, weights="repetitions"))
+    assert weights.mean() == pytest.approx(1)
+    assert weights / runs_of == pytest.approx(np.full(12, 1 / 1.5))  # 18 runs of 12 points
 
 
 def test_weights_by_the_spread_of_the_runs(runs):
     """Smyth's moderated variance of the relative errors: 4 shared degrees of freedom and the point's own."""
-    ready = prepared(runs, weights="spread", aggregate="mean")
-    seen = ready.seen
-    expected = []
-    shared = np.mean([_variance(runs, seen, at) for at in range(12) if seen.repetitions[at] == 2])
+    model = fitted(runs, weights="spread", aggregate="mean")
+    value, factor, weights, runs_of = columns_of(model)
+    expected, own = [], [_variance(runs, model, at) for at in range(12)]
+    shared = np.mean([variance for variance, number in zip(own, runs_of, strict=True) if number == 2])
     for at in range(12):
-        own = seen.repetitions[at] - 1
-        moderated = (4 * shared + own * _variance(runs, seen, at)) / (4 + own) if own else shared
-        expected.append(seen.repetitions[at] / (moderated * ready.target[at] ** 2))
-    assert ready.root_weight**2 == pytest.approx(np.array(expected) / np.mean(expected), rel=1e-12)
+        more = runs_of[at] - 1
+        moderated = (4 * shared + more * own[at]) / (4 + more) if more else shared
+        expected.append(runs_of[at] / (moderated * (value[at] * factor[at]) ** 2))
+    assert weights == pytest.approx(np.array(expected) / np.mean(expected), rel=1e-12)
 
 
-def _variance(runs, seen, at):
+def _variance(runs, model, at):
     """Squared relative standard deviation of the runs of one point."""
+    seen = model.observations
     mine = (
-        (runs["code"] == seen.codes[seen.code[at]])
-        & (runs["system"] == seen.systems[seen.system[at]])
+        (runs["code"] == model.codes[seen.code[at]])
+        & (runs["system"] == model.systems[seen.system[at]])
         & (runs["procs"] == seen.points["p"][at])
     )
     times = runs["time_s"][mine]
@@ -146,41 +152,37 @@ def test_a_spread_that_is_zero_by_chance_does_not_rule(runs):
     first = (equal["code"] == "BT") & (equal["system"] == "SP2") & (equal["procs"] == 4)
     equal.loc[first, "time_s"] = equal["time_s"][first].mean()
     equal.loc[equal.index[first][1], "procs"] = 4.0
-    relative = prepared(equal, weights="spread", duplicates="keep")
-    weight = relative.root_weight**2 * relative.target**2 / relative.seen.repetitions
-    assert weight.max() <= weight[relative.seen.repetitions == 1][0] * 5 / 4 * (1 + 1e-12)
-
-
-QUICK = settings(max_examples=40, deadline=None, derandomize=True)
+    value, factor, weights, runs_of = columns_of(fitted(equal, weights="spread", duplicates="keep"))
+    weight = weights * (value * factor) ** 2 / runs_of
+    assert weight.max() <= weight[runs_of == 1][0] * 5 / 4 * (1 + 1e-12)
 
 
 # Quantities of codes and systems: from columns, formulas, small tables, or typed.
+COLUMNS = {
+    "code": ["lu", "lu", "cg", "cg"],
+    "class": ["A", "B", "A", "A"],
+    "nodes": [16.0, 8.0, 16.0, 8.0],
+    "time_s": [8.0, 4.0, 2.0, 1.0],
+    "mops": [2.0, 4.004, 10.0, 20.0],
+    "gflop": [1.5, 1.5, 3.0, 3.0],
+    "size": [1, 2, 4, 8],
+    "peak": [2.5, 5.0, 2.5, 5.0],
+    "wrong": [1.0, 1.0, -2.0, -2.0],
+    "none": [1.0, 1.0, 3.0, np.nan],
+    "text": ["a", "a", "b", "b"],
+}
+
+
 @pytest.fixture
 def data():
-    return Measurements(
-        pd.DataFrame(
-            {
-                "code": ["lu", "lu", "cg", "cg"],
-                "class": ["A", "B", "A", "A"],
-                "nodes": [16.0, 8.0, 16.0, 8.0],
-                "p": [1, 2, 4, 8],
-                "time_s": [8.0, 4.0, 2.0, 1.0],
-                "mops": [2.0, 4.004, 10.0, 20.0],
-                "gflop": [1.5, 1.5, 3.0, 3.0],
-                "size": [1, 2, 4, 8],
-                "peak": [2.5, 5.0, 2.5, 5.0],
-                "wrong": [1.0, 1.0, -2.0, -2.0],
-                "none": [1.0, 1.0, 3.0, np.nan],
-                "text": ["a", "a", "b", "b"],
-            }
-        ),
-        system="nodes",
-        source="runs.csv",
-    )
+    table = pd.concat([pd.DataFrame({**COLUMNS, "p": p}) for p in (1, 2, 4)], ignore_index=True)
+    return Measurements(table, system="nodes", source="runs.csv")
 
 
-def of_codes(given, data):
-    return quantities_of(parse_quantities(given), data, "code", "--operations")
+def of_codes(given, data, what="operations"):
+    """Name of the quantities of codes, or peaks of systems, in the scale of a fit, and their values."""
+    steps = fitted(data, **{what: given}).preparation.steps
+    return next((step.name, step.quantities) for step in steps if step.of != "parameter")
 
 
 @pytest.fixture
@@ -207,7 +209,8 @@ def small_table(tmp_path, monkeypatch):
     ],
 )
 def test_quantities_as_an_option_takes_them(given, words):
-    assert parse_quantities(given) == words
+    chosen, _ = build_options(registry().entry("fitters", "individual"), {"operations": given})
+    assert chosen.operations == words
 
 
 def test_a_column_gives_its_value_of_each_code(data):
@@ -216,7 +219,7 @@ def test_a_column_gives_its_value_of_each_code(data):
 
 def test_a_column_gives_its_value_of_each_system(data):
     """Systems that are numbers are called without a needless .0, here as in the observations."""
-    assert quantities_of(("peak",), data, "system", "--peak") == ("peak", {"16": 2.5, "8": 5.0})
+    assert of_codes("peak", data, "peak") == ("peak", {"16": 2.5, "8": 5.0})
     assert data.observations().systems == ("16", "8")
 
 
@@ -227,7 +230,6 @@ def test_a_formula_is_averaged_over_the_rows_of_a_code(data):
     assert found == pytest.approx({"lu": (2.0 * 8.0 + 4.004 * 4.0) / 2000, "cg": 0.02})
 
 
-@QUICK
 @given(st.lists(st.floats(0.999, 1.001), min_size=1, max_size=9), st.floats(1e-9, 1e15))
 def test_what_differs_by_rounding_is_one_quantity(factors, size):
     values = np.array(factors) * size
@@ -266,7 +268,8 @@ def test_what_is_no_quantity_is_refused_in_one_line(data, given, problem):
 @pytest.mark.parametrize("given", ["counts.csv:gflop", "counts.csv", "counts.csv:", Path("counts.csv")])
 def test_a_small_table_gives_the_only_numbers_or_the_column_named(data, small_table, given):
     small_table("code,gflop,source\nlu,119.297,print_results\ncg,1.508,print_results\nmg,3.892,\n")
-    assert of_codes(given, data) == ("gflop", {"lu": 119.297, "cg": 1.508, "mg": 3.892})
+    name, found = of_codes(given, data)
+    assert (name, found["lu"], found["cg"]) == ("gflop", 119.297, 1.508)
 
 
 def test_a_small_table_may_be_compressed_and_scaled(data, small_table):
@@ -278,17 +281,3 @@ def test_a_small_table_is_joined_by_all_columns_of_the_name(data, small_table):
     name = small_table("class,code,gflop\nA,lu,119.297\nB,lu,498.824\nA,cg,1.508\n")
     runs = data.with_roles(code="code,class")
     assert of_codes(name, runs)[1] == {"lu A": 119.297, "lu B": 498.824, "cg A": 1.508}
-
-
-@pytest.mark.real_data
-def test_printed_rates_and_published_counts_agree(real_data):
-    """FT and MG of class C are in both files; rates are printed with two decimals, in Mop/s."""
-    runs = perfcore.read(real_data / "scaling" / "npb_mpi_picluster.csv").with_roles(code="code,class")
-    _, measured = of_codes("mops_total*time_s/1000", runs)
-    _, published = of_codes(f"{real_data / 'scaling' / 'npb_opcounts.csv'}:gflop", runs)
-    assert set(measured) & set(published) == {"FT C", "MG C"}
-    for code in ("FT C", "MG C"):
-        assert measured[code] == pytest.approx(published[code], rel=1e-4)
-    assert published["FT C"] == 396.388
-    with pytest.raises(OptionError, match=r"npb_opcounts.csv: say which column to take, .*iterations, gflop"):
-        of_codes(real_data / "scaling" / "npb_opcounts.csv", runs)

@@ -17,15 +17,8 @@ NOISE = 0.05  # relative, of each time
 
 def as_table(data):
     """Times t = t' / p of a synthetic joint problem, as a user's table."""
-    problem = data.problem
-    return pd.DataFrame(
-        {
-            "code": [CODES[c] for c in problem.code],
-            "system": [SYSTEMS[s] for s in problem.system],
-            "p": data.p,
-            "time_s": problem.target / data.p,
-        }
-    )
+    names = {"code": [CODES[c] for c in data.code], "system": [SYSTEMS[s] for s in data.system]}
+    return pd.DataFrame({**names, "p": data.p, "time_s": data.target / data.p})
 
 
 @pytest.fixture
@@ -66,6 +59,18 @@ def test_relative_weights_make_the_scale_irrelevant(table):
         assert fit(table, weights="relative", **options).predict_array(AT, interval=0.9) == pytest.approx(
             plain, rel=1e-9
         )
+
+
+@pytest.mark.parametrize("reference", [0, 1, 3])
+@pytest.mark.parametrize("functions", [("1/p", "1/sqrt(p)"), ("1/p", "1"), ("1/p", "log(p)/p"), ("1/p^2", "p")])
+def test_exact_times_give_their_parameters(joint, reference, functions):
+    data = joint(functions, missing=[(0, 1), (2, 3)])
+    model = fit(as_table(data), functions=functions, reference=SYSTEMS[reference], starts=5)
+    assert (model.statistics["status"], model.rank) == ("converged", 14)
+    assert np.array(model.work) == pytest.approx(data.w / data.r[:, [reference]], rel=1e-8)
+    order = [SYSTEMS.index(name) for name in model.systems]
+    expected = (data.r / data.r[:, [reference]])[:, order]
+    assert 1 / np.array(model.inverse_speed) == pytest.approx(expected, rel=1e-8)
 
 
 def test_parameters_of_another_scale_are_divided_by_its_quantities(joint):
@@ -214,11 +219,12 @@ def spoilt_by(factor, table):
     return spoilt, place
 
 
-def test_a_robust_loss_withstands_what_squares_do_not(joint, table):
+@pytest.mark.parametrize("loss", ["huber", "soft_l1", "cauchy"])
+def test_a_robust_loss_withstands_what_squares_do_not(joint, table, loss):
     truth = fit(as_table(joint())).predict(AT)
     spoilt = table.copy()
     spoilt.loc[spoilt.index[::15], "time_s"] *= 3
-    squares, robust = (np.abs(fit(spoilt, loss=loss).predict(AT) / truth - 1) for loss in ("linear", "cauchy"))
+    squares, robust = (np.abs(fit(spoilt, loss=each).predict(AT) / truth - 1) for each in ("linear", loss))
     assert robust.max() < 0.5 * squares.max()
 
 
@@ -251,6 +257,8 @@ def test_no_part_is_negative_when_asked_for(table):
     assert min(np.ravel(free.work).min(), np.ravel(free.inverse_speed).min()) < 0
     assert min(np.ravel(bound.work).min(), np.ravel(bound.inverse_speed).min()) >= 0
     assert bound.statistics["sse"] >= free.statistics["sse"]
+    unbound, bound = fit(table, sign="any"), fit(table, sign="bounded")  # bounds that do not matter change nothing
+    assert bound.theta == pytest.approx(unbound.theta, rel=1e-9)
 
 
 @pytest.mark.parametrize(

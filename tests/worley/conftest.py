@@ -56,3 +56,24 @@ def noisy() -> Callable[..., UtilizationCurve]:
         return UtilizationCurve(edges, heights).merged()
 
     return make
+
+
+def dense_error(curve, degree, begin, end):
+    """Root of the squared error on [begin, end]: QR of Legendre columns at the Gauss points of each step."""
+    nodes, weights = np.polynomial.legendre.leggauss(degree + 1)
+    cuts = np.unique(np.clip(curve.relative_edges, begin, end))
+    if len(cuts) < 2:
+        return 0.0
+    half, middle = 0.5 * np.diff(cuts), 0.5 * (cuts[1:] + cuts[:-1])
+    at = (middle[:, None] + half[:, None] * nodes).ravel()
+    roots = np.sqrt(half[:, None] * weights).ravel()
+    steps = np.clip(np.searchsorted(curve.relative_edges, middle, side="right") - 1, 0, curve.n_steps - 1)
+    values = np.repeat(curve.heights[steps] - curve.heights[steps[0]], len(nodes))
+    columns = np.polynomial.legendre.legvander((2 * at - begin - end) / (end - begin), degree)
+    factor = np.linalg.qr(np.column_stack([columns, values]) * roots[:, None], mode="r")
+    return abs(float(factor[-1, -1])) if factor.shape[0] > degree + 1 else 0.0
+
+
+@pytest.fixture(scope="session")
+def dense() -> Callable[..., float]:
+    return dense_error

@@ -1,16 +1,10 @@
 """The rule ``auto``: how many phases, of which degree, within the processors."""
 
-import itertools
-
 import numpy as np
 import pytest
 from scipy.signal import lfilter
 
 import perfcore
-from perf_worley.cells import TOLERANCE, Cells, autoregressive, cells_of, first_order, residuals
-from perf_worley.moment_tree import MomentTree
-from perf_worley.phase_maker import likeliest
-from perf_worley.segmenters import bounded_models, leaves_bounds
 from perfcore import UtilizationCurve
 
 
@@ -22,76 +16,6 @@ def steps(levels, length, noise, seed, processors=16):
     rng = np.random.default_rng(seed)
     heights = np.repeat(np.asarray(levels, float), length) + rng.normal(0, noise, length * len(levels))
     return samples(np.clip(heights, 0, processors), n_locations=processors)
-
-
-def cost_by_hand(values, degree, low, high):
-    """Least squares by numpy, of the highest degree that stays within the bounds."""
-    x = np.arange(len(values)) + 0.5
-    for d in range(min(degree, len(values) - 1), -1, -1):
-        coefficients = np.polynomial.polynomial.polyfit(x, values, d)
-        inside = np.polynomial.polynomial.polyval(np.linspace(0, len(values), 401), coefficients)
-        if d == 0 or (inside.min() >= low and inside.max() <= high):
-            fitted = np.polynomial.polynomial.polyval(x, coefficients)
-            return float(np.sum((values - fitted) ** 2))
-    raise AssertionError
-
-
-@pytest.mark.parametrize("degree", [0, 1, 2])
-@pytest.mark.parametrize("seed", range(3))
-def test_the_bounded_search_is_optimal(degree, seed):
-    """Against every partition of a short series, each stretch fitted by itself."""
-    rng, n_cells = np.random.default_rng(seed), 14
-    values = np.clip(rng.choice([0.0, 2.0, 4.0], n_cells) + rng.normal(0, 0.4, n_cells), 0, 4)
-    low, high = -TOLERANCE * 4, (1 + TOLERANCE) * 4
-    costs = {
-        (a, b): cost_by_hand(values[a:b], degree, low, high) for a, b in itertools.combinations(range(n_cells + 1), 2)
-    }
-    found = bounded_models(Cells(values, 1.0, low, high, 4.0), degree, 4)
-    shortest = max(2, degree + 1)
-    for n in range(1, len(found.squares) + 1):
-        best = min(
-            sum(costs[a, b] for a, b in itertools.pairwise((0, *inner, n_cells)))
-            for inner in itertools.combinations(range(1, n_cells), n - 1)
-            if all(b - a >= shortest for a, b in itertools.pairwise((0, *inner, n_cells)))
-        )
-        assert found.squares[n - 1] == pytest.approx(best, rel=1e-6, abs=1e-9)
-        breaks = found.breaks[n - 1]
-        assert (breaks[0], breaks[-1], len(breaks)) == (0, n_cells, n + 1)
-
-
-def test_parabolas_leave_bounds_at_their_vertex():
-    assert leaves_bounds(0.0, 4.0, -4.0, 1.0, 0.0, 0.99)
-    assert not leaves_bounds(0.0, 4.0, -4.0, 1.0, 0.0, 1.01)
-
-
-@pytest.mark.parametrize("n_steps", [700, 5000])
-def test_cells_are_means_of_the_curve(n_steps, noisy):
-    curve = noisy(n_steps)
-    assert cells_of(MomentTree(curve), None).values == pytest.approx(curve.averaged(512)[1], rel=1e-9)
-
-
-def test_residuals_are_those_of_least_squares():
-    rng = np.random.default_rng(0)
-    values, breaks = rng.normal(size=90), np.array([0, 20, 61, 90])
-    for degree in range(4):
-        left = residuals(values, breaks, np.full(3, degree))
-        for a, b in itertools.pairwise(breaks):
-            x = np.arange(b - a)
-            assert left[a:b] == pytest.approx(values[a:b] - np.polyval(np.polyfit(x, values[a:b], degree), x), abs=1e-9)
-
-
-def test_long_run_variance_of_a_known_process():
-    """Of an autoregression with correlation r and variance 1 it is (1 + r)/(1 - r)."""
-    rng = np.random.default_rng(1)
-    for correlation in (0.0, 0.5, 0.8):
-        values = np.empty(50_000)
-        values[0] = rng.normal()
-        shocks = rng.normal(0, np.sqrt(1 - correlation**2), len(values))
-        for i in range(1, len(values)):
-            values[i] = correlation * values[i - 1] + shocks[i]
-        true = (1 + correlation) / (1 - correlation)
-        assert first_order(values, 1, 0, 1) == pytest.approx(true, rel=0.08)
-        assert autoregressive(values, np.array([0, len(values)]), 0) == pytest.approx(true, rel=0.12)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -229,18 +153,6 @@ def test_no_model_leaves_the_processors_by_anything(seed, options):
         first, last = round(phase.start), round(phase.end)
         if (first, last) == (phase.start, phase.end):
             assert area == pytest.approx(curve.heights[first:last].sum(), rel=1e-9)
-
-
-def test_the_likelihood_of_a_level_that_wanders_is_that_of_its_covariance():
-    rng = np.random.default_rng(1)
-    left, counts = rng.normal(0, 2, 40), rng.random(40) > 0.2
-    lags = np.abs(np.subtract.outer(np.arange(40), np.arange(40)))
-    by_hand = []
-    for correlation, step in [(0.0, 0.0), (0.9, 0.5)]:
-        covariance = (step / (1 - correlation**2) * correlation**lags + np.eye(40))[np.ix_(counts, counts)]
-        squares = left[counts] @ np.linalg.solve(covariance, left[counts]) / counts.sum()
-        by_hand.append(-0.5 * (counts.sum() * np.log(squares) + np.linalg.slogdet(covariance)[1]))
-    assert likeliest(left, counts, np.array([0.9]), np.array([0.5])) == pytest.approx(max(by_hand), rel=1e-9)
 
 
 @pytest.mark.parametrize("noise", ["walk", "slow and fast"])

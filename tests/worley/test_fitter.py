@@ -7,10 +7,6 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_analysis.stretches import phase_edges
-from perf_worley.cells import processor_cycle
-from perf_worley.moment_tree import MomentTree
-from perf_worley.phase_maker import knee, penalty, persistence
 from perfcore import Trace, UtilizationCurve
 from perfcore.base.errors import DataError, ModelFileError, OptionError
 
@@ -204,30 +200,6 @@ def test_the_frame_has_a_row_for_each_phase_with_all_digits():
     assert len(repr(model).splitlines()) <= 10
 
 
-def test_persistence_counts_following_models_with_the_break():
-    models = [[], [50.0], [30.0, 50.9], [30.0, 70.0], [29.5, 50.0, 70.5]]
-    # Within 1 % of a run of 100: 50 stays in the third and the last model, 30 in both that follow it.
-    assert persistence(models, 100.0) == [[], [2], [2, 1], [1, 1], [0, 0, 0]]
-
-
-def test_knee_of_a_curve_with_a_corner():
-    counts = list(range(1, 11))
-    errors = [100 - 24 * (n - 1) if n <= 5 else 4 - 0.5 * (n - 5) for n in counts]
-    assert knee(counts, errors, 1000) == 5
-
-
-def test_knee_without_fall_takes_the_fewest():
-    assert knee([1, 2, 3], [0.0, 0.0, 0.0], 10) == 1
-    assert knee([4, 5], [3.0, 1.0], 10) == 5
-
-
-def test_penalty_stops_where_a_phase_gains_less_than_it_costs():
-    # At 1000 steps a phase costs 2 log(1000) = 13.8: a factor of exp(-0.0138) = 0.9863 of the error.
-    counts = [1, 2, 3, 4]
-    assert penalty(counts, [100.0, 90.0, 88.6, 87.0], 1000) == 4
-    assert penalty(counts, [100.0, 90.0, 89.0, 88.5], 1000) == 2
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_refined_penalty_finds_the_true_number_on_independent_noise(seed):
     """Straight pieces with independent normal noise, for which the criterion is derived."""
@@ -311,14 +283,6 @@ def test_intervals_hold_the_break_and_are_within_the_run():
         assert before.start <= low <= phase.start <= high <= phase.end
 
 
-def test_a_processor_cycle():
-    """Two processors that start work every 4 time units: 16 starts in 32."""
-    edges = np.arange(33.0)
-    curve = UtilizationCurve(edges, np.tile([1.0, 2.0, 1.0, 0.0], 8), n_locations=2)
-    assert processor_cycle(MomentTree(curve), 2) == pytest.approx(4.0)
-    assert processor_cycle(MomentTree(curve), None) == 0.0
-
-
 def test_few_cells_have_no_errors():
     phase = perfcore.fit(UtilizationCurve([0, 1, 2], [3, 9]), phases=2, degree=0).phases[1]
     assert (phase.standard_errors, phase.level_error, phase.break_interval) == (None, None, None)
@@ -353,7 +317,8 @@ def test_phases_are_those_of_the_markers(unit):
         "outside", "forward", "backward", "outside", "forward", "backward", "outside",
     ]  # fmt: skip
     edges = [0, 100, 340, 700, 800, 1_050, 1_400, 1_500]
-    assert phase_edges(trace, model) == edges
+    scale = {"ns": 1, "us": 1000}[unit]
+    assert [round(scale * at) for at in (model.start, *model.breaks, model.end)] == edges
     busy = trace.state == 0
     for phase, start, end in zip(model.phases, edges[:-1], edges[1:], strict=True):
         inside = np.clip(trace.end_ns[busy], start, end) - np.clip(trace.start_ns[busy], start, end)

@@ -7,10 +7,6 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_traces.windows import part_of
-from perf_worley.cells import Cells, averaged_over_period, period_of
-from perf_worley.phase_model import Phase, Repetition
-from perf_worley.segmenters import bounded_models
 from perfcore import Trace, UtilizationCurve
 from perfcore.__main__ import main
 from perfcore.base.errors import DataError
@@ -93,12 +89,6 @@ def test_a_few_samples_that_look_alike_by_chance_are_no_iterations(seed):
     rng, at = np.random.default_rng(seed), np.linspace(0.0, 1.0, 3000)
     values = np.minimum(np.minimum(at / 0.3, 1.0), (1.0 - at) / 0.3) + 0.05 * rng.normal(size=3000)
     assert perfcore.iterations(UtilizationCurve(np.arange(3001.0), np.abs(values))).count == 0
-
-
-def test_a_phase_has_the_iterations_whose_middle_lies_in_it():
-    iterations = Repetition(10, 4.0, 0.0, 100.0, 180.0, "")  # with as long a time between two of them
-    phases = [Phase(start, end, 0, (1.0,), 0.0) for start, end in ((0.0, 111.0), (111.0, 150.0), (150.0, 300.0))]
-    assert [iterations.text_within(phase, "s") for phase in phases] == ["", "5 x 4 s", "4 x 4 s"]
 
 
 @pytest.mark.parametrize("heights", [[3.0], [1.0, 2.0], [0.0, 5.0, 0.0]])
@@ -230,15 +220,6 @@ def test_times_by_category_add_up_to_the_nanosecond(seed):
     assert sum(found.shares_of_slowest.values()) == pytest.approx(1.0)
 
 
-def test_iterations_that_the_part_cuts_are_left_out():
-    trace = run_of_steps()
-    part = part_of(trace, since="110us", until="260us")
-    assert perfcore.iterations(part, marker="step").labels == ("step#2",)
-    assert perfcore.iterations(part_of(trace, since="step#2", until="step#4")).count == 3
-    with pytest.raises(DataError, match="no 'step' lies within it as a whole"):
-        perfcore.iterations(part_of(trace, since="110us", until="120us"), marker="step")
-
-
 def test_marked_iterations_from_the_command_line(program, tmp_path):
     trace = run_of_steps()
     events = [{"ph": "X", "pid": 0, "tid": trace.locations[at], "name": trace.states[code], "ts": start / 1000,
@@ -257,6 +238,12 @@ def test_marked_iterations_from_the_command_line(program, tmp_path):
     assert found["labels"] == [f"step#{number}" for number in range(1, 6)]
     assert found["by_category"]["slowest"] == 3
     assert "step#1 .. step#5 (5 x 54.4 us)" in program("info", str(path))
+
+    # Those that a part cuts are left out.
+    assert perfcore.iterations(perfcore.read(path, since="10us", until="160us"), marker="step").labels == ("step#2",)
+    assert perfcore.iterations(perfcore.read(path, since="step#2", until="step#4")).count == 3
+    with pytest.raises(DataError, match="no 'step' lies within it as a whole"):
+        perfcore.iterations(perfcore.read(path, since="10us", until="20us"), marker="step")
 
 
 @pytest.mark.real_data
@@ -286,34 +273,6 @@ def iterations(waits, count, seed=0, jitter=0.1):
         heights += list(range(P, -1, -1))
         at += length
     return UtilizationCurve(edges, heights, "s", n_locations=P)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_period_of_iterations_of_unequal_length(seed):
-    curve = iterations([0.2, 0.8], 16, seed)
-    cells = curve.averaged(512)[1]
-    assert period_of(cells) == pytest.approx(512 / 32, rel=0.06)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_noise_has_no_period(seed):
-    rng = np.random.default_rng(seed)
-    shocks = rng.normal(0, 1, 512)
-    dips = np.zeros(512)
-    dips[rng.integers(0, 512, 6)] = -9.0
-    for values in (shocks, np.cumsum(shocks), rng.standard_t(3, 512), rng.poisson(5, 512) * 1.0, dips, dips * 0.0):
-        assert period_of(values) == 0.0
-
-
-def test_a_break_is_no_period():
-    assert period_of(np.repeat([1.0, 5.0, 2.0, 9.0], 128)) == 0.0
-
-
-def test_phases_of_an_averaged_curve_last_two_periods():
-    curve = iterations([0.2, 0.8, 0.3], 12)
-    averaged = averaged_over_period(Cells(curve.averaged(512)[1], 1.0, -1.0, np.inf, 16.0))
-    found = bounded_models(averaged, 1)
-    assert min(np.diff(breaks).min() for breaks in found.breaks) >= 2 * averaged.period
 
 
 def test_levels_of_iterations_are_phases_and_iterations_are_none():

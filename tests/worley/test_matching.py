@@ -1,17 +1,14 @@
 """Phases of two runs are matched in order, and compared pair by pair."""
 
 import itertools
-import tracemalloc
 
 import numpy as np
 import pytest
 
 import perfcore
-from perf_views.names import plain_name
-from perf_worley.activity import activities, clipped_sums, joined
-from perf_worley.comparison import Shape, compare_phases, join_runs, match_phases
 from perfcore import Trace, UtilizationCurve
 from perfcore.base.errors import DataError
+from perfcore.hooks.registry import registry
 
 
 def run(levels, lengths, seed=0, unit="us", processors=16):
@@ -22,52 +19,6 @@ def run(levels, lengths, seed=0, unit="us", processors=16):
     return UtilizationCurve(
         np.arange(len(heights) + 1.0), np.clip(heights, 0, processors), unit, n_locations=processors
     )
-
-
-def shapes_of(shapes):
-    def joined(i, j):
-        part = shapes[i:j]
-        share = sum(s.share for s in part)
-        return Shape(share, sum(s.share * s.level for s in part) / share, part[-1].level - part[0].level)
-
-    return joined
-
-
-def all_matchings(n, m):
-    """Every order-preserving matching of spans of up to three with one, or of one with none."""
-    if n == 0 and m == 0:
-        yield []
-    for k, q in [(1, 0), (0, 1), (1, 1), (1, 2), (1, 3), (2, 1), (3, 1)]:
-        if k <= n and q <= m:
-            for earlier in all_matchings(n - k, m - q):
-                yield [*earlier, (range(n - k, n), range(m - q, m))]
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_no_matching_is_cheaper(seed):
-    rng = np.random.default_rng(seed)
-    runs = []
-    for n in (4, 3):
-        shares = rng.dirichlet(np.ones(n))
-        runs.append([Shape(float(s), float(level), 0.0) for s, level in zip(shares, rng.uniform(0, 1, n), strict=True)])
-    shapes = tuple(map(shapes_of, runs))
-
-    def price(pairs):
-        total = 0.0
-        for one, other in pairs:
-            if not one or not other:
-                which, span = (0, one) if one else (1, other)
-                total += 0.5 * runs[which][span[0]].share
-                continue
-            a, b = shapes[0](one[0], one[-1] + 1), shapes[1](other[0], other[-1] + 1)
-            apart = abs(a.level - b.level) + 0.5 * abs(a.rise - b.rise) + 0.15 * abs(np.log(a.share / b.share))
-            total += (apart + 0.03 * (len(one) + len(other) - 2)) * (a.share + b.share)
-        return total
-
-    pairs, cost = match_phases((4, 3), shapes)
-    assert cost == pytest.approx(min(price(each) for each in all_matchings(4, 3)))
-    assert price(pairs) == pytest.approx(cost)
-    assert list(itertools.chain.from_iterable(pair.first for pair in pairs)) == [0, 1, 2, 3]
 
 
 def test_a_phase_that_became_longer():
@@ -116,29 +67,13 @@ def random_trace(seed, n_locations=5, n_states=4):
     return Trace(location, state, start, end, [f"cpu{k}" for k in range(n_locations)], names)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_time_of_each_state_is_that_of_a_plain_loop(seed):
-    trace = random_trace(seed)
-    edges = np.array([10, 10, 11, 90, 400, 700])
-    sums = clipped_sums(trace.start_ns, trace.end_ns, edges, [(trace.state, 4), (trace.location, 5)])
-    for found, codes in zip(sums, (trace.state, trace.location), strict=True):
-        expected = np.zeros_like(found)
-        for code, start, end in zip(codes, trace.start_ns, trace.end_ns, strict=True):
-            for k, (low, high) in enumerate(itertools.pairwise(edges)):
-                expected[k, code] += max(min(end, high) - max(start, low), 0)
-        assert (found == expected).all()
-
-
-def test_long_intervals_across_many_stretches_take_no_memory():
-    """Pieces of 10^5 locations in 1,024 cells were 4 GB; here a thousandth of them would be 32 MB in each array."""
-    start, end, codes = np.zeros(1000, np.int64), np.arange(4_000_000, 4_001_000), np.zeros(1000, np.int64)
-    edges = np.arange(4001) * 1000
-    tracemalloc.start()
-    (sums,) = clipped_sums(start, end, edges, [(codes, 1)])
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert sums.ravel().tolist() == [1_000_000] * 4000
-    assert peak < 2_000_000
+def activities(trace, edges, **options):
+    """Activities of the phases that begin and end at these times."""
+    marks = [(f"m{k}", low, high) for k, (low, high) in enumerate(itertools.pairwise(edges))]
+    facts = (trace.location, trace.state, trace.start_ns, trace.end_ns, trace.locations, trace.states)
+    marked = Trace(*facts, markers=marks, time_unit="ns")
+    model = perfcore.fit(marked, fitter="phases", phases_from=[name for name, _, _ in marks], **options)
+    return [phase.activity for phase in model.phases]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -146,12 +81,13 @@ def test_every_nanosecond_of_every_location_is_in_one_field(seed):
     trace = random_trace(seed)
     first, last = trace.span_ns
     found = activities(trace, [first, first + 3, 200, last])
-    for each in (*found, joined(found)):
+    for each in found:
         named = sum(state.time_ns for state in each.states)
         total = each.duration_ns * each.n_locations
         assert named + each.others_computing_ns + each.others_ns + each.no_state_ns == total
-    whole = activities(trace, [first, last])[0]
-    assert {(s.state, s.time_ns) for s in joined(found).states} == {(s.state, s.time_ns) for s in whole.states}
+    for code, name in enumerate(trace.states):
+        spent = (trace.end_ns - trace.start_ns)[trace.state == code].sum()
+        assert sum(state.time_ns for each in found for state in each.states if state.state == name) == spent
 
 
 def test_names_say_shares_and_who_is_idle():
@@ -163,27 +99,6 @@ def test_names_say_shares_and_who_is_idle():
     assert waiting.name == "MPI_Wait; 2 of 3 idle (92% dgemm)"
     quiet = Trace([0, 1, 0], [0, 0, 1], [0, 0, 50], [50, 50, 60], ["a", "b"], ["MPI_Init", "run"])
     assert activities(quiet, [0, 50, 60], busy=["run"])[0].name == "all 2 idle (MPI_Init)"
-
-
-@pytest.mark.parametrize(
-    ("name", "plain"),
-    [
-        ("void (anonymous namespace)::elementwise<int, (A)2>(int, B<C>)", "elementwise"),
-        ("Hello::Hello(CkMigrateMessage*)", "Hello::Hello"),
-        ("std::pair<int, int> lib::sorted(std::vector<int> const&) const", "sorted"),
-        ("bool lib::T::operator<(T const&)", "T::operator<"),
-        ("lapack_dgemm", "lapack_dgemm"),
-        ("Wait/WaitAll", "Wait/WaitAll"),
-        ("(outside of all regions)", "(outside of all regions)"),
-        ("a  b\nc", "a b c"),
-        ("<", "<"),
-        ("::", "::"),
-        ("f(", "f("),
-        ("((((<<<<::", "((((<<<<::"),
-    ],
-)
-def test_names_of_functions(name, plain):
-    assert plain_name(name) == plain
 
 
 def named_run(parts, n_locations=4, seed=0):
@@ -211,7 +126,7 @@ def test_names_go_before_shapes_in_matching():
         named_run([("pack", 2, 150), ("solve", 4, 350), ("pack", 2, 450), ("write", 1, 100)], seed=1),
     ]
     models = [perfcore.fit(run, fitter="phases", phases=4, degree=0) for run in runs]
-    found = compare_phases(*models, ("a", "b"))
+    found = perfcore.compare(*models, names=("a", "b"))
     assert found.by_name
     assert [(list(a.phases), list(b.phases)) for a, b in found.pairs] == [([k], [k]) for k in range(4)]
     assert found.to_dict()["phases"][1][0]["what_runs"] == "solve"
@@ -244,7 +159,7 @@ def run_of_joining(p, seed=0, laws=LAWS):
 def joined_of_joining(levels, told=False, repetitions=1, laws=LAWS):
     runs = [(p, r) for p in levels for r in range(repetitions)]
     parts = [(f"run_p{p}_r{r}.csv", run_of_joining(p, r, laws)) for p, r in runs]
-    return join_runs(parts, [{"p": p} if told else {} for p, _ in runs], "runs")
+    return registry().load("fitters", "phases").join_runs(parts, [{"p": p} if told else {} for p, _ in runs], "runs")
 
 
 @pytest.mark.parametrize("told", [False, True])
@@ -268,22 +183,8 @@ def test_the_next_run_lies_within_the_bounds_of_each_phase():
         assert low <= duration(16) <= high
 
 
-def test_a_run_with_fewer_phases_is_fitted_with_as_many_as_the_others():
-    """At p = 4 two neighbours have nearly the same level: alone they are one phase."""
-    from perf_worley.comparison import agreed_models
-
-    models = [perfcore.fit(run_of_joining(p), fitter="phases") for p in (2, 4, 8)]
-    fewer = perfcore.fit(run_of_joining(4), fitter="phases", phases=3)
-    found = agreed_models(
-        [models[0], fewer, models[2]],
-        "abc",
-        lambda k, n: perfcore.fit(run_of_joining((2, 4, 8)[k]), fitter="phases", phases=n),
-    )
-    assert [(len(model.phases), again) for model, again in found] == [(4, False), (4, True), (4, False)]
-
-
 def test_runs_of_different_programs_are_refused():
     other = tuple((duration, 1.0 - share) for duration, share in reversed(LAWS[1:]))
     parts = [("a.csv", run_of_joining(4)), ("b.csv", run_of_joining(8, laws=other))]
     with pytest.raises(DataError, match=r"a\.csv and b\.csv do not look like runs of one program"):
-        join_runs(parts, [{}, {}], "runs")
+        registry().load("fitters", "phases").join_runs(parts, [{}, {}], "runs")

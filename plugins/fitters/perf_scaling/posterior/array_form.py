@@ -6,6 +6,7 @@ would be compiled, and the same numbers.
 
 from __future__ import annotations
 
+import functools
 import math
 from statistics import NormalDist
 from typing import NamedTuple
@@ -37,6 +38,8 @@ UNDER = (
 )  # fmt: skip
 _MANY_DEGREES = 1e5  # of freedom; beyond, the next term is below 1e-14
 _LOG_2PI, _ROOT_2PI = math.log(2.0 * math.pi), math.sqrt(2.0 * math.pi)
+_BY_ROWS = 32  # levels of which triangles are inverted row by row, and all projections are kept
+_NUMBERS_AT_ONCE = 1 << 20  # of matrices, 8 MB
 _log_gamma = np.vectorize(math.lgamma, otypes=[np.float64])
 
 
@@ -57,27 +60,25 @@ class Terms(NamedTuple):
     far: Floats  # weights of residuals in what is predicted far beyond the last level (N, H, k)
 
 
-def terms_of(noise: Floats, tau: Floats, drift: Floats, extra: Floats, deviates: float) -> Terms:
-    """Return the terms for variances of means (N, k).
+def terms_of(at: AtPlaces, extra: Floats, deviates: float) -> Terms:
+    """Return the terms from what levels say of one point far beyond them.
 
-    `drift` (H, k + 1, k + 1) is the covariance of the drift between the levels and a point far beyond them, and `extra`
-    (H, k) the further variance of a level that deviates, which one does with a probability.
+    `extra` (H, k) is the further variance of a level that deviates, which one does with a probability.
     """
-    n, k = noise.shape
-    covariances = drift[:, :k, :k] + np.zeros((n, 1, 1, 1))
-    covariances[..., range(k), range(k)] += tau[:, None] ** 2 + noise[:, None]
-    inverse, determinants = inverses(covariances.reshape(-1, k, k))
-    sums, totals, projections = (array.reshape(n, len(tau), *array.shape[1:]) for array in projected(inverse))
+    covariances = at.covariances
+    k, least = len(covariances.points), covariances.settings[:, 0] ** 2 + covariances.noises.min(axis=1)[:, None]
+    drift = covariances.drift(covariances.points)
+    diagonal = covariances.settings[:, :1] ** 2 + covariances.noises[:, None] + np.einsum("hii->hi", drift)
+    in_all = drift.sum(axis=(1, 2)) - np.einsum("hii->h", drift) + diagonal.sum(axis=2)
     log_none, log_one = math.log(1.0 - deviates), math.log(deviates / k)
-    spread = 1.0 + extra * np.einsum("nhii->nhi", projections)
-    trace, least = np.einsum("nhii->nh", covariances), tau**2 + noise.min(axis=1)[:, None]
+    spread = 1.0 + extra * covariances.diagonal
     return Terms(
-        -0.5 * (determinants.reshape(totals.shape) + np.log(totals) + (k - 1) * _LOG_2PI) + log_none,
-        trace - covariances.sum(axis=(2, 3)) / k - max(k - 2, 0) * least,
-        projections,
+        covariances.evidence + log_none,
+        diagonal.sum(axis=2) - in_all / k - max(k - 2, 0) * least,
+        covariances.projections,
         log_one - log_none - 0.5 * np.log(spread),
         0.5 * extra / spread,
-        sums / totals[:, :, None] + (projections @ drift[:, k, :k, None])[..., 0],
+        at.weights[:, :, 0],
     )
 
 
@@ -153,62 +154,180 @@ def half_variogram(distance: Floats | float, length: Floats | float) -> Floats:
 def inverse_roots(matrices: Floats) -> tuple[Floats, Floats]:
     """Inverses of the Cholesky factors of matrices (B, k, k), and the logarithms of their determinants (B,)."""
     factors = np.linalg.cholesky(matrices)
-    roots = np.broadcast_to(np.eye(matrices.shape[1]), matrices.shape).copy()
-    for i in range(matrices.shape[1]):  # not by ``np.linalg.inv``: it loses digits
-        roots[:, i] -= (factors[:, i, None, :i] @ roots[:, :i])[:, 0]
-        roots[:, i] /= factors[:, i, i, None]
-    return roots, 2.0 * np.log(np.einsum("bii->bi", factors)).sum(axis=1)
+    return _inverse_lower(np.asarray(factors, dtype=np.float64)), 2.0 * np.log(np.einsum("bii->bi", factors)).sum(
+        axis=1
+    )
 
 
-def inverses(matrices: Floats) -> tuple[Floats, Floats]:
-    """Inverses of positive definite matrices (B, k, k), and the logarithms of their determinants (B,)."""
-    roots, determinants = inverse_roots(matrices)
-    return np.swapaxes(roots, 1, 2) @ roots, determinants
+def _inverse_lower(factors: Floats) -> Floats:
+    """Inverses of lower triangular matrices (B, k, k); not by ``np.linalg.inv``: it loses digits."""
+    k = factors.shape[1]
+    roots = np.zeros_like(factors)
+    if k <= _BY_ROWS:
+        roots[:, range(k), range(k)] = 1.0
+        for i in range(k):
+            roots[:, i] -= (factors[:, i, None, :i] @ roots[:, :i])[:, 0]
+            roots[:, i] /= factors[:, i, i, None]
+        return roots
+    half = k // 2
+    roots[:, :half, :half], roots[:, half:, half:] = map(
+        _inverse_lower, (factors[:, :half, :half], factors[:, half:, half:])
+    )
+    roots[:, half:, :half] = -roots[:, half:, half:] @ (factors[:, half:, :half] @ roots[:, :half, :half])
+    return roots
 
 
-def projected(inverses: Floats) -> tuple[Floats, Floats, Floats]:
-    """Sums of inverse covariances (H, k), of all (H,), and the inverses without the flat level (H, k, k)."""
-    sums = inverses.sum(axis=2)
-    totals = sums.sum(axis=1)
-    return sums, totals, inverses - sums[:, :, None] * sums[:, None] / totals[:, None, None]
+class Covariances:
+    """Factorized covariances S of the logarithms of the means at k points, of N noises under each of H settings.
+
+    With R = `roots`, S^-1 = R'R. If the points are many and on a grid of few levels, whose drifts span few dimensions,
+    S^-1 = B - R'R with few rows R, of the diagonal B = `base` (the formula of Sherman, Morrison and Woodbury). With u =
+    S^-1 1, the projection P = S^-1 - u u' / 1'u takes the level out.
+
+    `points` (k, q) are logarithms, `noise` (K, k) variances of the means of K paths; those of the same noise share all.
+    """
+
+    def __init__(self, points: Floats, noise: Floats, settings: Floats) -> None:
+        self.points, self.settings = points, settings
+        self.noises, noise_of = np.unique(noise, axis=0, return_inverse=True)
+        self.noise_of = noise_of.ravel()
+        k, n, n_settings = len(points), len(self.noises), len(settings)
+        rank = sum(len(np.unique(levels)) - 1 for levels in points.T)
+        self.few_rows = k > _BY_ROWS and 2 * rank < k
+        self.sign, size = (-1.0, rank) if self.few_rows else (1.0, k)
+        self.roots, self.base = np.empty((n, n_settings, size, k)), np.zeros((n, n_settings, k))
+        determinants = np.empty((n, n_settings))
+        step = max(1, _NUMBERS_AT_ONCE // (n * size * k))
+        for begin in range(0, n_settings, step):
+            own = slice(begin, begin + step)
+            scatter = settings[own, :1] ** 2 + self.noises[:, None]  # and noise
+            if self.few_rows:
+                factors = self._drift_factors(settings[own])
+                self.base[:, own] = 1.0 / scatter
+                weighted = factors * self.base[:, own, None]
+                matrices = np.eye(size) + weighted @ np.swapaxes(factors, 1, 2)
+            else:
+                matrices = self.drift(points, settings[own]) + np.zeros((n, 1, 1, 1))
+                matrices[..., range(k), range(k)] += scatter
+            roots, logs = inverse_roots(matrices.reshape(-1, size, size))
+            roots, logs = roots.reshape(matrices.shape), logs.reshape(n, -1)
+            self.roots[:, own] = roots @ weighted if self.few_rows else roots
+            determinants[:, own] = logs + np.log(scatter).sum(axis=2) if self.few_rows else logs
+        of_ones = self.roots.sum(axis=3)
+        self.totals = self.base.sum(axis=2) + self.sign * (of_ones**2).sum(axis=2)  # 1'u (N, H)
+        self.sums = self.base + self.sign * (of_ones[:, :, None] @ self.roots)[:, :, 0]  # u (N, H, k)
+        self.diagonal = self.base + self.sign * (self.roots**2).sum(axis=2)  # of P (N, H, k)
+        self.diagonal -= self.sums**2 / self.totals[..., None]
+        # What of the evidence no law changes, the level integrated over a flat prior.
+        self.evidence = -0.5 * (determinants + np.log(self.totals) + (k - 1) * _LOG_2PI)
+
+    @functools.cached_property
+    def projections(self) -> Floats:
+        """All P (N, H, k, k)."""
+        inverse = np.swapaxes(self.roots, 2, 3) @ self.roots
+        return np.asarray(inverse - self.sums[..., None] * self.sums[:, :, None] / self.totals[..., None, None])
+
+    def drift(self, places: Floats, settings: Floats | None = None) -> Floats:
+        """Covariances (H, k, T) of the drift away from the last point, of the points and of places (T, q)."""
+        settings = self.settings if settings is None else settings
+        k, rows, drifts = len(self.points), np.concatenate([self.points, places]), {}
+        for length in set(settings[:, 2].tolist()):
+            half = np.zeros((k, len(rows)))
+            for all_levels in rows.T:
+                levels, place = np.unique(all_levels, return_inverse=True)
+                between = half_variogram(np.abs(levels[:, None] - levels), length)
+                half += between[np.ix_(place[:k], place)]
+            drifts[length] = half[-1, :k, None] + half[-1, k:] - half[:, k:]
+        return np.array([0.5 * kappa * kappa * length * drifts[length] for _, kappa, length in settings.tolist()])
+
+    def _drift_factors(self, settings: Floats) -> Floats:
+        """Matrices F (H, r, k) with the drift's covariances F'F, of r levels beside those of the last point."""
+        factors = {}
+        for length in set(settings[:, 2].tolist()):
+            of_parameters = []
+            for all_levels in self.points.T:
+                levels, place = np.unique(all_levels, return_inverse=True)
+                half, last = half_variogram(np.abs(levels[:, None] - levels), length), place[-1]
+                values, vectors = np.linalg.eigh(half[last, :, None] + half[last] - half)  # of which one is 0
+                of_parameters.append((vectors * np.sqrt(np.maximum(values, 0.0)))[:, 1:].T[:, place])
+            factors[length] = np.concatenate(of_parameters)
+        return np.array([kappa * math.sqrt(0.5 * length) * factors[length] for _, kappa, length in settings.tolist()])
+
+    def project(self, n: Ints, h: Ints, vectors: Floats) -> Floats:
+        """Return P times vectors (B, k, R), for B noises and settings."""
+        if vectors.shape[1] <= _BY_ROWS:
+            return np.asarray(self.projections[n, h] @ vectors)
+        pairs, pair = np.unique(n * len(self.settings) + h, return_inverse=True)
+        products = np.empty_like(vectors)
+        for number, code in enumerate(pairs.tolist()):
+            of, own = divmod(code, len(self.settings)), pair == number
+            root, sums = self.roots[of], self.sums[of][:, None]
+            flat = np.moveaxis(vectors[own], 1, 0).reshape(len(sums), -1)
+            product = self.base[of][:, None] * flat + self.sign * (root.T @ (root @ flat))
+            product -= sums * (sums.T @ flat) / self.totals[of]
+            products[own] = np.moveaxis(product.reshape(len(sums), -1, vectors.shape[2]), 0, 1)
+        return products
+
+    def rows(self, n: Ints, h: Ints, i: Ints) -> Floats:
+        """Return rows of P (B, k), for B noises and settings."""
+        if len(self.points) <= _BY_ROWS:
+            return np.asarray(self.projections[n, h, i])
+        return self.project(n, h, np.eye(len(self.points))[i][:, :, None])[:, :, 0]
+
+
+@functools.lru_cache(maxsize=2)
+def _covariances(points: bytes, noise: bytes, settings: bytes, k: int) -> Covariances:
+    at, variances, rows = (np.frombuffer(array) for array in (points, noise, settings))
+    return Covariances(at.reshape(k, -1), variances.reshape(-1, k), rows.reshape(-1, 3))
 
 
 class AtPlaces:
-    """What the levels of K paths that were measured at the same k points say of T places, for each setting.
+    """What levels that were measured say of T places, for each noise and setting.
 
-    Paths of the same noise, and so with the same covariances, share their factorizations. `points` and `places` are
-    logarithms, `noise` (K, k) variances of means.
+    The weights of the levels at the places are (N, H, T, k), the remaining variances (N, H, T).
     """
 
-    def __init__(self, points: Floats, noise: Floats, settings: Floats, places: Floats) -> None:
-        self.points, self.places, self.settings, (tau, kappa, length) = points, places, settings, settings.T
-        self.noises, noise_of = np.unique(noise, axis=0, return_inverse=True)
-        self.noise_of = noise_of.ravel()
-        k, n = len(points), len(self.noises)
-        between = np.abs(points[:, None] - np.concatenate([points, places]))  # (k, k + T, q)
-        half = half_variogram(between, length[:, None, None, None]).sum(axis=3)
-        scale = (0.5 * kappa * kappa * length)[:, None, None]
-        drift = scale * (half[:, -1:, :k].swapaxes(1, 2) + half[:, -1:] - half)  # with level and place
-        covariances = drift[:, :, :k] + np.zeros((n, 1, 1, 1))
-        covariances[..., range(k), range(k)] += tau[:, None] ** 2 + self.noises[:, None]
-        inverse = inverses(covariances.reshape(-1, k, k))[0]
-        of_inverse = (array.reshape(n, len(tau), *array.shape[1:]) for array in (inverse, *projected(inverse)))
-        inverse, sums, totals, self.projections = of_inverse
-        cross = drift[:, :, k:]
-        along = (sums[..., None] * cross).sum(axis=2)
-        explained = (cross * (inverse @ cross)).sum(axis=2)
-        prior = 2.0 * scale[:, 0] * half[:, -1, k:]
-        # Weights of the levels at the places (N, H, T, k), projections (N, H, k, k), remaining variances (N, H, T).
-        self.weights = np.swapaxes(sums[..., None] / totals[..., None, None] + self.projections @ cross, 2, 3)
+    def __init__(self, covariances: Covariances, places: Floats) -> None:
+        self.covariances, self.places = covariances, places
+        roots, sums, totals = covariances.roots, covariances.sums, covariances.totals
+        cross = covariances.drift(places)
+        along = (sums[:, :, None] @ cross)[:, :, 0]
+        solved = roots @ cross
+        explained = covariances.sign * (solved**2).sum(axis=2)
+        self.weights = covariances.sign * (np.swapaxes(solved, 2, 3) @ roots)
+        if covariances.few_rows:
+            explained += (covariances.base[..., None] * cross**2).sum(axis=2)
+            self.weights += covariances.base[:, :, None] * np.swapaxes(cross, 1, 2)
+        self.weights += (sums / totals[..., None])[:, :, None] * (1.0 - along)[..., None]
+        distance = np.abs(covariances.points[-1] - places)
+        prior = np.array([half_variogram(distance, length).sum(axis=1) for length in covariances.settings[:, 2]])
+        prior *= (covariances.settings[:, 1] ** 2 * covariances.settings[:, 2])[:, None]
         self.remaining = np.maximum(prior - explained + (1.0 - along) ** 2 / totals[..., None], 1e-12)
+
+    @classmethod
+    def of(cls, points: Floats, noise: Floats, settings: Floats, places: Floats) -> AtPlaces:
+        """Return that of places of which others with the same points may have been looked at before."""
+        arrays = (np.ascontiguousarray(array).tobytes() for array in (points, noise, settings))
+        return cls(_covariances(*arrays, len(points)), places)
 
     def deviation(self, n: Ints, h: Ints, deviant: Ints, deviating: Floats) -> tuple[Floats, Floats, Floats]:
         """Return what changes if a level deviates, for B noises, settings and levels: the further variance (B,), the
         row of the projection (B, k), and how much of its residual is taken back at the places (B, T).
         """
-        extra, row = deviating[h, np.minimum(deviant, 1)], self.projections[n, h, deviant]
+        extra, row = deviating[h, np.minimum(deviant, 1)], self.covariances.rows(n, h, deviant)
         share = extra / (1.0 + extra * row[np.arange(len(row)), deviant])
         return extra, row, share[:, None] * self.weights[n, h, :, deviant]
+
+    def explained(self, n: Ints, h: Ints, residuals: Floats) -> Floats:
+        """Return what residuals (K, C, k) add at the places (K, C, T), for noises (K,) and settings (K, C)."""
+        if residuals.size * len(self.places) <= _NUMBERS_AT_ONCE * 8:
+            return np.asarray(np.einsum("pcti,pci->pct", self.weights[n[:, None], h], residuals))
+        added = np.empty((*h.shape, len(self.places)))
+        pairs, pair = np.unique(n[:, None] * len(self.covariances.settings) + h, return_inverse=True)
+        for number, code in enumerate(pairs.tolist()):
+            own = pair.reshape(h.shape) == number
+            added[own] = residuals[own] @ self.weights[divmod(code, len(self.covariances.settings))].T
+        return added
 
 
 def predict_components(
@@ -219,11 +338,11 @@ def predict_components(
     `residuals` (K, C, k) are those of the levels, `law` (K, C, T) what the laws give at the places, `deviant` (K, C)
     the number of the level that deviates or -1.
     """
-    n = at.noise_of[:, None]
-    means = law + np.einsum("pcti,pci->pct", at.weights[n, setting], residuals)
-    variances = at.remaining[n, setting]
+    noise_of = at.covariances.noise_of
+    means = law + at.explained(noise_of, setting, residuals)
+    variances = at.remaining[noise_of[:, None], setting]
     path, c = np.nonzero(deviant >= 0)
-    numbers = at.noise_of[path], setting[path, c], deviant[path, c]
+    numbers = noise_of[path], setting[path, c], deviant[path, c]
     _, row, shift = at.deviation(*numbers, deviating)
     means[path, c] -= shift * (row * residuals[path, c]).sum(axis=1)[:, None]
     variances[path, c] += shift * at.weights[numbers[0], numbers[1], :, numbers[2]]
@@ -325,22 +444,23 @@ def draw_paths(
     Arguments are those of `predict_components`, with standard normal numbers (N, D); those of the drift begin at
     `first`.
     """
-    k, n_settings = residuals.shape[2], len(at.settings)
-    kinds = (at.noise_of[:, None] * n_settings + setting) * (k + 1) + deviant + 1
-    occurs = np.zeros(len(at.noises) * n_settings * (k + 1), dtype=np.bool_)
+    known = at.covariances
+    k, n_settings = residuals.shape[2], len(known.settings)
+    kinds = (known.noise_of[:, None] * n_settings + setting) * (k + 1) + deviant + 1
+    occurs = np.zeros(len(known.noises) * n_settings * (k + 1), dtype=np.bool_)
     occurs[np.take_along_axis(kinds, component, axis=1)] = True
     number = (np.cumsum(occurs) - 1)[kinds]  # of the kinds that are drawn
-    n, h, level = np.unravel_index(np.flatnonzero(occurs), (len(at.noises), n_settings, k + 1))
+    n, h, level = np.unravel_index(np.flatnonzero(occurs), (len(known.noises), n_settings, k + 1))
     far = np.flatnonzero(level)
-    adjusted, variances = at.weights[n, h], at.settings[h, :1] ** 2 + at.noises[n]
+    adjusted, variances = at.weights[n, h], known.settings[h, :1] ** 2 + known.noises[n]
     extra, row, shift = at.deviation(n[far], h[far], level[far] - 1, deviating)
     adjusted[far] -= shift[:, :, None] * row[:, None]
     variances[far, level[far] - 1] += extra
     answers = np.empty((len(h), len(at.places), normals.shape[1]))  # to each normal number
-    for length in np.unique(at.settings[:, 2]).tolist():
-        own = at.settings[h, 2] == length
-        responses = _drift_responses(at.points, at.places, length, first, normals.shape[1])
-        scale = at.settings[h[own], 1] * math.sqrt(0.5 * length)
+    for length in np.unique(known.settings[:, 2]).tolist():
+        own = known.settings[h, 2] == length
+        responses = _drift_responses(known.points, at.places, length, first, normals.shape[1])
+        scale = known.settings[h[own], 1] * math.sqrt(0.5 * length)
         answers[own] = scale[:, None, None] * (responses[k:] - adjusted[own] @ responses[:k])
     answers[:, :, :k] -= adjusted * np.sqrt(variances)[:, None]
     drawn = (answers.reshape(-1, normals.shape[1]) @ normals.T).reshape(len(h), len(at.places), len(normals))

@@ -16,10 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perf_scaling.posterior.array_form import half_variogram, inverse_roots, inverses, projected
+from perf_scaling.posterior.array_form import Covariances, inverse_roots
 from perfcore.base.arrays import Floats, Ints
 
-_LOG_2PI = math.log(2.0 * math.pi)
 _ITERATIONS, _TRIES = 40, 8
 _LEAST, _MOST = 0.3, 4.0  # exponents with which the search begins
 _FARTHER, _FAR = 1.5, 15.0  # a cost of so many times the least and this more: no scatter or drift makes up for that
@@ -135,21 +134,17 @@ def weigh_forms(
     log_none, log_one = math.log(1.0 - probability), math.log(probability / k)
     prior = np.array([form.log_weight for form in forms])[number] + 0.5 * np.log(precision).sum(axis=1)
     masses = np.full((n_paths, len(settings), len(forms), k + 1), -np.inf)
-    projections = np.empty((len(settings), n_paths, k, k))
-    for h, (tau, kappa, length) in enumerate(settings.tolist()):
-        between = half_variogram(np.abs(points[:, None] - points), length).sum(axis=2)
-        covariances = 0.5 * kappa * kappa * length * (between[0] + between[:, :1] - between) + np.zeros((n_paths, 1, 1))
-        covariances[:, range(k), range(k)] += tau * tau + noise
-        inverse, determinants = inverses(covariances)
-        _, totals, projections[h] = projected(inverse)
-        common = log_setting[h] - 0.5 * (determinants + np.log(totals) + (k - 1) * _LOG_2PI) + log_none
-        fit = _linear_fit(projections[h][path], linear, gradients, precision)
+    covariances = Covariances(points, noise, settings)
+    noise_of, vectors = covariances.noise_of[path], np.concatenate([linear[:, :, None], gradients], axis=2)
+    for h, extra in enumerate(deviating.tolist()):
+        common = log_setting[h] + covariances.evidence[noise_of, h] + log_none
+        fit = _linear_fit(covariances.project(noise_of, np.full_like(path, h), vectors), vectors, precision)
         explained = (fit.q * linear).sum(axis=1) - (fit.right * fit.solution).sum(axis=1)
-        none = common[path] + prior - 0.5 * (explained + fit.determinant)
+        none = common + prior - 0.5 * (explained + fit.determinant)
         residual = fit.q - (fit.along @ fit.solution[:, :, None])[:, :, 0]
-        diagonal = np.einsum("hii->hi", projections[h])[path] - (fit.along * (fit.along @ fit.inverse)).sum(axis=2)
-        spread = 1.0 + deviating[h] * np.maximum(diagonal, 0.0)
-        more = 0.5 * deviating[h] * residual**2 / spread - 0.5 * np.log(spread)
+        diagonal = covariances.diagonal[noise_of, h] - (fit.along * (fit.along @ fit.inverse)).sum(axis=2)
+        spread = 1.0 + extra * np.maximum(diagonal, 0.0)
+        more = 0.5 * extra * residual**2 / spread - 0.5 * np.log(spread)
         masses[path, h, number] = none[:, None] + np.insert(more + (log_one - log_none), 0, 0.0, axis=1)
     shares = np.exp(masses - masses.max(axis=(1, 2, 3), keepdims=True)).reshape(n_paths, -1).cumsum(axis=1)
     sides = np.arange(n_draws) + 0.5
@@ -158,9 +153,7 @@ def weigh_forms(
     pairs = np.zeros(costs.shape, dtype=np.int64)
     pairs[path, number] = np.arange(len(path))
     of_draws = np.stack([np.repeat(np.arange(n_paths), n_draws), setting, of_form, level - 1])
-    return _drawn(
-        forms, values, linear, gradients, middle, precision, pairs, projections, of_draws, deviating, normals
-    )  # fmt: skip
+    return _drawn(forms, values, vectors, middle, precision, pairs, covariances, of_draws, deviating, normals)
 
 
 class _LinearFit(NamedTuple):
@@ -175,10 +168,10 @@ class _LinearFit(NamedTuple):
     solution: Floats  # mean of theta less that of its prior (B, P)
 
 
-def _linear_fit(projections: Floats, linear: Floats, gradients: Floats, precision: Floats) -> _LinearFit:
-    q = (projections @ linear[:, :, None])[:, :, 0]
-    along = projections @ gradients
-    right = np.einsum("bka,bk->ba", along, linear)
+def _linear_fit(projected: Floats, vectors: Floats, precision: Floats) -> _LinearFit:
+    """Fit residuals, the first of vectors (B, k, 1 + P), by gradients, the others, whose projections are given."""
+    q, along, gradients = projected[:, :, 0], projected[:, :, 1:], vectors[:, :, 1:]
+    right = np.einsum("bka,bk->ba", along, vectors[:, :, 0])
     normal = np.swapaxes(gradients, 1, 2) @ along
     normal[:, range(precision.shape[1]), range(precision.shape[1])] += precision
     roots, determinants = inverse_roots(normal)
@@ -187,25 +180,33 @@ def _linear_fit(projections: Floats, linear: Floats, gradients: Floats, precisio
 
 
 def _drawn(
-    forms: list[Form], values: Floats, linear: Floats, gradients: Floats, middle: Floats, precision: Floats,
-    pairs: Ints, projections: Floats, kinds: Ints, deviating: Floats, normals: Floats,
+    forms: list[Form], values: Floats, vectors: Floats, middle: Floats, precision: Floats, pairs: Ints,
+    covariances: Covariances, kinds: Ints, deviating: Floats, normals: Floats,
 ) -> Draws:  # fmt: skip
     """Draws of theta for each path and the kind (4, K N): path, noise, form, level that deviates or -1.
 
-    `linear`, `gradients`, `middle` and `precision` are of pairs of a path and a form, with their numbers in `pairs`.
+    `vectors`, `middle` and `precision` are of pairs of a path and a form, with their numbers in `pairs`.
     """
     n_draws = len(normals)
     groups, group = np.unique(kinds, axis=1, return_inverse=True)
     group = group.ravel()
     path, h, form, level = groups
-    pair, far = pairs[path, form], np.flatnonzero(level >= 0)
-    of_groups = projections[h, path]
-    rows = of_groups[far, level[far]]
-    shrink = deviating[h[far]] / (1.0 + deviating[h[far]] * rows[np.arange(len(far)), level[far]])
-    of_groups[far] -= shrink[:, None, None] * rows[:, :, None] * rows[:, None]  # that level counts for less
-    fit = _linear_fit(of_groups, linear[pair], gradients[pair], precision[pair])
-    left = linear[pair] - (gradients[pair] @ fit.solution[:, :, None])[:, :, 0]
-    of_solution = np.einsum("bi,bij,bj->b", left, of_groups, left) + (precision[pair] * fit.solution**2).sum(axis=1)
+    pair, far, n = pairs[path, form], np.flatnonzero(level >= 0), covariances.noise_of[path]
+    rows, shrink = np.zeros((len(pair), values.shape[1])), np.zeros(len(pair))
+    rows[far] = covariances.rows(n[far], h[far], level[far])
+    shrink[far] = deviating[h[far]] / (1.0 + deviating[h[far]] * rows[far, level[far]])
+
+    def project(own: Ints, vectors: Floats) -> Floats:
+        """Return P times vectors (B, k, R) of groups, whose level that deviates counts for less."""
+        less = shrink[own, None, None] * rows[own, :, None] * (rows[own, None] @ vectors)
+        return covariances.project(n[own], h[own], vectors) - less
+
+    fit = _linear_fit(project(np.arange(len(pair)), vectors[pair]), vectors[pair], precision[pair])
+    left, of_left = (
+        first - (others @ fit.solution[:, :, None])[:, :, 0]
+        for first, others in ((vectors[pair, :, 0], vectors[pair, :, 1:]), (fit.q, fit.along))
+    )
+    of_solution = (left * of_left).sum(axis=1) + (precision[pair] * fit.solution**2).sum(axis=1)
     of_draws = np.tile(normals, (len(values), 1))
     shifts = np.einsum("ba,bac->bc", of_draws, fit.roots[group]) + fit.solution[group]
     theta = shifts + middle[pair][group]
@@ -213,7 +214,7 @@ def _drawn(
     for f, drawn_form in enumerate(forms):
         chosen = form[group] == f
         residuals[chosen] -= drawn_form.at(theta[chosen])[0]
-    exact = (residuals * (of_groups[group] @ residuals[:, :, None])[:, :, 0]).sum(axis=1)
+    exact = (residuals * project(group, residuals[:, :, None])[:, :, 0]).sum(axis=1)
     exact += (precision[pair][group] * shifts**2).sum(axis=1)
     excess = 0.5 * (of_solution[group] + (of_draws**2).sum(axis=1) - exact)
     weight = np.exp(np.clip(excess, -30.0, 2.0)).reshape(-1, n_draws)

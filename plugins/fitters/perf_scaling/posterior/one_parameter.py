@@ -47,7 +47,7 @@ def weigh_one_parameter(
     x = np.asarray(levels, dtype=np.float64)
     n_paths = len(means)
     order = np.argsort(np.abs(np.log(NOISES.tau / _LIKELY)), kind="stable")
-    tau, kappa, length = settings()[order].T
+    noise_settings = settings()[order]
     # As narrow as their numbers, until it is known how many components there are at most.
     indices = [np.full((n_paths, 2 * parts), -1, dtype=kind) for kind in (np.int32, np.int16, np.int16)]
     weight = np.zeros((n_paths, 2 * parts))
@@ -58,9 +58,8 @@ def weigh_one_parameter(
         used = np.flatnonzero(measured)
         shapes = shapes_of(x[used], given)
         paths = np.flatnonzero(pattern.ravel() == number)
-        at_levels = np.log(np.append(x[used], FAR * x[used[-1]]))
-        drift = np.array([0.5 * k * k * w * _drift(at_levels, w) for k, w in zip(kappa, length, strict=True)])
-        extra = deviating_variances(tau, 1)[:, [0, *[1] * (len(used) - 1)]]
+        logs, far = np.log(x[used])[:, None], np.log(FAR * x[used[-1:]])[:, None]
+        extra = deviating_variances(noise_settings[:, 0], 1)[:, [0, *[1] * (len(used) - 1)]]
         deviates = min(_MOST_LEVEL_PROBABILITY, DEVIATES * len(used))
         log_prior = block_log_prior(np.bincount(shapes.group, minlength=len(GROUPS)) > 0, prior)[order]
         log_priors = shapes.log_weight + log_prior[:, shapes.group]
@@ -68,19 +67,19 @@ def weigh_one_parameter(
         of_shapes = np.ascontiguousarray((shapes.logs[:, :-1] - mean[:, None]).T), shapes.logs[:, -1] - mean, log_priors
 
         def part(
-            chunk: slice, paths: Ints = paths, used: Ints = used, drift: Floats = drift, extra: Floats = extra,
-            deviates: float = deviates, place: Ints = place, begin: int = begin, of_shapes: Any = of_shapes,
+            chunk: slice, paths: Ints = paths, used: Ints = used, logs: Floats = logs, far: Floats = far,
+            extra: Floats = extra, deviates: float = deviates, place: Ints = place, begin: int = begin,
+            of_shapes: Any = of_shapes,
         ) -> None:  # fmt: skip
             rows = paths[chunk]
             grid = np.ix_(rows, used)
             law, setting, level = (np.full((len(rows), 2 * parts), -1, dtype=np.int64) for _ in range(3))
             weights = np.zeros(law.shape)
             count = np.empty(len(rows), dtype=np.int64)
-            noises, noise_of = np.unique(spread[rows, None] / counts[grid], axis=0, return_inverse=True)
-            terms = array_form.terms_of(noises, tau, drift, extra, deviates)
-            weigh_shapes(
-                np.log(means[grid]), noise_of.ravel(), *terms, *of_shapes, parts, law, setting, level, weights, count
-            )
+            covariances = array_form.Covariances(logs, spread[rows, None] / counts[grid], noise_settings)
+            terms = array_form.terms_of(array_form.AtPlaces(covariances, far), extra, deviates)
+            logs_of_means, components = np.log(means[grid]), (law, setting, level, weights, count)
+            weigh_shapes(logs_of_means, covariances.noise_of, *terms, *of_shapes, parts, *components)
             weights /= weights.sum(axis=1, keepdims=True)  # before it is as wide as these paths need: sums are by width
             law, setting, level = (array[:, : count.max()] for array in (law, setting, level))
             weights = weights[:, : count.max()]
@@ -119,9 +118,3 @@ def weigh_one_parameter(
         level,
         np.ascontiguousarray(weight[:, :width]),
     )
-
-
-def _drift(logs: Floats, length: float) -> Floats:
-    """Covariance of the drift between levels for a slope of variance 1 (k, k)."""
-    half = array_form.half_variogram(np.abs(logs[:, None] - logs), length)
-    return np.asarray(half[:, :1] + half[0] - half)

@@ -33,7 +33,7 @@ from perf_scaling.posterior.family import (
     spread_factor,
 )
 from perf_scaling.terms import Factor, Law, PathData, Term, product_values
-from perf_tables.executors import thread_count
+from perf_tables import thread_count
 from perfcore.base.arrays import Booleans, Floats, Ints
 
 Result = TypeVar("Result")
@@ -172,11 +172,13 @@ class Posterior:
         each place and covariance, of which paths of one noise have some in common.
         """
         (n, width), n_paths = (len(self.points), self.law.shape[1]), len(self.means)
-        of_noise = len(self.settings) * n * (n + len(levels)) + len(levels) * _KINDS * more
+        occurring, setting = _renumbered(self.setting, self.setting >= 0, len(self.settings))
+        settings = self.settings[occurring]
+        of_noise = len(settings) * n * (n + len(levels)) + len(levels) * _KINDS * more
         share = len(np.unique(np.nan_to_num(self.noise), axis=0)) / max(n_paths, 1)
         longest = int(_NUMBERS_AT_ONCE / (len(levels) * (n * width + more) + share * of_noise))
         patterns, pattern = np.unique(np.isfinite(self.means), axis=0, return_inverse=True)
-        deviating = deviating_variances(self.settings[:, 0], self.points.shape[1])
+        deviating = deviating_variances(settings[:, 0], self.points.shape[1])
         logs, noise, log_levels = self._logs_of_laws, self.noise, np.log(levels)
         for number, is_measured in enumerate(patterns):
             measured, paths = np.flatnonzero(is_measured), np.flatnonzero(pattern.ravel() == number)
@@ -185,11 +187,11 @@ class Posterior:
             for begin in range(0, len(paths), max(longest, 1)):
                 rows = paths[begin : begin + max(longest, 1)]
                 laws, law = self._laws_of(rows)
-                at = array_form.AtPlaces(
-                    np.log(self.points[measured]), noise[np.ix_(rows, measured)], self.settings, log_levels
+                at = array_form.AtPlaces.of(
+                    np.log(self.points[measured]), noise[np.ix_(rows, measured)], settings, log_levels
                 )
                 residuals = logs[np.ix_(rows, measured)][:, None] - laws.logs(self.points[measured])[law]
-                known = residuals, laws.logs(levels)[law], self.setting[rows], place[self.level[rows]], deviating
+                known = residuals, laws.logs(levels)[law], setting[rows], place[self.level[rows]], deviating
                 yield rows, at, known
 
     def quantiles(
