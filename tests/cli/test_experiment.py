@@ -1,4 +1,4 @@
-"""``perf experiment run`` and ``perf experiment list``: status, resuming, interrupts, and two at once."""
+"""``perf experiment``: designs, runs, what to measure next; status, resuming, interrupts, and two at once."""
 
 import json
 import os
@@ -11,7 +11,28 @@ from pathlib import Path
 import pytest
 
 import perfcore
+from perf_experiments import read_design
 
+
+# Designs.
+def test_a_file_and_what_is_in_it(perf, folder):
+    out = perf(
+        "experiment", "design", "-f", "p=1,2,4", "-f", "D=4..16*2", "-c", "D % p == 0", "-c", "p < 4", "-o", "d.toml"
+    ).lines
+    assert (out[0], out[-1]) == ("6 points of p, D, 2 repetitions: 12 runs; p < 4 excludes 3", "design: d.toml")
+    assert len(read_design(folder / "d.toml").chosen()) == 6
+
+
+@pytest.mark.usefixtures("folder")
+def test_without_a_file_the_points_are_printed(perf):
+    lines = perf(
+        "experiment", "design", "-f", "p=1,2", "-f", "s=a,b", "--kind", "one-at-a-time", "--replications", "1"
+    ).lines
+    assert [line.split() for line in lines[2:6]] == [["p", "s"], ["1", "a"], ["2", "a"], ["1", "b"]]
+    assert json.loads(perf("experiment", "design", "-f", "p=1,2", "--json").out)["rows"] == [{"p": 1}, {"p": 2}]
+
+
+# Runs.
 PYTHON = [sys.executable, "-S", "-c"]
 
 
@@ -92,3 +113,55 @@ def test_runs_handed_to_slurm(perf, design, monkeypatch):
     lines = perf(*words, "--collect", status=1).lines
     assert lines[0] == "d.db: 2 new runs collected, 0 in total"
     assert "Slurm: TIMEOUT (job 17)" in perf("experiment", "list", "d.db", "--failed").out
+
+
+# What to measure next: from a model, and from a store.
+@pytest.fixture
+def model(perf, folder):
+    (folder / "t.csv").write_text("p,time_s\n1,8.1\n2,4.3\n4,2.5\n8,1.7\n16,1.2\n32,1.05\n")
+    perf("fit", "t.csv", "--fitter", "individual", "--functions", "all", "--terms", "2", "-o", "m.json")
+    return folder / "m.json"
+
+
+@pytest.fixture
+def store(perf, folder):
+    """Two points of two runs: one of the same value twice, one that spreads by 30 %."""
+    perf("experiment", "design", "-f", "n=1,2", "-o", "d.toml")
+    code = "import pathlib; f = pathlib.Path('seen-{n}'); print('t', 10 if {n} == 1 or f.exists() else 15); f.touch()"
+    words = ["--max-load", "1", "--value", "t=t ([0-9.]+)", "--", sys.executable, "-S", "-c", code]
+    perf("experiment", "run", "d.toml", *words)
+    return folder / "d.db"
+
+
+@pytest.mark.usefixtures("model")
+def test_points_for_a_target_become_a_design(perf):
+    words = ["--target", "p=1024", "--candidates", "p=1..256*2", "--points", "2"]
+    lines = perf("experiment", "next", "m.json", *words, "-o", "more.toml").lines
+    assert lines[0].startswith("Measure p=256 next: the standard error at p=1024 (predicted 0.8")
+    table = lines[lines.index("") + 1 :]
+    assert table[0].split() == ["p", "runs", "SE", "after", "variance", "reduction", "cost", "reduction", "per", "s"]
+    assert [line.split()[0] for line in table[1:3]] == ["256", "256"]
+    assert lines[2].startswith("competing model: ")
+    assert lines[-1] == "design: more.toml, 1 point for `perf experiment run`"
+    design = read_design("more.toml")
+    assert (design.chosen(), design.counts(design.chosen())) == ([{"p": 256}], [2])
+    facts = json.loads(perf("experiment", "next", "m.json", *words, "--json").out)
+    assert [choice["in_all"] for choice in facts["choices"]] == [1, 2]
+    assert facts["rivals"][0]["point"] == {"p": 256}
+
+
+def test_replications_that_are_missing(perf, store):
+    lines = perf("experiment", "next", store, "--precision", "20%", "-o", "more.toml").lines
+    header, first, second = (line.split() for line in lines[2:5])
+    assert header == ["n", "runs", "CV", "95%", "CI", "half-width", "runs", "needed"]
+    needed = {row[0]: int(row[-1]) for row in (first, second)}
+    assert needed["2"] > needed["1"]
+    design = read_design("more.toml")
+    assert {
+        point["n"]: count for point, count in zip(design.chosen(), design.counts(design.chosen()), strict=True)
+    } == {int(n): count for n, count in needed.items()}
+    words = ["--precision", "5%", "--most", "3", "-o", "more.toml", "--overwrite"]
+    few = perf("experiment", "next", store, *words).lines
+    assert few[0].startswith("2 more runs of 2 points needed for +-5% (95% CI) of each mean, about ")
+    lines = perf("experiment", "run", "more.toml", "--store", store, "--max-load", "1").lines
+    assert lines[0].endswith("2 new runs made, 6 in total")
