@@ -1,10 +1,11 @@
-"""The forms that `modgen` finds: known sums and products, without noise and with it."""
+"""The forms that `modgen` finds: known sums and products, without noise and with it; and edits of default models."""
 
 import itertools
 
 import numpy as np
 import pytest
 
+from perf_lost_cycles import DefaultModel, find_models, models_for, write_models
 from perf_lost_cycles.forms import (
     Grid,
     Terms,
@@ -14,6 +15,7 @@ from perf_lost_cycles.forms import (
     score_forms,
     union,
 )
+from perf_lost_cycles.formulae import edited_models
 from perf_lost_cycles.generate import generate
 from perf_lost_cycles.generation import fit_forms
 
@@ -197,3 +199,45 @@ def test_crosses_alone_are_a_design():
     centres = {(p, d) for p, d in zip(points[0][found.tuples], points[1][found.tuples], strict=True)}
     assert {(4.0, 128.0), (16.0, 512.0)} <= centres
     assert [TERMS.text(k) for k in found.forms.forms[found.chosen[0]]] == ["1", "P", "D"]
+
+
+OWN = (
+    DefaultModel("sync|wait", "P|procs", "a + b*P", "one"),
+    DefaultModel("sync", "*", "a + b/x", "two"),
+    DefaultModel("wait|sync|idle", "D|P", "a + b*log2(x)", "three"),
+    DefaultModel("*", "*", "a + b*sqrt(x)", "four"),
+    DefaultModel("*", "D", "a*D", "five"),
+)
+OTHER = (DefaultModel("sync", "D", "a*x^2", "mine"), DefaultModel("*", "P", "a", "mine"))
+
+
+def terms_of(models) -> set[tuple[str, ...]]:
+    return {tuple(sorted(model.terms)) for model in models}
+
+
+@pytest.mark.parametrize("category", ["sync", "wait", "Idle", "else"])
+@pytest.mark.parametrize("factor", ["P", "D"])
+@pytest.mark.parametrize("has_own_file", [False, True])
+def test_an_edit_changes_one_category_over_one_factor_only(category, factor, has_own_file, tmp_path):
+    given, mine = tmp_path / "given.toml", tmp_path / "mine.toml"
+    write_models(OWN, given)
+    names = [str(given)]
+    if has_own_file:
+        write_models(OTHER, mine)
+        names.append(str(mine))
+    places = [(c, f) for c in ("sync", "wait", "Idle", "else", "new") for f in ("P", "D")]
+    before = {place: terms_of(models_for(find_models(names), *place)) for place in places}
+    now = [model.formula for model in models_for(find_models(names), category, factor)]
+    new = f"a + b*{factor}^3"
+    for wanted in ([*now, new], now[1:], now[:1], [new], [*now[1:], new]):
+        if not wanted or set(wanted) == set(now):
+            continue
+        used, content = edited_models(names, mine, category, ("P", "D"), factor, wanted, "why")
+        after = [*find_models(used[:-1]), *content]
+        assert used[-1] == str(mine)
+        assert terms_of(models_for(after, category, factor)) == {
+            tuple(sorted(DefaultModel("*", factor, line).terms)) for line in wanted
+        }
+        for place in places:
+            if place != (category, factor):
+                assert terms_of(models_for(after, *place)) == before[place], (place, wanted)
