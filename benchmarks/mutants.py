@@ -97,7 +97,27 @@ PARTS = {
         "plugins/kits",
         "perf_traces",
         ("messages/replay.py", "messages/kernels.py", "messages/matching.py"),
-        ("tests/messages/test_replay.py", "tests/messages/test_readers.py", "tests/traces/test_kineto_messages.py"),
+        ("tests/messages/test_kernels.py", "tests/messages/test_readers.py", "tests/traces/test_kineto_messages.py"),
+    ),
+    "readers": Part(
+        "plugins/kits",
+        "perf_tables",
+        ("meanings.py",),
+        (
+            "tests/core/test_columns.py",
+            "tests/io/test_table_shapes.py",
+            *(
+                f"tests/cli/test_info.py::test_{name}"
+                for name in ("facts_of_measurements", "measurements_of_codes_on_systems")
+            ),
+            "tests/scaling/test_law_model.py",
+        ),
+    ),
+    "roles": Part(
+        "",
+        "perfcore",
+        ("data/columns.py",),
+        ("tests/core/test_columns.py", "tests/core/test_observations.py", "tests/io/test_table_shapes.py"),
     ),
 }
 
@@ -224,7 +244,7 @@ def _noticed(part: Part, module: Path, changed: str) -> bool:
         Path(folder, part.package, module.relative_to(package)).write_text(changed)
         name = ".".join([part.package, *module.relative_to(package).with_suffix("").parts])
         own = [sys.executable, "-c", _EXAMPLES, name]
-        tests = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *part.tests]
+        tests = [sys.executable, "-P", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *part.tests]
         return any(_fails(words, folder) for words in (own, tests))
 
 
