@@ -120,5 +120,6 @@ def target_of(
     missing = [symbol for symbol in defaults if symbol not in named] if named else []
     if missing:
         name = shown_names(columns)[missing[0]]
-        raise OptionError(f"--at {','.join(assignments)}: {name} is missing; give a level of each parameter")
+        given = ",".join(assignments)
+        raise OptionError(f"--at {given}: {name} is missing; give all in one: --at {given},{name}=LEVEL")
     return {**defaults, **named}
