@@ -20,6 +20,7 @@ _ROUNDS = 2
 _FREEDOM = 4.0
 _LEAST_LEVELS = 3  # that are left
 _MOST_PATHS = 200  # of which the median and the share are known well enough
+_MOST_MEANS = 2000  # of several parameters, for the same reason
 _SIDES = (0.025, 0.975)
 
 
@@ -104,7 +105,8 @@ def check_holdout(model: ScalingModel) -> HoldoutCheck | None:
     paths = np.flatnonzero(usable)
     if not len(paths):
         return None
-    paths = paths[np.argsort(-np.nanmean(model.means[paths], axis=1), kind="stable")][:_MOST_PATHS]
+    most = _MOST_PATHS if len(model.symbols) == 1 else min(_MOST_PATHS, max(1, _MOST_MEANS // len(model.measured)))
+    paths = paths[np.argsort(-np.nanmean(model.means[paths], axis=1), kind="stable")][:most]
     options = model.origin.options
     posterior = model.posterior.of_paths(paths)
     refit = fit_posterior(
