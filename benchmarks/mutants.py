@@ -51,7 +51,7 @@ PARTS = {
         "plugins/stochastic",
         "perf_stochastic",
         ("histogram_arithmetic.py", "normal.py"),
-        tuple(f"tests/stochastic/test_{name}.py" for name in ("histogram", "laws", "normal", "stochastic")),
+        tuple(f"tests/stochastic/test_{name}.py" for name in ("histogram", "kernels", "normal", "stochastic")),
     ),
     "laws": Part(
         "plugins/fitters",
@@ -66,10 +66,10 @@ PARTS = {
         ("tests/timing/test_kernels.py", "tests/timing/test_bounds.py", "tests/timing/test_strohmaier_fitter.py"),
     ),
     "gate": Part(
-        "plugins/kits", "perf_statistics", ("gating.py",), ("tests/gate/test_engine.py", "tests/gate/test_versions.py")
+        "plugins/kits", "perf_statistics", ("gating.py",), ("tests/gate/test_kernels.py", "tests/gate/test_versions.py")
     ),
     "versions": Part(
-        "plugins/commands", "perf_gate", ("versions.py",), ("tests/gate/test_versions.py", "tests/gate/test_engine.py")
+        "plugins/commands", "perf_gate", ("versions.py",), ("tests/gate/test_versions.py", "tests/gate/test_kernels.py")
     ),
     "comparison": Part(
         "plugins/commands",

@@ -139,7 +139,7 @@ def _autoclass(module: str, name: str) -> list[str]:
 
 def _model_file() -> Iterator[str]:
     yield from ("# Model file", "", _MODEL_FILE, "")
-    kinds = {entry.load().model_type for entry in registry().entries("fitters").values()}
+    kinds = {entry.load().class_of_models() for entry in registry().entries("fitters").values()}
     kinds |= {entry.load() for entry in registry().entries("models").values()}
     seen: set[type] = {perfcore.Model}
     for kind in sorted((k for k in kinds if isinstance(k, type)), key=lambda k: str(getattr(k, "kind", k.__name__))):

@@ -1,19 +1,31 @@
-"""What a program finds where it runs: closed streams, and settings of libraries in the current folder.
+"""What a program finds where it runs, and how it ends: streams, settings of libraries, signals, temporary files.
 
 A folder of data configures nothing: numba would read ``.numba_config.yaml`` there, whose ``cache_dir`` makes it
-unpickle files, and matplotlib ``matplotlibrc``. Unused parts of numpy that scipy copies are not imported.
+unpickle files, and matplotlib ``matplotlibrc``.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib.abc
 import importlib.machinery
+import io
 import os
+import shutil
+import signal
 import sys
+import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
+
+_SETTINGS = {"matplotlib": "matplotlibrc", "numba.core.config": ".numba_config.yaml"}  # file that a module reads
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_AGAIN_S = 0.05
+_received: list[int] = []
+_folders: dict[tuple[str, int], str] = {}  # of temporary files, by the folder that holds them and the process
 
 
 def open_closed_streams() -> None:
@@ -27,6 +39,31 @@ def open_closed_streams() -> None:
             setattr(sys, name, os.fdopen(number, mode, closefd=False))
 
 
+class _Forgiving(io.FileIO):
+    """Standard error of which what can't be written is lost, as on a full disk, and nothing else."""
+
+    def write(self, content: Any) -> int:
+        try:
+            return super().write(content)
+        except OSError:
+            return len(content)
+
+
+def forgive_standard_error() -> None:
+    """Let no notice that can't be written end the work."""
+    if sys.stderr is sys.__stderr__ and sys.stderr is not None:
+        raw = io.BufferedWriter(_Forgiving(2, "w", closefd=False))
+        sys.stderr = io.TextIOWrapper(raw, sys.stderr.encoding, "backslashreplace", line_buffering=True)
+
+
+def drop_output() -> None:
+    """Write what standard output still holds nowhere; else Python would complain once more when it ends."""
+    with contextlib.suppress(OSError, ValueError):  # of a stream that is no file
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
 def ignore_settings_of_folder() -> None:
     """Let no library read its settings from the current folder, for the rest of the process."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
@@ -34,24 +71,24 @@ def ignore_settings_of_folder() -> None:
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds the modules of `_HIDING` as others do, and hides something from them while they are imported."""
+    """Finds the modules of `_SETTINGS` as others do, and hides their file from them while they are imported."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname not in _HIDING:
+        if fullname not in _SETTINGS:
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, *_HIDING[fullname])
+            spec.loader = _Loader(spec.loader, _SETTINGS[fullname])
         return spec
 
 
 class _Loader(importlib.abc.Loader):
-    """Executes a module as another loader does, while something is hidden."""
+    """Executes a module as another loader does, while ``os.path.exists`` says that there is no such file."""
 
-    def __init__(self, loader: Any, *hidden: Any) -> None:
-        self._loader, self._hidden = loader, hidden
+    def __init__(self, loader: Any, file: str) -> None:
+        self._loader, self._file = loader, file
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
@@ -61,40 +98,78 @@ class _Loader(importlib.abc.Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        hide, *what = self._hidden
-        with hide(*what):
+        exists = os.path.exists
+        os.path.exists = lambda path: path != self._file and exists(path)
+        try:
             self._loader.exec_module(module)
+        finally:
+            os.path.exists = exists
         if hasattr(module, "_config_fname"):  # numba looks again when it is told to reload
             setattr(module, "_config_fname", os.devnull)  # noqa: B010
 
 
-@contextlib.contextmanager
-def _hiding_file(name: str) -> Iterator[None]:
-    """Say of a relative path that there is no such file."""
-    exists = os.path.exists
-    os.path.exists = lambda path: path != name and exists(path)
-    try:
-        yield
-    finally:
-        os.path.exists = exists
+def end_on_signals() -> None:
+    """Let signals that end programs raise an exception, so that what was begun is put away."""
+    _received.clear()
+    sys.unraisablehook = _raise_again
+    for number in _SIGNALS:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):  # and not ignored, as by nohup
+            signal.signal(number, _end)
+
+
+def status_of_signal() -> int:
+    """Return the exit status for the signal that ends the program, as shells count; 0 if there was none."""
+    return 128 + _received[-1] if _received else 0
+
+
+def _end(number: int, _: Any) -> NoReturn:
+    _received.append(number)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    sys.exit(status_of_signal())
+
+
+def _raise_again(unraisable: Any) -> None:
+    """Send a signal again whose exception was lost within a library that calls back."""
+    if _received and issubclass(unraisable.exc_type, (KeyboardInterrupt, SystemExit)):
+        threading.Timer(_AGAIN_S, os.kill, (os.getpid(), _received[-1])).start()
+    else:
+        sys.__unraisablehook__(unraisable)
 
 
 @contextlib.contextmanager
-def _hiding_names(*names: str) -> Iterator[None]:
-    """Leave names out of what numpy lists, since asking for one of them imports it."""
-    numpy: Any = sys.modules["numpy"]
-    before = numpy.__all__, numpy.__dir__
-    numpy.__all__ = [name for name in before[0] if name not in names]
-    numpy.__dir__ = lambda: [name for name in before[1]() if name not in names]
+def one_temporary_folder() -> Iterator[None]:
+    """Keep the temporary files of a block in one folder, which goes when the process ends."""
+    try:
+        before = tempfile.gettempdir()
+        place = before, os.getpid()
+        if not os.path.isdir(_folders.get(place, "")):  # noqa: PTH112 (no pathlib at start-up)
+            _folders[place] = tempfile.mkdtemp(prefix="perf-", dir=before)
+            atexit.unregister(_remove_folders)
+            atexit.register(_remove_folders)
+    except OSError:  # nothing can be written, which matters to who writes
+        yield
+        return
+    tempfile.tempdir = _folders[place]
     try:
         yield
     finally:
-        numpy.__all__, numpy.__dir__ = before
+        tempfile.tempdir = before
+        atexit.unregister(_end_at_once_on_signals)
+        atexit.register(_end_at_once_on_signals)  # what is registered last comes first
 
 
-# By module that is imported, what hides something, and what that is: a file, or names.
-_HIDING: dict[str, tuple[Any, ...]] = {
-    "matplotlib": (_hiding_file, "matplotlibrc"),
-    "numba.core.config": (_hiding_file, ".numba_config.yaml"),
-    "scipy._lib.array_api_compat.numpy": (_hiding_names, "ctypeslib", "f2py", "polynomial", "testing"),
-}
+def _remove_folders() -> None:
+    for (_, process), folder in _folders.items():
+        if process == os.getpid():  # and not the one that forked it
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _end_at_once_on_signals() -> None:
+    def end(number: int, _: Any) -> NoReturn:
+        _remove_folders()
+        os._exit(128 + number)
+
+    for number in _SIGNALS:
+        with contextlib.suppress(ValueError):  # of a thread that is not the first
+            signal.signal(number, end)

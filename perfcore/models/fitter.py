@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -30,10 +31,11 @@ class Fitter(ABC):
     """Turns data into a model.
 
     `takes` are the types of data that it fits; a file that could be read as several is read as one of them.
+    `model_type` is the class of its models, or ``"package.module:Class"`` if only a fit has to import it.
     """
 
     Options: ClassVar[type] = NoOptions
-    model_type: ClassVar[type[Model]]
+    model_type: ClassVar[type[Model] | str]
     takes: ClassVar[tuple[type, ...]] = ()
     takes_executor: ClassVar[bool] = False  # ``executor`` of `fit` and `rank`; any number of workers changes nothing
 
@@ -59,6 +61,15 @@ class Fitter(ABC):
             It makes one model only.
         """
         raise OptionError(f"{type(self).__name__} makes one model and has none to rank; use `perf fit`")
+
+    @classmethod
+    def class_of_models(cls) -> type[Model]:
+        """Return `model_type`, imported if it is named."""
+        if not isinstance(cls.model_type, str):
+            return cls.model_type
+        module, _, name = cls.model_type.partition(":")
+        found: type[Model] = getattr(importlib.import_module(module), name)
+        return found
 
     @classmethod
     def join_runs(cls, parts: Iterable[tuple[Path, Any]], fields: Sequence[Mapping[str, Any]], name: str) -> Any:

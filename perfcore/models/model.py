@@ -391,7 +391,7 @@ def _type_of(content: dict[str, Any]) -> type[Model]:
         fitter = registry().load("fitters", str(content.get("fitter")))
     except UnknownNameError as error:
         raise ModelFileError(str(error)) from error
-    model_type: type[Model] = fitter.model_type
+    model_type: type[Model] = fitter.class_of_models()
     if content.get("kind") != model_type.kind:
         raise ModelFileError(f"kind {content.get('kind')!r} does not belong to fitter {content['fitter']!r}")
     return model_type

@@ -77,7 +77,7 @@ class FitterSuite:
     def test_model_is_of_the_announced_type(self) -> None:
         """The type by which its file is read."""
         fitter, model = registry().load("fitters", self.name), self.fit()
-        assert type(model) is fitter.model_type
+        assert type(model) is fitter.class_of_models()
         assert model.kind
         assert model.variables
 

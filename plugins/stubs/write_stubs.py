@@ -44,7 +44,7 @@ def stub_text() -> str:
         for name, target in entry.functions.items() if entry.distribution == GROUP else ():
             origins.setdefault(name, target.partition(":")[0])
     fitters = {n: e for n, e in registry().entries("fitters").items() if e.distribution == GROUP}
-    models = {name: entry.load().model_type for name, entry in fitters.items()}
+    models = {name: entry.load().class_of_models() for name, entry in fitters.items()}
     origins |= {model.__name__: model.__module__ for model in models.values()}
     origins["Ranking"] = "perfcore.models.ranking"
     del origins["fit"], origins["rank"]

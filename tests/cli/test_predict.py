@@ -5,7 +5,6 @@ import json
 import pytest
 
 import perfcore
-from perf_tables.arguments import parse_values
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +51,10 @@ def test_bounds(perf):
         ("1..100*10,7", [1.0, 10.0, 100.0, 7.0]),
     ],
 )
-def test_points(text, points):
-    assert parse_values(text) == pytest.approx(points)
+@pytest.mark.usefixtures("model")
+def test_points(perf, text, points):
+    rows = json.loads(perf("predict", "model.json", "--at", f"t={text}", "--json").out)["rows"]
+    assert [row["t"] for row in rows] == pytest.approx(points)
 
 
 @pytest.mark.parametrize(

@@ -144,5 +144,5 @@ def test_a_table_imports_no_reader_of_another_format(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     tables = {"columns", "csv", "duck", "measurement_table", "read_table", "table"}
-    needed = {"perf_io.tables", "perf_io.text", "perf_io.options", "perf_io.exported_formats"}
+    needed = {"perf_io.tables", "perf_io.text", "perf_io.options"}
     assert set(done.stdout.split()) <= needed | {f"perf_io.tables.{name}" for name in tables}

@@ -74,14 +74,12 @@ def test_overlapping_intervals_are_refused_counted_or_united(write):
 
 def test_overlaps_of_more_rows_than_memory_should_hold(write, monkeypatch):
     """The same in blocks, with the intervals in a database."""
-    from perf_io.tables import duck, state_table
-
     rows = [(start, start + 30, f"w{start % 3}") for start in range(0, 40_000, 10)]
     path = write("start_us,end_us,worker\n" + "".join(f"{a},{b},{w}\n" for a, b, w in rows))
     plain = {how: perfcore.read(path, overlap=how) for how in ("count", "union")}
-    monkeypatch.setattr(duck, "_VECTORS_PER_CHUNK", 1)
-    monkeypatch.setattr(state_table, "_LARGEST_BLOCK", 2_000)
-    monkeypatch.setattr(state_table, "IN_MEMORY_ROWS", 10)
+    monkeypatch.setattr("perf_io.tables.duck._VECTORS_PER_CHUNK", 1)
+    monkeypatch.setattr("perf_io.tables.state_table._LARGEST_BLOCK", 2_000)
+    monkeypatch.setattr("perf_io.tables.state_table.IN_MEMORY_ROWS", 10)
     for how, expected in plain.items():
         found = perfcore.read(path, overlap=how)
         assert type(found).__name__ == "TabularTrace"
@@ -89,10 +87,10 @@ def test_overlaps_of_more_rows_than_memory_should_hold(write, monkeypatch):
         assert found.locations == expected.locations
 
 
-rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(1, 12)), min_size=1, max_size=40)
+rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(1, 12)), min_size=10, max_size=60)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=10)
 @given(rows=rows)
 def test_lanes_are_as_many_as_intervals_are_at_once_and_none_overlaps(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("lanes") / "jobs.csv"

@@ -1,5 +1,6 @@
 """Tables of text as people and tools write them: what becomes of their lines, columns and cells."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -8,10 +9,6 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_basics.describe import describe
-from perf_io.tables.measurement_table import numbers_of_commands
-from perf_scaling.data import told_scaling
-from perf_tables.meanings import parts_of
 from perfcore import Measurements, Series
 from perfcore.__main__ import main
 from perfcore.base.errors import InputError, PerfError
@@ -39,6 +36,9 @@ SHAPES = {
         "md",
     ),
     "minutes and hours": ("nodes,elapsed\n1,1:00:08\n2,30:04.5\n4,15:02.5\n", "csv"),
+    "key=value": ("10:00 p=1 n=5 time_s=8\n10:01 p=2 n=5 time_s=4.5\n10:02 p=4 n=5 time_s=2.5\nbye\n", "log"),
+    "words and units": ("go\np=1: took 8 s.\np=2: took 4.5 s.\np=4: took 2.5 s.\n", "log"),
+    "key: value": ("p: 1, n: 5, time: 8s\np: 2, n: 5, time: 4.5s\np: 4, n: 5, time: 2.5s\n", "txt"),
     "levels in columns": ("size,p=1,p=2,p=4\n10,8,4.5,2.5\n", "csv"),
     "corner": ("n\\threads,1,2,4\n10,8,4.5,2.5\n", "csv"),
 }
@@ -161,20 +161,26 @@ def test_series_without_times_and_of_several_devices(tmp_path):
         (["a 1 2", "a 2 4"], [{}, {}], {"a 1 2", "a 2 4"}, {}),
     ],
 )
-def test_numbers_in_commands(commands, parameters, series, numbers):
-    found = numbers_of_commands(commands, parameters)
-    assert (set(found[0]), found[1]) == (series, numbers)
+def test_numbers_in_commands(read, commands, parameters, series, numbers):
+    """As of hyperfine, which keeps what it was told to vary; other numbers of its commands are read from them."""
+    results = [
+        {"command": command, "times": [1.5], "parameters": {name: str(value) for name, value in told.items()}}
+        for command, told in zip(commands, parameters, strict=True)
+    ]
+    data = read(json.dumps({"results": results}), "runs.json")
+    varied = {**numbers, **({"n": [told["n"] for told in parameters]} if parameters[0] else {})}
+    assert set(data.table["command"]) == series
+    assert {name: data.table[name].tolist() for name in data.table if name in ("n", "j")} == varied
+    assert data.roles.code == (("command",) if len(series) > 1 else ())
 
 
 def test_benchmarks_of_a_suite_have_parameters_of_their_own(tmp_path):
     """One has n, one has procs, one has none."""
     rows = [f"sort,{n},,{n}" for n in (1, 2, 4, 8)] + [f"par,,{p},{8 / p}" for p in (1, 2, 4, 8)] + ["init,,,3"]
     (tmp_path / "suite.csv").write_text("benchmark,n,procs,time_s\n" + "\n".join(rows) + "\n")
-    data = perfcore.read(tmp_path / "suite.csv", parameters=["procs", "n"])
-    parts = parts_of(data, notes := [])
-    assert [(list(part.roles.parameters.values()), len(part.table)) for part in parts] == [(["n"], 4), (["procs"], 4)]
-    assert notes == ["left out, measured at one point: init"]
-    assert describe(data, "suite.csv")["series"][0] == "sort: n 1, 2, 4, 8; 1 repetitions"
+    facts = perfcore.info(tmp_path / "suite.csv", parameters=["procs", "n"])
+    assert facts["series"] == ["sort: n 1, 2, 4, 8; 1 repetitions", "par: procs 1, 2, 4, 8; 1 repetitions"]
+    assert facts["rows to know about"] == ["left out, measured at one point: init"]
 
 
 @pytest.mark.parametrize(
@@ -204,7 +210,7 @@ def test_dates_are_no_measured_values(tmp_path):
 def test_weak_scaling_told_by_the_table(tmp_path, rows, kind):
     lines = [rows.format(p=p) + f",{10 + p / 9}" for p in (1, 2, 4, 8)]
     (tmp_path / "runs.csv").write_text("mode,p,N_total,time_s\n" + "\n".join(lines) + "\n")
-    assert told_scaling(perfcore.read(tmp_path / "runs.csv")) == kind
+    assert perfcore.fit(tmp_path / "runs.csv", fitter="scaling").scaling == kind
 
 
 def test_parameters_that_follow_from_others_are_named(tmp_path):
@@ -311,7 +317,7 @@ def test_info_says_what_each_column_is_and_the_option_that_overrides_it(tmp_path
             ]
         )
     )
-    facts = describe(perfcore.read(tmp_path / "runs.csv"), "runs.csv")
+    facts = perfcore.info(tmp_path / "runs.csv")
     assert facts["roles"] == [
         "benchmark: code (--path)",
         "commit: version (perf gate --version)",
@@ -374,7 +380,7 @@ def test_a_spread_behind_a_mean_is_a_column_of_its_own(read):
 def test_where_nothing_was_varied_the_next_command_summarizes_the_runs(tmp_path, monkeypatch, text):
     monkeypatch.chdir(tmp_path)
     Path("runs.csv").write_text(text)
-    facts = describe(perfcore.read("runs.csv"), "runs.csv")
+    facts = perfcore.info("runs.csv")
     assert facts["next"] == ["perf stochastic summarize runs.csv --column time_s"]
 
 

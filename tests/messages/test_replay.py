@@ -1,4 +1,7 @@
-"""Replays of runs made by hand, whose critical paths a person can follow."""
+"""What nothing outside of perf_traces shows: replays of runs made by hand, whose critical paths a person can follow.
+
+At the end the merging of intervals and sums over ranks, compiled and interpreted.
+"""
 
 import dataclasses
 import random
@@ -7,9 +10,12 @@ import numpy as np
 import pytest
 from messages_by_hand import by_hand, exchange
 
+from perf_traces import nesting
+from perf_traces.joined_trace import summed_curve
 from perf_traces.messages.kernels import last_not_after
 from perf_traces.messages.replay import BURST, CALL, COLLECTIVE, MESSAGE, Replay, bsc_rules, observed_rules
 from perfcore.base.errors import DataError
+from perfcore.data.trace import curve_from_intervals
 
 
 def test_ping_pong():
@@ -195,6 +201,10 @@ def test_an_ideal_network_is_what_a_simulation_gives(seed):
     ideal, ideal_time = _simulated(random.Random(seed), 4, 60, 0)
     replay = Replay(slow)
     assert replay.runtime_ns() == slow_time
+    assert [times.tolist() for times in replay.times_ns()] == [
+        slow.calls.enter_ns.tolist(),
+        slow.calls.leave_ns.tolist(),
+    ]
     assert replay.n_contradictions == 0
     assert (replay.residual_ns >= 0).all()
     assert replay.runtime_ns(0) == ideal_time == Replay(ideal).runtime_ns()
@@ -234,3 +244,30 @@ def test_several_replays_at_once_are_each_by_itself():
     for transfer in (0.0, 0.5, 1.0):
         alone = [replay.runtime_ns(transfer, burst_ns=each) for each in bursts]
         assert replay.runtimes_ns(bursts, transfer).tolist() == alone
+
+
+@pytest.mark.parametrize("at_once", [3, 50, 10**6])
+def test_the_sum_over_ranks_is_that_of_all_intervals(tmp_path, at_once):
+    rng = np.random.default_rng(4)
+    span, ranks = (100, 3000), []
+    for _ in range(5):
+        edges = 100 + np.sort(rng.choice(2900, 60, replace=False))
+        ranks.append((edges[::2].copy(), edges[1::2].copy()))
+    expected = curve_from_intervals(np.concatenate([*(r[0] for r in ranks), *(r[1] for r in ranks)]), span, "us")
+    found = summed_curve(iter(ranks), tmp_path, span, "us", changes_at_once=at_once)
+    assert (found.edges == expected.edges).all()
+    assert (found.heights == expected.heights).all()
+
+
+def test_many_intervals_are_merged_alike(monkeypatch):
+    """Compiled as interpreted, on streams that switch at the same moments."""
+    rng = np.random.default_rng(1)
+    n = 400
+    columns = [np.repeat(np.arange(6), n), rng.integers(0, 5, 6 * n), *np.empty((2, 6 * n), np.int64)]
+    edges = np.sort(rng.integers(0, 5000, (6, 2 * n)), axis=1)
+    columns[2], columns[3] = edges[:, ::2].ravel(), edges[:, 1::2].ravel()
+    place, rank = np.array([0, 1, 0, 1, 2, 0]), np.array([2, 0, 1, 1, 2])
+    slow = nesting.merged_states(*columns, place=place, rank=rank)
+    monkeypatch.setattr(nesting._sweep, "small", 0)
+    fast = nesting.merged_states(*columns, place=place, rank=rank)
+    assert all((one == two).all() for one, two in zip(slow, fast, strict=True))

@@ -211,6 +211,15 @@ def _path(output: str | None, kind: str | None) -> str:
     return output or f"plot{ending}"
 
 
+def _executor_of(where: str | None) -> contextlib.AbstractContextManager[Any]:
+    """Open what ``--parallel`` names; None for this process."""
+    if where is None:
+        return contextlib.nullcontext()
+    from perf_tables.executors import executor_of
+
+    return executor_of(where)
+
+
 def _check_executor(fitter: str) -> None:
     """Refuse a fitter that does all of its work in one process, before a long file is read."""
     from perfcore.models.fitting import NO_PARTS
@@ -249,7 +258,6 @@ def fit(
     data = ",".join(files)  # several are one data set
     with reporting():
         import perfcore
-        from perf_tables.executors import executor_of
         from perfcore.models.fitting import resolve, types_to_read
 
         # Wrong options are refused before a long file is read.
@@ -260,7 +268,7 @@ def fit(
             return _fit_series(files, output, fitter, options, on, as_json, table_format)
         if on is not None and fitter is not None:
             _check_executor(fitter)
-        with executor_of(on) as executor:
+        with _executor_of(on) as executor:
             measured = how.read_file(data, types_to_read(fitter, options))
             parts, own = _parts(measured, options)
             if len(parts) > 1 and (output is not None or picture is not None):
@@ -358,7 +366,6 @@ def rank(
     perf rank models.parquet --by growth --top 20
     """
     import perfcore
-    from perf_tables.executors import executor_of
     from perfcore.models.fitting import resolve, types_to_read
     from perfcore.models.model import model_file_entry
 
@@ -370,7 +377,7 @@ def rank(
         resolve(registry().entry("fitters", fitter), options)
         if on is not None:
             _check_executor(fitter)
-    with executor_of(on) as executor:
+    with _executor_of(on) as executor:
         measured = how.read_file(data, types_to_read(fitter, ranking=True))
         ranking = perfcore.rank(measured, fitter=fitter, executor=executor, **options)
     return replace(ranking, candidates=ranking.candidates[:top])

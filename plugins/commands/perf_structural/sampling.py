@@ -33,7 +33,7 @@ from perf_structural.algebra import (
     shown,
 )
 from perf_structural.functions import compute
-from perf_tables.executors import thread_count
+from perf_tables import thread_count
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.stochastic import StochasticValue

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from perf_scaling.build import fitted
 from perf_scaling.data import scaling_data
-from perf_scaling.model import ScalingModel
 from perf_scaling.options import ScalingOptions
 from perfcore.base.errors import PerfError
 from perfcore.data.measurements import Measurements
 from perfcore.models.fitter import Fitter
+
+if TYPE_CHECKING:
+    from perf_scaling.model import ScalingModel
 
 _SHARE = "share"  # unit of efficiencies
 
@@ -37,7 +38,7 @@ class ScalingFitter(Fitter):
     """
 
     Options = ScalingOptions
-    model_type = ScalingModel
+    model_type = "perf_scaling.model:ScalingModel"
     takes = (Measurements,)
 
     @classmethod
@@ -55,6 +56,8 @@ class ScalingFitter(Fitter):
         return True
 
     def fit(self, data: Any, options: ScalingOptions, **parts: Any) -> ScalingModel:
+        from perf_scaling.build import fitted  # what `perf info` does without
+
         return fitted(scaling_data(data, options), options)
 
     def fit_series(self, source: str, output: str, options: ScalingOptions, parallel: str | None = None) -> Any:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from perf_formulas.formula import Formula, functions_of, split_formulas
 from perf_statistics import CRITERIA
 from perfcore.base.errors import OptionError
 from perfcore.data.selection import AGGREGATES, DUPLICATES, parse_where
@@ -29,6 +28,8 @@ _LOSSES = ("linear", "huber", "soft_l1", "cauchy")
 
 def parse_functions(value: Any) -> tuple[str, ...]:
     """Return names and formulas, separated by commas outside parentheses; formulas are checked."""
+    from perf_formulas.formula import Formula, split_formulas  # what `perf info` does without
+
     words = split_formulas(value) if isinstance(value, str) else [str(word).strip() for word in value]
     words = [word for word in words if word]
     for word in words:
@@ -131,6 +132,8 @@ class ScalingOptions:
 
 def registered_functions() -> tuple[str, ...]:
     """Return what is combined when nothing is named: the registered functions of the number of processors."""
+    from perf_formulas.formula import functions_of
+
     return functions_of(("p",), constant=True)
 
 

@@ -42,13 +42,6 @@ _LARGEST_GREETING_BYTES = 1 << 20  # some hundred bytes
 _THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # of which several processes need one each
 
 
-def thread_count(most: int) -> int:
-    """As many as there are processors for this process, or as OMP_NUM_THREADS says: 1 in each of several processes."""
-    setting = os.environ.get("OMP_NUM_THREADS", "")
-    named = int(setting) if setting.isdecimal() else 0
-    return min(named or len(os.sched_getaffinity(0)), most)
-
-
 def as_they_end(
     executor: Executor | None, task: Task, arguments: Iterable[tuple[Any, ...]], names: Sequence[str] = ()
 ) -> Iterator[tuple[int, bytes]]:

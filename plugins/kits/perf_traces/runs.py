@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from perf_tables.executors import LocalProcesses, in_order, thread_count
+from perf_tables import thread_count
+from perf_tables.executors import LocalProcesses, in_order
 from perf_traces.joined_trace import JoinedTrace, StoredTrace
 from perf_traces.levels import located
 from perf_traces.options import WARNING, CurveOptions, TraceOptions

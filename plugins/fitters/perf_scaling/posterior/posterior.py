@@ -33,7 +33,7 @@ from perf_scaling.posterior.family import (
     spread_factor,
 )
 from perf_scaling.terms import Factor, Law, PathData, Term, product_values
-from perf_tables.executors import thread_count
+from perf_tables import thread_count
 from perfcore.base.arrays import Booleans, Floats, Ints
 
 Result = TypeVar("Result")

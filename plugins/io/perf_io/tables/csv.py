@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from perf_io.exported_formats import export_command
 from perf_io.options import TableOptions, TextTableOptions, options_of_tables
 from perf_io.tables.columns import assign_roles
 from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
@@ -93,6 +92,11 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
     )
     if first is None:
         raise InputError(source.name, "contains no table, only blank lines and comments", line=1)
+    if not set(DELIMITERS) & set(lines[first]) or re.search("=|: ", lines[first]):  # column names hold none
+        from perf_io.tables.key_values import key_values
+
+        if (pairs := key_values(lines)) is not None:
+            return Layout(pairs.names, ",", first + 1, 0, encoding, pairs, ("each line of key=value is a row",))
     rewrite: Callable[[str], str] | None = None
     steps = list[str]()
     if not separator and (below := _below_title(lines, first)) > first:
@@ -479,28 +483,34 @@ class CsvReader(Reader):
 
     def sniff(self, source: Source) -> float:
         """Sure where the columns have known names; unsure where only the ending or the shape of the lines says so."""
-        if export_command(source) is not None:
-            return 0.8
         # Unsure is still the best guess for these endings: the message of `read` then says what is wrong.
         guess = 0.3 if source.suffix in (".csv", ".tsv") and b"\0" not in source.head else 0.0
         try:
             layout = layout_of(source)
+            if layout.is_plain and not layout.holds_one_number and len(layout.names) > 1:
+                columns = [Column(name, "number") for name in layout.names if name != INDEX]
+                assign_roles(columns, TableOptions(), source.name)
+                return 0.8
             if not layout.is_plain or layout.holds_one_number:
-                return guess or UNSURE  # formats of other readers are such tables, too
-            if len(layout.names) == 1:
-                return guess
-            columns = [Column(name, "number") for name in layout.names if name != INDEX]
-            assign_roles(columns, TableOptions(), source.name)
+                guess = guess or UNSURE  # formats of other readers are such tables, too
         except UnclearTableError:
-            return 0.3
+            guess = 0.3
         except InputError:
-            return guess
-        return 0.8
+            pass
+        return guess if _how_to_export(source) is None else 0.8
 
     def read(self, source: Source, options: TextTableOptions) -> Any:
-        if (cure := export_command(source)) is not None:
-            raise InputError(source.name, cure)
-        layout = layout_of(source, options.decimal)
+        try:
+            layout = layout_of(source, options.decimal)
+            if not layout.is_plain and (cure := _how_to_export(source)) is not None:
+                raise InputError(source.name, cure)
+            return self._read(source, layout, options)
+        except InputError:
+            if (cure := _how_to_export(source)) is not None:
+                raise InputError(source.name, cure) from None
+            raise
+
+    def _read(self, source: Source, layout: Layout, options: TextTableOptions) -> Any:
         with source.plain_file() as path, _with_delimiters(path, layout) as plain:
             try:
                 data = read_table(_open(source, plain, layout), options)
@@ -517,6 +527,13 @@ class CsvReader(Reader):
         from perf_io.tables.table_write import write_table
 
         write_table(data, Path(path), "csv")
+
+
+def _how_to_export(source: Source) -> str | None:
+    """Return what to do with a file that is no table, if it is of a format that another program exports."""
+    from perf_io.exported_formats import export_command  # a table does without
+
+    return export_command(source)
 
 
 @contextlib.contextmanager

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.executors import thread_count
+from perf_tables import thread_count
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 
@@ -109,7 +109,7 @@ class Database:
                 raise
             except duckdb.Error as error:
                 raise self._problem(error) from None
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, SystemExit):  # of signals
                 cursor.interrupt()
                 concurrent.futures.wait([work])
                 raise

@@ -1,4 +1,4 @@
-"""The exact laws against rational arithmetic, closed forms and quadrature."""
+"""The kernels of arithmetic: exact laws and tails against rational arithmetic, closed forms, quadrature and scipy."""
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -10,8 +10,19 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from perf_stochastic.bins import place_edges, rebin
-from perf_stochastic.histogram_arithmetic import QuotientLaw, product, quotient
+from perf_stochastic.empirical import beyond, excess_of, fitted_excess
+from perf_stochastic.histogram_arithmetic import (
+    QuotientLaw,
+    cartesian,
+    intermediate_results,
+    product,
+    quotient,
+    spread_evenly,
+)
 from perf_stochastic.laws import EXP, LOG, SQRT, PiecewiseUniform, SumLaw, image, largest, power
+from perf_stochastic.normal import Moments
+from perf_stochastic.normal import divide as reciprocal_of_normal
+from perfcore.stochastic import representation_named
 
 
 def pieces(knots, masses):
@@ -242,3 +253,43 @@ def test_edges_equidistribute_the_error():
     errors = np.abs(chords - normal.cdf(z))
     # Integrating sqrt|f'| gives the least possible largest error, (integral)^2/(8 n^2) = 4.79/20000.
     assert errors.max() < 2 * 4.79 / 20_000
+
+
+# Schopf's own arithmetic: the paper's equations 3 to 6.
+def test_intermediate_results_and_masses_spread_evenly():
+    """Equation 5, whose second interval [6, 11] is printed as [6, 1].
+
+    By hand: each interval's probability per unit is 0.0375, 0.02, 0.1125 and 0.06.
+    """
+    histogram = representation_named("histogram")
+    d, e = histogram([1, 3, 5], [0.25, 0.75]).bins, histogram([2, 4, 5, 8], [0.6, 0, 0.4]).bins
+    intervals, masses = intermediate_results("add", d, e)
+    assert intervals.tolist() == [[3, 7], [6, 11], [5, 9], [8, 13]]
+    assert masses == pytest.approx([0.15, 0.1, 0.45, 0.3])
+    spread = spread_evenly(intervals, masses, np.array([3.0, 5, 6, 7, 8, 9, 13]))
+    assert spread == pytest.approx([0.075, 0.15, 0.17, 0.1325, 0.1925, 0.28])
+    found = cartesian("maximum", [d, histogram([3, 3], [1]).bins], 2)
+    assert found.edges.tolist() == [3, 4, 5]
+    assert found.masses == pytest.approx([0.625, 0.375])
+
+
+def test_the_error_of_a_reciprocal_counts_divisors_below_zero():
+    """P(1/Y <= v) in closed form: Y >= 1/v or Y < 0 if v > 0, else 1/v <= Y < 0."""
+    found = reciprocal_of_normal(Moments(1.0, 0.0), Moments(1.0, 0.8), 0.0)
+    scores = np.linspace(-5.0, 5.0, 1001)
+    v = found.mean + found.std * scores
+    below, at_least = stats.norm.cdf(0.0, 1.0, 0.8), stats.norm.sf(1.0 / v, 1.0, 0.8)
+    truth = np.where(v > 0.0, below + at_least, below - stats.norm.cdf(1.0 / v, 1.0, 0.8))
+    assert found.error == pytest.approx(np.abs(truth - stats.norm.cdf(scores)).max(), rel=0.01)
+
+
+@pytest.mark.parametrize("shape", [-0.3, 0.0, 0.4])
+def test_the_tail_is_that_of_scipy_and_found_again(shape):
+    tail = stats.genpareto(shape, scale=2.0)
+    share = np.array([0.9, 0.1, 1e-6])
+    np.testing.assert_allclose(excess_of(share, 2.0, shape), tail.isf(share), rtol=1e-9)
+    np.testing.assert_allclose(beyond(tail.isf(share), 2.0, shape), share, rtol=1e-9)
+    # Standard errors of the most likely scale and shape (R. Smith, 1987), four of them.
+    scale, found = fitted_excess(tail.rvs(2000, random_state=6))
+    assert found == pytest.approx(shape, abs=4.0 * (1.0 + shape) / np.sqrt(2000))
+    assert scale == pytest.approx(2.0, abs=4.0 * 2.0 * np.sqrt(2.0 * (1.0 + shape) / 2000))
