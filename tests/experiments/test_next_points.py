@@ -5,21 +5,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-<<<<<<< HEAD
-from perf_experiments import make_design, next_points
-from perf_experiments.points import duration_text
-from perf_experiments.recommendation import (
-    PartialFit,
-    costs_by_model,
-    costs_by_runs,
-    needed_replications,
-    runs_for_precision,
-    within_budget,
-)
-from perf_experiments.run_records import Run, median_interval
-=======
 from perf_experiments import Run, Store, make_design, needed_replications, next_points
->>>>>>> main
 from perfcore.base.errors import UnknownNameError
 
 
