@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import perfcore
 from perf_structural import StructuralModel, StructuralModelError
 
 UNIFORM = {"histogram": {"edges": [0.0, 1.0], "masses": [1.0]}}
@@ -168,3 +169,79 @@ def test_many_inputs_are_drawn_in_pieces():
     found = predicted("sum_over(x)", inputs, method="sample", samples=2**16).statistics
     assert found["mean"] == pytest.approx(300.0, rel=1e-4)
     assert found["std"] == pytest.approx(math.sqrt(50.0), rel=0.02)
+
+
+# Formulas seen as a whole: equal parts are one quantity, so that what occurs once can be evaluated exactly.
+BETWEEN_1_AND_2 = {name: {"histogram": {"edges": [1.0, 2.0], "masses": [1.0]}} for name in "xyz"}
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("x - x", "0"),
+        ("x*x", "x^2"),
+        ("x/x", "1"),
+        ("x + x", "2*x"),
+        ("max(x, x)", "x"),
+        ("min(x, min(y, x))", "min(y, x)"),
+        ("max(x, min(x, y))", "x"),
+        ("min(max(y, x), y)", "y"),
+        ("max(3, max(x, 5))", "max(x, 5)"),
+        ("(x + y) - x", "y"),
+        ("2*(x + y) - y - y", "2*x"),
+        ("x*y/x", "y"),
+        ("x^3/x", "x*x"),
+        ("(x*y)^2", "x^2*y^2"),
+        ("x^0", "1"),
+        ("0*x", "0"),
+        ("-(-x)", "x"),
+        ("-x + y", "y - x"),
+        ("x^0.5", "sqrt(x)"),
+        ("exp(x)*exp(x)", "exp(x)^2"),
+        ("log(x + y) - log(y + x)", "0"),
+        ("max(x, y)/max(y, x)", "1"),
+        ("x*(y + z)/(z + y)", "x"),
+        ("(x + 1) + 2", "x + 3"),
+        ("2*x*3", "x*6"),
+        ("x/2", "0.5*x"),
+        ("x == x", "1"),
+        ("x + y < y + x", "0"),
+        ("2^x", "exp(log(2)*x)"),
+        ("log2(8*1) + x", "x + 3"),
+    ],
+)
+def test_equal_expressions_are_one(text, same):
+    one, other = (perfcore.evaluate(each, BETWEEN_1_AND_2, method="exact").value for each in (text, same))
+    assert one.support == other.support
+    levels = np.linspace(0.0, 1.0, 21)
+    assert one.quantile(levels) == pytest.approx(other.quantile(levels), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "twice"),
+    [
+        ("x + y*z", []),
+        ("x*x + y", []),
+        ("(x + y)^2", []),
+        ("x*(1 - x)", ["x"]),
+        ("x*y + x*z", ["x"]),
+        ("max(x, y) + min(x, y)", ["x", "y"]),
+        ("sqrt(x)*x", ["x"]),  # not x^1.5 without saying that a root needs x >= 0
+        ("(x + y - y)*z/(x/x)", []),
+    ],
+)
+def test_what_occurs_twice(text, twice):
+    if not twice:
+        assert perfcore.evaluate(text, BETWEEN_1_AND_2, method="exact").value.has_distribution
+        return
+    more = f", and so do {len(twice) - 1} others" if len(twice) > 1 else ", so"
+    with pytest.raises(StructuralModelError, match=f"'{twice[0]}' occurs more than once in .*{more}"):
+        perfcore.evaluate(text, BETWEEN_1_AND_2, method="exact")
+
+
+def test_a_root_is_not_squared_away():
+    """sqrt(x)^2 is x for x >= 0 only; that a negative x has no root must still be found."""
+    with pytest.raises(StructuralModelError, match="not defined everywhere"):
+        perfcore.evaluate(
+            "sqrt(x)*sqrt(x)", {"x": {"histogram": {"edges": [-1.0, 1.0], "masses": [1.0]}}}, method="sample"
+        )
