@@ -12,25 +12,22 @@ from statsmodels.tsa.ar_model import AutoReg
 from statsmodels.tsa.forecasting.theta import ThetaModel
 from statsmodels.tsa.holtwinters import SimpleExpSmoothing
 
-from perf_forecast.horizon import (
-    LEVELS,
-    Resampling,
-    centrality,
-    crps_of_samples,
-    dispersion_of,
-    quantiles_of,
-    redispersed,
-    resolution_of,
-)
 from perf_forecast.options import support_of
 from perf_forecast.predictors import (
-    _peaks,
+    LEVELS,
+    Resampling,
     autoregression,
+    centrality,
+    crps_of_samples,
     damped_trend,
+    dispersion_of,
     find_seasons,
     forecasts_ahead,
     mean_of_cycles,
     one_step_forecasts,
+    quantiles_of,
+    redispersed,
+    resolution_of,
     theta,
 )
 
@@ -312,12 +309,6 @@ def test_a_season_must_have_been_seen_ten_times():
     week = (AT % 24 < 8) * 3.0 * (AT % 168 < 120) + 0.3 * NOISE[0]
     assert find_seasons(week[:1670]) == (24,)
     assert find_seasons(week[:1690]) == (24, 168)
-
-
-def test_the_lags_that_are_tried_are_the_peaks_of_the_autocorrelation():
-    """Of a sine its periods, and none of the lags beside them, which are nearly as good."""
-    ranks = stats.rankdata(np.sin(2 * np.pi * np.arange(960) / 24)) / 960
-    assert _peaks(ranks) == pytest.approx([24, 48, 72, 96], abs=1)
 
 
 def test_too_few_or_equal_samples_have_none():

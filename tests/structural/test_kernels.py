@@ -9,11 +9,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from perf_formulas.formula import Formula
+from perf_formulas import Formula
 from perf_structural import StructuralModel
-from perf_structural.algebra import MAX_NODES, Algebra
+from perf_structural.algebra import MAX_NODES, Algebra, grained_progress
 from perf_structural.composition import PLAIN, Composer, Indexed, parse_unit
-from perf_structural.functions import grained_progress
 from perf_structural.measured_value import limits_of_quantile, variation_class
 from perf_structural.sampling import PointwiseEvaluation
 from perfcore.base.errors import DataError
