@@ -10,10 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_views.names import plain_name
 from perf_worley import segmenters as hill_climb
 from perf_worley.activity import clipped_sums
-from perf_worley.bounded_models import bounded_models, leaves_bounds
 from perf_worley.cells import (
     TOLERANCE,
     Cells,
@@ -24,15 +22,13 @@ from perf_worley.cells import (
     processor_cycle,
     residuals,
 )
-from perf_worley.comparison import Shape, match_phases
+from perf_worley.comparison import Shape, agreed_models, match_phases
 from perf_worley.factor_tree import FactorTree, PhaseBasis
-from perf_worley.joining import agreed_models
 from perf_worley.minimax import Minimax, Mixed, Uniform, least_tolerance, partition
 from perf_worley.moment_tree import BLOCK, MomentTree, ShortTree
-from perf_worley.number_of_phases import likeliest
-from perf_worley.phase_maker import knee, penalty, persistence
+from perf_worley.phase_maker import knee, likeliest, penalty, persistence
 from perf_worley.phase_model import Phase, Repetition
-from perf_worley.segmenters import HillClimb, LeastSquares, best_split, climb
+from perf_worley.segmenters import HillClimb, LeastSquares, best_split, bounded_models, climb, leaves_bounds
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Basis
@@ -422,27 +418,6 @@ def test_long_intervals_across_many_stretches_take_no_memory():
     tracemalloc.stop()
     assert sums.ravel().tolist() == [1_000_000] * 4000
     assert peak < 2_000_000
-
-
-@pytest.mark.parametrize(
-    ("name", "plain"),
-    [
-        ("void (anonymous namespace)::elementwise<int, (A)2>(int, B<C>)", "elementwise"),
-        ("Hello::Hello(CkMigrateMessage*)", "Hello::Hello"),
-        ("std::pair<int, int> lib::sorted(std::vector<int> const&) const", "sorted"),
-        ("bool lib::T::operator<(T const&)", "T::operator<"),
-        ("lapack_dgemm", "lapack_dgemm"),
-        ("Wait/WaitAll", "Wait/WaitAll"),
-        ("(outside of all regions)", "(outside of all regions)"),
-        ("a  b\nc", "a b c"),
-        ("<", "<"),
-        ("::", "::"),
-        ("f(", "f("),
-        ("((((<<<<::", "((((<<<<::"),
-    ],
-)
-def test_names_of_functions(name, plain):
-    assert plain_name(name) == plain
 
 
 def bursts(seed, n_steps=1500):
