@@ -14,8 +14,7 @@ import pytest
 from format_samples import SAMPLES
 
 import perfcore
-from perf_experiments import Store
-from perf_experiments.run_records import Run
+from perf_experiments import Run, Store
 from perfcore.base.errors import InputError
 
 WELL = Run(
@@ -24,7 +23,6 @@ WELL = Run(
     values={"time": 2.25},
     stdout=b"\xff out",
     stderr=b"err",
-    results=b"{}",
     environment={"host": "node7"},
 )
 

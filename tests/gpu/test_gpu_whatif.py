@@ -2,13 +2,10 @@
 
 import random
 
-import numpy as np
 import pytest
-from gpu_events import event, write
+from gpu_events import event, launched, write
 
 import perfcore
-from perf_analysis.gpu_path import HostGpuRun, HostGpuTrace, Meetings, Replay
-from perf_io.traces.gpu_activity import read_gpu_activity
 from perfcore.base.errors import OptionError
 
 
@@ -50,12 +47,36 @@ def test_path_and_replay_by_hand(tmp_path):
     asked = perfcore.whatif(tmp_path / "t.json", region="step#0", compute=["GEMM=2", "host=inf"])
     assert runtimes(asked) == {"GEMM 2x faster, ideal host": 345}
     assert found.path.by_kernel == {"gemm": 200_000, "relu": 183_000}
+    report = found.report()
+    assert report.answer == (
+        "t.json, step#0: GPU kernels are 76.6% of the critical path of 500 us; GPU 2x faster saves 191.5 us (38%), "
+        "host 2x faster saves 40 us (8%)"
+    )
+    assert report.tables[0].shown()[1] == [
+        ["GPU", "383", "76.6%", "180", "308.5"], ["collectives", "0", "0.0%", "500", "500"],
+        ["host", "90", "18.0%", "445", "460"], ["gaps of the GPU", "2", "0.4%", "-", "-"],
+        ["launch", "15", "3.0%", "-", "-"], ["return from waiting", "10", "2.0%", "-", "-"],
+    ]  # fmt: skip
+    activities = next(table.shown() for table in report.tables if table.shown()[0][0] == "host activity")
+    assert activities[1] == [["c", "40", "8.0%"], ["a", "10", "2.0%"], ["cudaLaunchKernel", "10", "2.0%"]]
+    notes = report.notes_by_label()
+    assert notes["Kernels"] == ["gemm 200 us, relu 183 us"]
+    host = "no operator (Python?) 30 us, operators 50 us, runtime calls 10 us; most: aten::c 40 us, aten::a 10 us"
+    assert notes["Host"] == [host]
+    # Kernels of 383 and 20 us on the only stream; the collective of 20.
+    bound = "busiest stream (host with an ideal GPU 180 us, collectives at their best bandwidth 20 us)"
+    assert notes["Lower bound"] == [f"403 us, {bound}"]
 
 
 def test_savings_of_every_step(tmp_path):
     file = write(tmp_path / "t.json", [each for k in range(3) for each in step(k, 600 * k)])
     found = perfcore.whatif(file, compute={"gpu": 2})
     assert found.scenarios[0].step_savings_ns == (191_500,) * 3
+    report = found.report()
+    steps = "3 of 500 us on average, GPU 2x faster saves 191.5 us (191.5 us to 191.5 us)"
+    assert report.notes_by_label()["Steps"] == [steps]
+    # From the first event to the last of three steps 600 us apart: 480 us of the third one.
+    assert report.tables[0].shown()[1][1][1:] == ["1.105", f"{(1680 - 3 * 191.5) / 1680 - 1:+.1%}"]
     assert perfcore.whatif(file, region="step").runtime_ns == 1_700_000
     assert perfcore.whatif(file, region="step#2").runtime_ns == 500_000
 
@@ -125,9 +146,10 @@ def test_kernels_that_overlap_on_a_stream(tmp_path):
     found = perfcore.whatif(write(tmp_path / "t.json", events))
     assert (found.runtime_ns, found.path.by_class["GPU"], runtimes(found)["GPU 2x faster"]) == (296_000, 296_000, 146)
     assert found.least_ns["busiest stream"] == 296_000
-    activity = read_gpu_activity(tmp_path / "t.json")
-    assert sorted(activity.time_ns.tolist()) == [0, 100_000, 100_000, 100_000]
-    assert int((activity.busy[1] - activity.busy[0]).sum()) == 296_000
+    kernels = {row["name"]: row["own_ns"] for row in perfcore.profile(tmp_path / "t.json", by="kernel").rows}
+    assert kernels == {"k": 300_000, "empty": 0}
+    [device] = perfcore.overheads(tmp_path / "t.json")[0].devices
+    assert device.computing_ns == 296_000
 
 
 @pytest.mark.parametrize("device", [{"device": 0}, {}])
@@ -229,6 +251,26 @@ def rank_events(gemm, begun, shift=0, **described):
     return [{**each, "ts": each["ts"] + shift} for each in events]
 
 
+def test_collectives_of_one_operation_and_size_take_no_longer_than_the_fastest_of_them(tmp_path):
+    """100, 30 and 60 us, the last of half the size, and 200 us of a kernel: 200 + 30 + 30 + 60 on the stream."""
+    events, at = [], 0
+    for number, (name, us, n) in enumerate([("ncclKernel", 100, 1000), ("gemm", 200, 0), ("ncclKernel", 30, 1000),
+                                            ("ncclKernel", 60, 500)]):  # fmt: skip
+        told = {
+            "Collective name": "allreduce",
+            "In msg nelems": n,
+            "Out msg nelems": n,
+            "dtype": "Float",
+            "Group size": 8,
+        }
+        events.append(event("kernel", name, at, us, 7, correlation=number, **(told if n else {})))
+        at += us + 10
+    found = perfcore.whatif(write(tmp_path / "t.json", events))
+    assert found.least_ns["busiest stream"] == 320_000
+    assert found.least_ns["collectives at their best bandwidth"] == 120_000
+    assert found.collectives_ns == 190_000
+
+
 def test_ranks_meet_in_collectives(tmp_path):
     """The rank with 300 us of work determines when the collective of 40 us begins."""
     for rank, events in enumerate([rank_events(100, 110), rank_events(300, 310)]):
@@ -240,6 +282,8 @@ def test_ranks_meet_in_collectives(tmp_path):
                                "collectives 2x faster": 380, "ideal collectives": 360}  # fmt: skip
     assert found.least_ns == {"host with an ideal GPU": 70_000, "busiest stream": 340_000,
                               "collectives at their best bandwidth": 40_000}  # fmt: skip
+    joined = "rank 1 87.5%, rank 0 12.5% of the path; 1 collectives join them"
+    assert found.report().notes_by_label()["Ranks"] == [joined]
     asked = perfcore.whatif(tmp_path, compute={"gemm": 2})
     assert runtimes(asked) == {"gemm 2x faster": 250}
     alone = perfcore.whatif(tmp_path / "rank0.json", compute={"gemm": 2})
@@ -260,19 +304,6 @@ def test_ranks_whose_collectives_do_not_match(tmp_path):
         assert any("replayed alone" in line for line in found.uncertain)
     assert classes(found)["late start of a rank"] == 300
     assert found.runtime_ns == sum(found.path.by_class.values()) == sum(found.path.by_rank) == 700_000
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_replays_of_random_ranks_reproduce(tmp_path, seed):
-    rng, ranks, met = random.Random(seed), [], []
-    for k in range(3):
-        activity = read_gpu_activity(write(tmp_path / f"t{k}.json", random_events(rng)))
-        ranks.append(HostGpuRun(HostGpuTrace(activity)))
-        met += [(number, k, piece) for number, piece in enumerate(rng.sample(range(len(activity.time_ns)), 1))]
-    run = Replay(ranks, (0, 7_000, 3_000), Meetings(*np.array(met).T))
-    assert run.largest_error_ns() == 0
-    assert sum(run.path().by_class.values()) == run.runtime_ns
-    assert run.runtime_with(host=np.inf, gpu=np.inf) <= run.runtime_with(gpu=2.0) <= run.runtime_ns
 
 
 def random_events(rng):
@@ -304,16 +335,48 @@ def random_events(rng):
     ]
 
 
+def check_path(found):
+    """The path has the whole run, and a replay without any change meets every recorded moment: else there are none."""
+    assert sum(found.path.by_class.values()) == sum(found.path.by_rank) == found.runtime_ns
+    assert min(found.path.by_class.values()) >= 0
+    times = {each.question: each.runtime_ns for each in found.scenarios}
+    for name in ("GPU", "host"):
+        assert times[f"ideal {name}"] <= times[f"{name} 2x faster"] <= found.runtime_ns
+    return times
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_paths_add_up_and_replays_reproduce(tmp_path, seed):
-    activity = read_gpu_activity(write(tmp_path / "t.json", random_events(random.Random(seed))))
-    trace = HostGpuTrace(activity)
-    for window in (None, activity.markers[0][1:]):
-        run = Replay([HostGpuRun(trace, window)])
-        assert run.largest_error_ns() == 0
-        assert sum(run.path().by_class.values()) == run.runtime_ns
-        assert min(run.path().by_class.values()) >= 0
-        assert run.runtime_with(host=np.inf, gpu=np.inf) <= run.runtime_with(gpu=2.0) <= run.runtime_ns
+    file = write(tmp_path / "t.json", random_events(random.Random(seed)))
+    for region in (None, "m"):
+        times = check_path(perfcore.whatif(file, region=region))
+        both = perfcore.whatif(file, region=region, compute=["gpu=inf", "host=inf"]).scenarios[0].runtime_ns
+        assert both <= min(times["ideal GPU"], times["ideal host"])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_replays_of_random_ranks_reproduce(tmp_path, seed):
+    """Three ranks of any events, which meet in two collectives."""
+    rng = random.Random(seed)
+    told = {"Collective name": "allreduce", "In msg nelems": 1000, "Out msg nelems": 1000, "dtype": "Float",
+            "Group size": 3, "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2]"}  # fmt: skip
+    for rank in range(3):
+        events = random_events(rng)
+        for k, end in enumerate((800, 1200)):
+            begun = end - rng.randint(50, 200)
+            calls = launched(
+                9000 + k, "ncclDevKernel_AllReduce", begun - rng.randint(5, 90), begun, end - begun, 11, **told
+            )
+            events += [
+                *calls,
+                event("cuda_runtime", "cudaDeviceSynchronize", begun, end + 2 - begun, correlation=9100 + k),
+            ]
+        facts = {"distributedInfo": {"rank": rank, "world_size": 3}, "baseTimeNanoseconds": 1_700_000_000 * 10**9}
+        write(tmp_path / f"rank{rank}.json", events, **facts)
+    found = perfcore.whatif(tmp_path)
+    assert found.n_met == 2
+    times = check_path(found)
+    assert times["ideal collectives"] <= times["collectives 2x faster"] <= found.runtime_ns
 
 
 ALEXNET = "[param|pytorch.model.alex_net|0|0|0|measure|forward]#2"

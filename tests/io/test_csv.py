@@ -113,16 +113,11 @@ def test_decimal_times_are_exact(tmp_path_factory, texts, unit):
     assert [found[trace.locations.index(str(place))] for place in range(len(texts))] == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("1970-01-01T00:00:00.999999999Z", 999_999_999),
-        ("1970-01-01 01:00:00.000000001+01:00", 1),
-        ("1970-01-01 00:00:00-00:30", 1_800_000_000_000),
-        ("1969-12-31 23:59:59.123456789", -876_543_211),
-        ("1970-01-02", 86_400_000_000_000),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    ("1970-01-01T00:00:00.999999999Z", 999_999_999), ("1970-01-01 01:00:00.000000001+01:00", 1),
+    ("1970-01-01 00:00:00-00:30", 1_800_000_000_000), ("1969-12-31 23:59:59.123456789", -876_543_211),
+    ("1970-01-02", 86_400_000_000_000),
+])  # fmt: skip
 def test_timestamps_are_exact(write, text, expected):
     trace = perfcore.read(write(f"start,end,location,state\n{text},2020-01-01,a,run\n"))
     assert trace.start_ns.tolist() == [expected]
@@ -183,18 +178,13 @@ def test_bad_tables_are_refused_in_one_line_with_their_place(write, text):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "parameters"),
-    [
-        ("N,D,loss\n1,10,3.5\n2,10,3\n2,20,2.5\n1,20,3.1\n", ["N", "D"]),
-        ("stones,foo\n1,8.1\n2,4.2\n4,2.3\n8,1.4\n", ["stones"]),
-        ("run,mesh,foo\n1,100,8\n2,200,9\n3,100,8\n", ["mesh"]),
-        ("a,b\n1,2\n2,3\n3,4\n4,4\n", None),  # times may step like this
-        ("begun,b\n1,2\n2,3\n4,4\n8,4\n", ["begun"]),
-        ("t0,b\n1,2\n2,3\n4,4\n8,4\n", None),
-        ("a,word,b\n1,x,2\n2,y,3\n4,z,4\n", None),
-    ],
-)
+@pytest.mark.parametrize(("text", "parameters"), [
+    ("N,D,loss\n1,10,3.5\n2,10,3\n2,20,2.5\n1,20,3.1\n", ["N", "D"]),
+    ("stones,foo\n1,8.1\n2,4.2\n4,2.3\n8,1.4\n", ["stones"]), ("run,mesh,foo\n1,100,8\n2,200,9\n3,100,8\n", ["mesh"]),
+    ("a,b\n1,2\n2,3\n3,4\n4,4\n", None),  # times may step like this
+    ("begun,b\n1,2\n2,3\n4,4\n8,4\n", ["begun"]), ("t0,b\n1,2\n2,3\n4,4\n8,4\n", None),
+    ("a,word,b\n1,x,2\n2,y,3\n4,z,4\n", None),
+])  # fmt: skip
 def test_numbers_that_no_name_explains_are_the_last_column_over_the_others(write, text, parameters):
     path = write(text)
     if parameters is None:

@@ -13,19 +13,12 @@ from perfcore.base.errors import InputError
 FILE = "jobs.csv"
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        "start_us,end_us,worker,task",
-        "StartTimeUs,EndTimeUs,WorkerId,TaskName",
-        "start [us],finish [us],Resource,Kind",
-        "Start (us),Stop (us),location,operation",
-        "task.start.us,task.end.us,container,state",
-        "begin/us,end/us,worker_name,job_name",
-        "start_micros,completed_at_micros,worker,activity",
-        "taskStart (usec),taskEnd (usec),worker,type",
-    ],
-)
+@pytest.mark.parametrize("header", [
+    "start_us,end_us,worker,task", "StartTimeUs,EndTimeUs,WorkerId,TaskName", "start [us],finish [us],Resource,Kind",
+    "Start (us),Stop (us),location,operation", "task.start.us,task.end.us,container,state",
+    "begin/us,end/us,worker_name,job_name", "start_micros,completed_at_micros,worker,activity",
+    "taskStart (usec),taskEnd (usec),worker,type",
+])  # fmt: skip
 def test_names_and_units_in_many_spellings(write, header):
     trace = perfcore.read(write(f"{header}\n0,5,w,a\n5,9,w,b\n"))
     assert pieces(trace) == [("w", "a", 0, 5000), ("w", "b", 5000, 9000)]

@@ -16,17 +16,11 @@ from perfcore import overheads, profile  # noqa: E402
 COMPUTING = 2 * (1000 + 4 * 32_000)
 
 
-@pytest.mark.parametrize(
-    ("mode", "value_type", "exponent"),
-    [
-        (MODES.ACCUMULATED_START, otf2.Type.UINT64, 0),
-        (MODES.ACCUMULATED_POINT, otf2.Type.INT64, 0),
-        (MODES.ACCUMULATED_LAST, otf2.Type.DOUBLE, 3),
-        (MODES.ACCUMULATED_START, otf2.Type.INT64, -2),
-        (MODES.ABSOLUTE_POINT, otf2.Type.UINT64, 0),
-        (MODES.RELATIVE_LAST, otf2.Type.UINT64, 0),
-    ],
-)
+@pytest.mark.parametrize(("mode", "value_type", "exponent"), [
+    (MODES.ACCUMULATED_START, otf2.Type.UINT64, 0), (MODES.ACCUMULATED_POINT, otf2.Type.INT64, 0),
+    (MODES.ACCUMULATED_LAST, otf2.Type.DOUBLE, 3), (MODES.ACCUMULATED_START, otf2.Type.INT64, -2),
+    (MODES.ABSOLUTE_POINT, otf2.Type.UINT64, 0), (MODES.RELATIVE_LAST, otf2.Type.UINT64, 0),
+])  # fmt: skip
 def test_every_mode_counts_the_same(tmp_path, mode, value_type, exponent):
     trace = perfcore.read(otf2_run(tmp_path, 2, mode=mode, value_type=value_type, exponent=exponent))
     found = overheads(trace)[0].bursts

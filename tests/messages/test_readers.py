@@ -193,15 +193,10 @@ def test_published_factors(real_data, n_ranks):
 
 
 @pytest.mark.real_data
-@pytest.mark.parametrize(
-    ("file", "n_messages", "n_collectives"),
-    [
-        ("paraver/epoch/epoch_2proc.prv.gz", 1156, 451),
-        ("paraver/epoch/epoch_8proc.prv.gz", 5100, 457),
-        ("otf2/sst-10rank/traces.otf2", 1440, 680),
-        ("otf2/ping-pong-otf2/traces.otf2", 16, 0),
-    ],
-)
+@pytest.mark.parametrize(("file", "n_messages", "n_collectives"), [
+    ("paraver/epoch/epoch_2proc.prv.gz", 1156, 451), ("paraver/epoch/epoch_8proc.prv.gz", 5100, 457),
+    ("otf2/sst-10rank/traces.otf2", 1440, 680), ("otf2/ping-pong-otf2/traces.otf2", 16, 0),
+])  # fmt: skip
 def test_the_replay_of_real_runs_is_the_run(real_data, file, n_messages, n_collectives):
     """To the nanosecond, without a contradiction, and every message and collective matched."""
     if "otf2" in file:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from perf_experiments.design import Key, point_key
 from perf_experiments.points import PRINTED, VERSION, Point, point_text
 from perfcore.base.errors import OptionError
-from perfcore.report import Report
 from perfcore.results import Result
 
 _COVERAGE = 0.95
@@ -53,8 +52,6 @@ class RunOptions:
     command: Sequence[str] = ()
     launcher: str = "local"  # ``local``, ``mpirun``, ``srun``, or other words to put before the command
     values: Sequence[str] = ()  # ``NAME=EXPRESSION``, what to find in the output
-    # file that a run writes, with places like the command; see `perf_experiments.measurement.ResultsFile`
-    results: str | None = None
     time_limit_s: float | None = None  # seconds, > 0, optional
     warmup: int = 0  # >= 0, runs before each measured one that are not kept, so that each is measured in the same state
     # > 0, optional, repeat each point until half the width of the 95 % interval of its median is this share of the
@@ -88,6 +85,8 @@ class RunOptions:
 class Run(Result):
     """One run that ended, well or not."""
 
+    reporter: ClassVar[str] = "perf_experiments.answers:report_of_run"
+
     point: Point
     replication: int  # from 1; which block of the design it belongs to
     problem: str | None  # why it failed, in one line; None where it succeeded
@@ -102,16 +101,10 @@ class Run(Result):
     busy_before: float | None  # share of the processors, 0 to 1, that others used just before; None if not sampled
     noisy: bool  # that this was more than was asked for
     values: Mapping[str, float] = field(default_factory=dict)  # what it reported
-    stdout: bytes = b""  # what it printed and wrote to its results file, each cut at a length
+    stdout: bytes = b""  # what it printed, each cut at a length
     stderr: bytes = b""
-    results: bytes = b""
     environment: Mapping[str, object] = field(default_factory=dict)
     number: int = 0  # in the store, from 1; 0 before it is stored
-
-    def report(self, data: Any = None) -> Report:
-        from perf_experiments.answers import report_of_run
-
-        return report_of_run(self)
 
     @property
     def succeeded(self) -> bool:
@@ -127,6 +120,8 @@ class Run(Result):
 class Runs(Result):
     """What a store holds."""
 
+    reporter: ClassVar[str] = "perf_experiments.answers:report_of_runs"
+
     store: str  # its file
     listed: tuple[Run, ...]  # those that were asked for, in the order in which they were made
     succeeded: int  # how many there are of all; ``noisy`` are those that succeeded while others used the machine
@@ -135,11 +130,6 @@ class Runs(Result):
     waiting: int  # runs that a scheduler has
     in_full: bool = False  # whether the one that is listed is shown with what it printed
     checked: bool = False  # whether all of the store was read, and is as it was written
-
-    def report(self, data: Any = None) -> Report:
-        from perf_experiments.answers import report_of_runs
-
-        return report_of_runs(self)
 
     @property
     def printed(self) -> dict[str, str]:
@@ -178,6 +168,8 @@ class Job:
 class Summary(Result):
     """What the store has of the design."""
 
+    reporter: ClassVar[str] = "perf_experiments.answers:report_of_summary"
+
     made: int  # runs of this call: those that it made itself, or collected from the scheduler
     succeeded: int  # points and replications of the design that have a measurement, and those that have failures only
     failed: int
@@ -189,11 +181,6 @@ class Summary(Result):
     collected: bool = False  # whether the runs were made by jobs of a scheduler
     at_once: int = 0  # runs that this machine made at a time, if several
     has_versions: bool = False  # whether versions of a program are compared
-
-    def report(self, data: Any = None) -> Report:
-        from perf_experiments.answers import report_of_summary
-
-        return report_of_summary(self)
 
     @property
     def status(self) -> int:

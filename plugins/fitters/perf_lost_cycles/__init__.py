@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from perfcore import hookimpl
+from perfcore.base import lazy_names
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_default_models", "register_fitters", "register_kinds"]
+_PUBLIC = ("DefaultModel", "find_models", "models_for", "read_models", "write_models")
+__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(_PUBLIC, "perf_lost_cycles.default_models"))
 
 
 @hookimpl
@@ -29,7 +31,7 @@ def register_fitters(register: Register) -> None:
     )
     register(
         "modgen",
-        "perf_lost_cycles.generation:ModgenFitter",
+        "perf_lost_cycles.generate:ModgenFitter",
         options="perf_lost_cycles.options:ModgenOptions",
         help="models of every category over several factors, made of default models; their sum is the application",
     )

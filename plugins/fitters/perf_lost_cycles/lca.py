@@ -34,7 +34,6 @@ from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin, Points
 from perfcore.models.points import Rival
 from perfcore.models.ranking import Candidate, Ranking
-from perfcore.report import Report
 
 # A rival's leave-one-out sum of squares is at most this many times that of the chosen model.
 _NEARBY = 2.0
@@ -65,8 +64,7 @@ class LcaModel(ModgenModel, frozen=True, forbid_unknown_fields=True, dict=True):
         return self.shown_names[self.factor]
 
     @property
-    def held(self) -> dict[str, float]:
-        """The other parameters as texts call them, each at its only level."""
+    def held(self) -> Mapping[str, float]:
         points, names = self.observations.points, shown_names(self.columns)
         return {names[symbol]: points[symbol][0] for symbol in self.columns if symbol != self.factor}
 
@@ -109,12 +107,6 @@ class LcaModel(ModgenModel, frozen=True, forbid_unknown_fields=True, dict=True):
                 text = f"{name} = {candidate.text(self.factor_name)}"
                 alternatives.append(Rival(text, figure, values if chosen is not None else others + values))
         return tuple(alternatives)
-
-    def report(self, data: Any = None) -> Report:
-        """Return the largest category with its model, and all categories."""
-        from perf_lost_cycles.answers import lca_report
-
-        return lca_report(self, data)
 
     def texts(self) -> tuple[str, ...]:
         return tuple(fits[0].text(self.factor_name) for fits in self.default_fits)
