@@ -408,6 +408,19 @@ def test_a_component_drifts_as_its_scales_did():
     assert beyond(times, sizes, 8) == pytest.approx(times[-1] * forms * math.exp(0.3 / 5), rel=1e-6)
 
 
+def test_from_four_scales_on_scaling_models_count():
+    """Forms of 8/p are exact at two held-out scales; the rest of the weight is that of the law, as a fit has it."""
+    sizes = [1, 2, 4, 8]
+    rows = [(p, name, time / p) for p in sizes for name, time in (("work", 8.0), ("rest", 1e-9))]
+    model = perfcore.project(pd.DataFrame(rows, columns=["p", "category", "time_s"]), at="p=64")
+    work = next(each.time[0] for each in model.answer.at[0].components if each.name == "work")
+    alone = perfcore.fit(pd.DataFrame({"p": sizes, "time_s": [8.0 / p for p in sizes]}), fitter="scaling")
+    law = alone.predict([64.0])[0]
+    forms = 8 / 64 * math.exp(3 * 4 * USUAL_DRIFT / 6)
+    assert 0.1 < model.law_weight < 0.9
+    assert work == pytest.approx(forms ** (1 - model.law_weight) * law**model.law_weight, rel=0.1)
+
+
 def test_targets_follow_the_measured_pattern():
     """LULESH runs on cubes of ranks only."""
     cubes = perfcore.project(table((8, 27, 64)))
