@@ -412,6 +412,24 @@ def test_a_component_drifts_as_its_scales_did():
     assert beyond(times, sizes, 8) == pytest.approx(times[-1] * forms * math.exp(0.3 / 5), rel=1e-6)
 
 
+@pytest.mark.parametrize(("sizes", "target", "doublings"), [([2, 4], 8, 1), ([2, 4], 32, 3), ([1, 2, 4], 8, 1)])
+def test_bounds_grow_with_the_doublings_beyond_the_largest_run(sizes, target, doublings):
+    """Student's t of the usual spread, which counts 20 scales, and of the checks; 1.6 times that if there are none.
+
+    Of 8/p the one check is off by the drift alone.
+    """
+    from scipy.stats import t
+
+    rows = [(p, name, time / p) for p in sizes for name, time in (("work", 8.0), ("rest", 1e-9))]
+    found = perfcore.project(pd.DataFrame(rows, columns=["p", "category", "time_s"]), at={"p": target}).answer.at[0]
+    usual, errors = (0.22, [USUAL_DRIFT]) if len(sizes) > 2 else (0.22 * 1.6, [])
+    freedom = 20 + len(errors)
+    scale = math.sqrt((20 * usual**2 + sum(error**2 for error in errors)) / freedom)
+    expected = scale * t.ppf(0.975, freedom) * math.hypot(doublings, 0.1)
+    value, low, high = found.elapsed
+    assert [math.log(high / value), math.log(value / low)] == pytest.approx([expected] * 2, rel=0.02)
+
+
 def test_from_four_scales_on_scaling_models_count():
     """Forms of 8/p are exact at two held-out scales; the rest of the weight is that of the law, as a fit has it."""
     sizes = [1, 2, 4, 8]
