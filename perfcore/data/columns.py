@@ -65,6 +65,10 @@ _SPREADS = {
 }
 _STATISTIC_WORD = re.compile(rf"(?:^|[ (\[])(?:{_TABLES['spread']['statistic']})(?:$|[ )\]])")
 _RUNS = re.compile(_TABLES["spread"]["runs"])
+_SIZES: dict[str, str] = {}
+for _key, _text in _TABLES["sizes"].items():
+    _SIZES[_key] = re.sub(r"{(\w+)}", lambda match: _SIZES[match[1]], _text)
+SCALING_KINDS = tuple(_SIZES["weak_or_strong"].split())
 _COUNT_WITH_SPREAD = _TABLES["spread"]["count_with_spread"].split("|")  # may be anything, unless there is a spread
 
 
@@ -359,6 +363,22 @@ def is_size(column: str) -> bool:
     return bool(_WORDS["size"].intersection(names[-1:]) or "".join(names[-2:]) in _WORDS["offered"])
 
 
+def size_scope(column: str) -> str:
+    """Return ``"whole"`` for the size of a problem, ``"share"`` for that of one processor; empty for other names."""
+    plain = re.sub(r"[\s\-#]+", "_", column.strip()).strip("_")
+    return next((s for s in ("share", "whole") if re.fullmatch(_SIZES[s], plain, re.IGNORECASE)), "")
+
+
+def is_of_each(unit_or_name: str) -> bool:
+    """Return whether a quantity is that of one processor, such as ``samples/s/GPU``."""
+    return re.fullmatch(_SIZES["rate_of_one"], unit_or_name, re.IGNORECASE) is not None
+
+
+def is_program(column: str) -> bool:
+    """Return whether a name is that of a column that names programs."""
+    return column.strip().lower() in _WORDS["program"]
+
+
 def is_speed(unit: str | None, *names: str) -> bool:
     """Return whether what was measured is work per time, by its unit, or without one by what its columns are called."""
     return is_rate(unit) if unit and unit != "%" else bool(names) and all(map(is_called_rate, names))
@@ -398,6 +418,11 @@ def is_run_identifier(column: str) -> bool:
     """Return whether a name is that of a column in which runs differ that were meant to be the same."""
     plain = plain_name(column).strip("# ")
     return plain in _OF_RUNS or plain.removesuffix(" #") in _OF_RUNS or is_of_spread(column)
+
+
+def is_repetition(field: str) -> bool:
+    """Return whether a field of a file's name is that of a run among those that were meant to be the same."""
+    return field in _WORDS["repetition"] or is_run_identifier(field)
 
 
 def is_of_spread(column: str) -> bool:

@@ -10,8 +10,7 @@ import pytest
 import perfcore
 from perf_basics.describe import describe
 from perf_io.tables.measurement_table import numbers_of_commands
-from perf_scaling.data import told_scaling
-from perf_tables.meanings import parts_of
+from perf_tables.meanings import parts_of, scaling_of
 from perfcore import Measurements, Series
 from perfcore.__main__ import main
 from perfcore.base.errors import InputError, PerfError
@@ -204,7 +203,7 @@ def test_dates_are_no_measured_values(tmp_path):
 def test_weak_scaling_told_by_the_table(tmp_path, rows, kind):
     lines = [rows.format(p=p) + f",{10 + p / 9}" for p in (1, 2, 4, 8)]
     (tmp_path / "runs.csv").write_text("mode,p,N_total,time_s\n" + "\n".join(lines) + "\n")
-    assert told_scaling(perfcore.read(tmp_path / "runs.csv")) == kind
+    assert scaling_of(perfcore.read(tmp_path / "runs.csv")) == kind
 
 
 def test_parameters_that_follow_from_others_are_named(tmp_path):

@@ -9,10 +9,10 @@ import pytest
 import perfcore
 from perf_experiments.recommendation import recommend
 from perf_scaling.advice import advice, deciding_points, next_point, outcomes
-from perf_scaling.data import told_scaling
 from perf_scaling.growth import CLASSES, SURE, class_of, slope_points
 from perf_scaling.posterior.family import changes
 from perf_scaling.terms import Factor, Term
+from perf_tables.meanings import scaling_of
 from perfcore import Measurements
 from perfcore.base.errors import OptionError
 
@@ -386,12 +386,12 @@ def flat(p):
     ],
 )
 def test_the_table_says_it(columns, scaling):
-    assert told_scaling(Measurements(table(flat, **columns), "ranks", "time_s")) == scaling
+    assert scaling_of(Measurements(table(flat, **columns), "ranks", "time_s")) == scaling
 
 
 def test_a_size_that_is_a_parameter_says_nothing():
     data = Measurements(table(flat, cells=[1000 * p for p in RANKS]), "p=ranks,n=cells", "time_s")
-    assert told_scaling(data) == ""
+    assert scaling_of(data) == ""
 
 
 def test_a_code_that_keeps_95_percent_keeps_them():

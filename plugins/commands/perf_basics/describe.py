@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_tables.confounders import further_parameters, refuse_unnamed_of_codes
-from perf_tables.meanings import called, column_meanings, parts_of, spread_in_words
+from perf_tables.meanings import called, column_meanings, parts_of, scaling_of, spread_in_words
 from perf_traces.options import WARNING
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
-from perfcore.data.columns import is_of_spread, shown_names
+from perfcore.data.columns import SCALING_KINDS, is_of_spread, shown_names
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations
@@ -158,6 +158,8 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         "code by": list(roles.code),
         "system by": list(roles.system),
     }
+    if (scaling := scaling_of(data)) in SCALING_KINDS:
+        facts["scaling"] = f"{scaling} (perf fit --scaling)"
     if roles.alternatives:
         facts["alternatives"] = f"{', '.join(roles.alternatives)}: a model each (choose with --value)"
     if (spread := spread_in_words(data)) is not None:
