@@ -51,13 +51,13 @@ PARTS = {
         "plugins/stochastic",
         "perf_stochastic",
         ("histogram_arithmetic.py", "normal.py"),
-        tuple(f"tests/stochastic/test_{name}.py" for name in ("histogram", "laws", "normal", "stochastic")),
+        tuple(f"tests/stochastic/test_{name}.py" for name in ("histogram", "kernels", "normal", "stochastic")),
     ),
     "laws": Part(
         "plugins/fitters",
         "perf_scaling",
         ("growth.py", "model.py", "posterior/[afops]*.py"),
-        tuple(f"tests/scaling/test_law_{name}.py" for name in ("growth", "posterior", "model")),
+        tuple(f"tests/scaling/test_{name}.py" for name in ("law_growth", "law_posterior", "law_model", "internals")),
     ),
     "joint": Part(
         "plugins/fitters",
@@ -66,16 +66,16 @@ PARTS = {
         ("tests/timing/test_kernels.py", "tests/timing/test_bounds.py", "tests/timing/test_strohmaier_fitter.py"),
     ),
     "gate": Part(
-        "plugins/kits", "perf_statistics", ("gating.py",), ("tests/gate/test_engine.py", "tests/gate/test_versions.py")
+        "plugins/kits", "perf_statistics", ("gating.py",), ("tests/gate/test_kernels.py", "tests/gate/test_versions.py")
     ),
     "versions": Part(
-        "plugins/commands", "perf_gate", ("versions.py",), ("tests/gate/test_versions.py", "tests/gate/test_engine.py")
+        "plugins/commands", "perf_gate", ("versions.py",), ("tests/gate/test_versions.py", "tests/gate/test_kernels.py")
     ),
     "comparison": Part(
         "plugins/commands",
         "perf_gate",
         ("comparison.py",),
-        ("tests/compare/test_comparison.py", "tests/scaling/test_law_comparison.py"),
+        ("tests/compare/test_comparison.py", "tests/scaling/test_law_comparison.py", "tests/scaling/test_internals.py"),
     ),
     "predictors": Part(
         "plugins/fitters", "perf_forecast", ("predictors.py",), ("tests/forecast/test_forecast_fitter.py",)
@@ -84,15 +84,40 @@ PARTS = {
         "plugins/fitters",
         "perf_scaling",
         ("engine.py",),
-        tuple(f"tests/scaling/test_law_{name}.py" for name in ("posterior", "model")),
+        tuple(f"tests/scaling/test_{name}.py" for name in ("law_posterior", "law_model", "internals")),
     ),
-    "whatif": Part("plugins/commands", "perf_analysis", ("*whatif*.py",), ("tests/whatif/test_whatif.py",)),
+    "whatif": Part(
+        "plugins/commands",
+        "perf_analysis",
+        ("*whatif*.py",),
+        ("tests/whatif/test_whatif.py", "tests/gpu/test_gpu_whatif.py"),
+    ),
     "project": Part("plugins/commands", "perf_project", ("model.py", "extrapolation.py"), ("tests/project",)),
     "replay": Part(
         "plugins/kits",
         "perf_traces",
         ("messages/replay.py", "messages/kernels.py", "messages/matching.py"),
-        ("tests/messages/test_replay.py", "tests/messages/test_readers.py", "tests/traces/test_kineto_messages.py"),
+        ("tests/messages/test_kernels.py", "tests/messages/test_readers.py", "tests/traces/test_kineto_messages.py"),
+    ),
+    "readers": Part(
+        "plugins/kits",
+        "perf_tables",
+        ("meanings.py",),
+        (
+            "tests/core/test_columns.py",
+            "tests/io/test_table_shapes.py",
+            *(
+                f"tests/cli/test_info.py::test_{name}"
+                for name in ("facts_of_measurements", "measurements_of_codes_on_systems")
+            ),
+            "tests/scaling/test_law_model.py",
+        ),
+    ),
+    "roles": Part(
+        "",
+        "perfcore",
+        ("data/columns.py",),
+        ("tests/core/test_columns.py", "tests/core/test_observations.py", "tests/io/test_table_shapes.py"),
     ),
 }
 
@@ -175,6 +200,10 @@ def main() -> int:
     for name in given.parts or PARTS:
         part = PARTS[name]
         places = list(_places(part))
+        if missing := [file for file in part.tests if not (ROOT / file).exists()]:
+            raise SystemExit(f"{name}: no such tests: {', '.join(missing)}")
+        if _noticed(part, places[0][0], places[0][0].read_text()):
+            raise SystemExit(f"{name}: its tests fail without any change")
         chosen = random.Random(given.seed).sample(places, min(given.most, len(places)))
         lived = [shown for module, number in chosen if (shown := _survivor(part, module, number))]
         survivors += lived
@@ -215,7 +244,7 @@ def _noticed(part: Part, module: Path, changed: str) -> bool:
         Path(folder, part.package, module.relative_to(package)).write_text(changed)
         name = ".".join([part.package, *module.relative_to(package).with_suffix("").parts])
         own = [sys.executable, "-c", _EXAMPLES, name]
-        tests = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *part.tests]
+        tests = [sys.executable, "-P", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *part.tests]
         return any(_fails(words, folder) for words in (own, tests))
 
 

@@ -125,12 +125,19 @@ def main() -> None:
     parser.add_argument("--simulated", type=int)
     arguments = parser.parse_args()
     found: dict[str, tuple[list[list[float]], list[list[float]]]] = {}
+    groups: dict[str, list[list[float]]] = defaultdict(list)
     cases = series if arguments.table and arguments.table[0].endswith(".jsonl") else tables
     for case in simulated(arguments.simulated) if arguments.simulated else cases(arguments):
         whole, parts = judged(case)
         wholes, components = found.setdefault(case[0], ([], []))
         wholes.append(whole)
         components.extend(parts)
+        _, table, largest, target = case
+        scales = table.loc[table["p"] <= largest, "p"].nunique()
+        for group in (f"{2.0 ** np.round(np.log2(target / largest)):g}x the largest scale", f"{scales} scales"):
+            groups[group].append(whole)
+    for group, rows in sorted(groups.items()):
+        print(summary(group, rows))
     for source, (wholes, components) in found.items():
         print(source)
         print("  " + summary("elapsed", wholes))

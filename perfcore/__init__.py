@@ -6,13 +6,14 @@ before one of them is used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from perfcore.base import lazy_names
 
 __version__ = "0.2.0"
 
+TYPE_CHECKING = False  # to type checkers it is true; typing takes most of the time of this import
 if TYPE_CHECKING:
+    from typing import Any
+
     from perfcore.base.errors import PerfError as PerfError
     from perfcore.data.curve import UtilizationCurve as UtilizationCurve
     from perfcore.data.measurements import Measurements as Measurements

@@ -18,11 +18,7 @@ from scipy.linalg import hadamard
 
 import perfcore
 from perf_structural import StructuralModel
-from perf_structural.judging import judge
-from perf_structural.measured_value import represent
-from perf_structural.samples import read_actual, read_predictions
-from perf_tables.series import take_window
-from perfcore.reading.recognise import read
+from perfcore.stochastic import from_dict
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -98,6 +94,17 @@ def test_known_curves_without_noise_jump_at_their_breaks_alone(generate, degree)
 def test_the_readme_is_short():
     """A promise, one law, three more, where to read on: at most 600 words with all that is shown."""
     assert len((EXAMPLES.parent / "README.md").read_text().split()) <= 600
+
+
+def column_of(path, name):
+    """A column of a table of runs."""
+    with path.open() as lines:
+        return np.array([float(row[name]) for row in csv.DictReader(lines)])
+
+
+def values_of(path):
+    """Recorded predictions, one in each line."""
+    return [from_dict(json.loads(line)) for line in path.read_text().splitlines()]
 
 
 # The example program, its model and its recorded run do what their texts say.
@@ -192,12 +199,11 @@ def test_the_model_is_its_equation():
 
 
 def test_recorded_predictions_come_from_the_recorded_samples():
-    model, samples = StructuralModel.read(RECORDED / "sor.toml"), read(RECORDED / "availability.csv")
-    _, until_s, _ = read_actual(RECORDED / "runs.csv", "until_s")
-    made = read_predictions(RECORDED / "predictions-histogram.json")
+    model, samples = StructuralModel.read(RECORDED / "sor.toml"), perfcore.read(RECORDED / "availability.csv")
+    until_s, made = column_of(RECORDED / "runs.csv", "until_s"), values_of(RECORDED / "predictions-histogram.json")
     for run in (0, len(until_s) // 2, len(until_s) - 1):
-        windows = [take_window(samples, "60s", column, until_s[run]) for column in samples.columns]
-        cpu = [represent(window, "histogram", rule="width").value for window in windows]
+        how = {"window": "60s", "until": until_s[run], "rule": "width"}
+        cpu = [perfcore.value(samples, "histogram", column=column, **how).value for column in samples.columns]
         found = model.with_inputs({"cpu": cpu}).predict(bins=5).value
         np.testing.assert_allclose(found.edges, made[run].edges, rtol=1e-9)
         np.testing.assert_allclose(found.masses, made[run].masses, rtol=1e-9, atol=1e-12)
@@ -208,9 +214,9 @@ def test_the_readme_has_the_recorded_table(compare):
     text = (SOR / "README.md").read_text()
     for line in compare.table(compare.judgements(RECORDED)):
         assert line.rstrip() in text
-    _, time_s, _ = read_actual(RECORDED / "runs.csv", "time_s")
     for name in compare.REPRESENTATIONS:
-        assert judge(read_predictions(RECORDED / f"predictions-{name}.json"), time_s).representations == (name,)
+        judged = perfcore.judge(RECORDED / f"predictions-{name}.json", RECORDED / "runs.csv", column="time_s")
+        assert judged.representations == (name,)
 
 
 @pytest.mark.slow
@@ -227,7 +233,7 @@ def test_the_whole_chain(tmp_path):
     last = json.loads((tmp_path / "predictions-histogram.json").read_text().splitlines()[-1])
     again = StructuralModel.read(tmp_path / "sor.toml").predict(bins=5).value
     np.testing.assert_allclose(again.edges, last["edges"], rtol=1e-9)
-    _, time_s, start_s = read_actual(tmp_path / "runs.csv", "time_s", "start_s")
+    time_s, start_s = (column_of(tmp_path / "runs.csv", name) for name in ("time_s", "start_s"))
     assert (np.diff(start_s) > time_s[:-1]).all()
 
 

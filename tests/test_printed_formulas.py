@@ -8,14 +8,12 @@ import pytest
 from result_kinds import golden
 
 import perfcore
-from perf_formulas.parser import Parser, value_of
 
 
 def evaluated(text, **values):
     """A formula as it is printed: coefficients stand before their terms."""
     product = re.sub(r"(?<=[\d.]) (?=[\w(])", "*", text)
-    arrays = {name: np.array([float(value)]) for name, value in values.items()}
-    return float(np.ravel(value_of(Parser(product).formula(), arrays))[0])
+    return perfcore.evaluate(product, values).value.mean
 
 
 def lines_of(model):

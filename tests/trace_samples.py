@@ -8,23 +8,14 @@ import tempfile
 from pathlib import Path
 from unittest import mock
 
-CHROME = """\
-{"displayTimeUnit": "ns", "otherData": {"traceEvents": [1]}, "traceEvents": [
-  {"ph": "M", "name": "process_name", "pid": 7, "tid": 0, "args": {"name": "solver"}},
-  {"ph": "M", "name": "thread_name", "pid": 7, "tid": 8, "args": {"name": "main"}},
-  {"ph": "X", "name": "step", "cat": "cpu", "pid": 7, "tid": 8, "ts": 10.5, "dur": 4.25, "args": {"at": [{}, {}]}},
-  {"ph": "X", "name": "MPI_Recv", "cat": "cpu", "pid": 7, "tid": 8, "ts": 11.001, "dur": 2},
-  {"ph": "i", "name": "mark", "pid": 7, "tid": 8, "ts": 12, "s": "t"},
-  {"ph": "B", "name": "},{\\"ph\\"", "pid": 7, "tid": "9", "ts": 11},
-  {"ph": "E", "pid": 7, "tid": "9", "ts": 14}
-], "traceName": "run"}
-"""
-KINETO = """\
-[{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1683564901549715, "dur": 20,
-  "args": {"stream": 7, "grid": [1, 2, 3]}},
-{"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "pid": 0, "tid": 7, "ts": 1683564901549740, "dur": 5},
-{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 3, "tid": 3, "ts": 1683564901549700, "dur": 30},
-"""
+
+def sample(name: str) -> str:
+    """A small file of the folder ``samples``."""
+    return (Path(__file__).with_name("samples") / f"{name}.txt").read_text(encoding="utf-8")
+
+
+CHROME = sample("chrome")
+KINETO = sample("kineto")
 
 
 def rocprof_record(operation, start, end, correlation, **more):
@@ -132,36 +123,14 @@ def jax():
     return xspace(xplane("/host:CPU", HOST), gpu)
 
 
-PROJECTIONS_STS = """\
-VERSION 9.0
-MACHINE net-linux
-PROCESSORS 2
-TOTAL_CHARES 2
-TOTAL_EPS 2
-CHARE 0 "Main" 0
-CHARE 1 "Cell" 3
-ENTRY CHARE 0 "Main(CkArgMsg* impl_msg)" 0 0
-ENTRY CHARE 1 "compute(int step, double dt)" 1 1
-END
-"""
+PROJECTIONS_STS = sample("projections_sts")
 PROJECTIONS_LOGS = (
     "PROJECTIONS-RECORD\n6 100\n2 4 0 110 16 0 104\n1 3 1 120 0 0 112\n3 0 0 150 16 0 0\n14 150 0\n15 190 0\n7 200\n",
     "PROJECTIONS-RECORD\n6 100\n2 4 1 130 16 0 104\n2 4 0 140 16 0 104\n3 0 0 145 16 0 0\n3 0 1 170 16 0 0\n7 200\n",
 )
 
 
-NSIGHT_SCHEMA = """
-CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,
-    contextId INTEGER NOT NULL, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER,
-    demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, mangledName INTEGER);
-CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,
-    contextId INTEGER NOT NULL, streamId INTEGER NOT NULL, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL);
-CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL,
-    globalTid INTEGER, correlationId INTEGER, nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL);
-CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId INTEGER,
-    color INTEGER, text TEXT, globalTid INTEGER, textId INTEGER);
-"""
+NSIGHT_SCHEMA = sample("nsight_schema")
 # globalTid: process 12 and thread 34 in 24 bits each, as the schema reference says.
 NSIGHT_THREAD = 12 << 24 | 34
 

@@ -10,14 +10,17 @@ import re
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from perfcore.base.errors import InputError, OptionError
 
 _HEAD_BYTES = 1 << 12
+_BEGINS, _DAY_S = ".tmp-perf-", 86400  # names of temporary files, and how old those are that nobody writes to
 PICTURE_ENDINGS = (".png", ".svg", ".pdf", ".html")
 MODEL_SCHEMA = "perfcore-model/1"  # marks a model file, so that it is not read as data
 
@@ -132,10 +135,12 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         special = _is_special(Path(path))
         target = Path(path) if special else Path(path).resolve()  # a link stays, and what it names is replaced
         # The ending stays: matplotlib and DuckDB choose the format by it.
-        handle, name = tempfile.mkstemp(dir=None if special else target.parent, prefix=".tmp-", suffix=target.suffix)
-        temporary = Path(name)
+        if not special:
+            _remove_left_behind(target.parent)
+        folder = Path(tempfile.gettempdir()) if special else target.parent
+        temporary = folder / f"{_BEGINS}{os.urandom(8).hex()}{target.suffix}"
         try:
-            os.close(handle)
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             yield temporary
             umask = os.umask(0)
             os.umask(umask)
@@ -152,6 +157,15 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
                 temporary.unlink()
     except OSError as error:
         raise InputError(path, f"cannot be written: {error.strerror or error}") from error
+
+
+@cache
+def _remove_left_behind(folder: Path) -> None:
+    """Remove temporary files of programs that were killed; what is being written is younger than a day."""
+    with contextlib.suppress(OSError):
+        for path in folder.glob(f"{_BEGINS}*"):
+            if time.time() - path.lstat().st_mtime > _DAY_S:
+                path.unlink()
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:

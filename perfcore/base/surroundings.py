@@ -1,4 +1,4 @@
-"""What a program finds where it runs: closed streams, and settings of libraries in the current folder.
+"""What a program finds where it runs, and how it ends: streams, settings of libraries, signals, temporary files.
 
 A folder of data configures nothing: numba would read ``.numba_config.yaml`` there, whose ``cache_dir`` makes it
 unpickle files, and matplotlib ``matplotlibrc``.
@@ -6,15 +6,26 @@ unpickle files, and matplotlib ``matplotlibrc``.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import importlib.abc
 import importlib.machinery
+import io
 import os
+import shutil
+import signal
 import sys
-from collections.abc import Sequence
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 _SETTINGS = {"matplotlib": "matplotlibrc", "numba.core.config": ".numba_config.yaml"}  # file that a module reads
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_AGAIN_S = 0.05
+_received: list[int] = []
+_folders: dict[tuple[str, int], str] = {}  # of temporary files, by the folder that holds them and the process
 
 
 def open_closed_streams() -> None:
@@ -26,6 +37,31 @@ def open_closed_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # takes the least free number
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(number, mode, closefd=False))
+
+
+class _Forgiving(io.FileIO):
+    """Standard error of which what can't be written is lost, as on a full disk, and nothing else."""
+
+    def write(self, content: Any) -> int:
+        try:
+            return super().write(content)
+        except OSError:
+            return len(content)
+
+
+def forgive_standard_error() -> None:
+    """Let no notice that can't be written end the work."""
+    if sys.stderr is sys.__stderr__ and sys.stderr is not None:
+        raw = io.BufferedWriter(_Forgiving(2, "w", closefd=False))
+        sys.stderr = io.TextIOWrapper(raw, sys.stderr.encoding, "backslashreplace", line_buffering=True)
+
+
+def drop_output() -> None:
+    """Write what standard output still holds nowhere; else Python would complain once more when it ends."""
+    with contextlib.suppress(OSError, ValueError):  # of a stream that is no file
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def ignore_settings_of_folder() -> None:
@@ -70,3 +106,70 @@ class _Loader(importlib.abc.Loader):
             os.path.exists = exists
         if hasattr(module, "_config_fname"):  # numba looks again when it is told to reload
             setattr(module, "_config_fname", os.devnull)  # noqa: B010
+
+
+def end_on_signals() -> None:
+    """Let signals that end programs raise an exception, so that what was begun is put away."""
+    _received.clear()
+    sys.unraisablehook = _raise_again
+    for number in _SIGNALS:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):  # and not ignored, as by nohup
+            signal.signal(number, _end)
+
+
+def status_of_signal() -> int:
+    """Return the exit status for the signal that ends the program, as shells count; 0 if there was none."""
+    return 128 + _received[-1] if _received else 0
+
+
+def _end(number: int, _: Any) -> NoReturn:
+    _received.append(number)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    sys.exit(status_of_signal())
+
+
+def _raise_again(unraisable: Any) -> None:
+    """Send a signal again whose exception was lost within a library that calls back."""
+    if _received and issubclass(unraisable.exc_type, (KeyboardInterrupt, SystemExit)):
+        threading.Timer(_AGAIN_S, os.kill, (os.getpid(), _received[-1])).start()
+    else:
+        sys.__unraisablehook__(unraisable)
+
+
+@contextlib.contextmanager
+def one_temporary_folder() -> Iterator[None]:
+    """Keep the temporary files of a block in one folder, which goes when the process ends."""
+    try:
+        before = tempfile.gettempdir()
+        place = before, os.getpid()
+        if not os.path.isdir(_folders.get(place, "")):  # noqa: PTH112 (no pathlib at start-up)
+            _folders[place] = tempfile.mkdtemp(prefix="perf-", dir=before)
+            atexit.unregister(_remove_folders)
+            atexit.register(_remove_folders)
+    except OSError:  # nothing can be written, which matters to who writes
+        yield
+        return
+    tempfile.tempdir = _folders[place]
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+        atexit.unregister(_end_at_once_on_signals)
+        atexit.register(_end_at_once_on_signals)  # what is registered last comes first
+
+
+def _remove_folders() -> None:
+    for (_, process), folder in _folders.items():
+        if process == os.getpid():  # and not the one that forked it
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _end_at_once_on_signals() -> None:
+    def end(number: int, _: Any) -> NoReturn:
+        _remove_folders()
+        os._exit(128 + number)
+
+    for number in _SIGNALS:
+        with contextlib.suppress(ValueError):  # of a thread that is not the first
+            signal.signal(number, end)

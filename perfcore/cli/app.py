@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import gc
 import os
 import sys
-from collections.abc import Callable
-from typing import Annotated, Any
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, NoReturn
 
 import typer
 import typer.core
 import typer.main
 
 import perfcore
-from perfcore.base.errors import OptionError, UnknownNameError
+from perfcore.base.errors import OptionError, PerfError, UnknownNameError, error_lines, options_of_program
+from perfcore.base.surroundings import (
+    drop_output,
+    end_on_signals,
+    forgive_standard_error,
+    ignore_settings_of_folder,
+    one_temporary_folder,
+    open_closed_streams,
+    status_of_signal,
+)
 from perfcore.cli.command import CONTEXT_SETTINGS, TakesPlainValues, build_command, markup_mode, plain, write_beginning
-from perfcore.hooks.registry import Entry, registry
+from perfcore.hooks.registry import Entry, fault_of_plugin, registry
 from perfcore.hooks.specs import COMMAND_GROUP
 
+_OBJECTS = 50_000  # made between looks for garbage: imports make many, and no garbage
 _SIGPIPE_STATUS = 128 + 13  # what a shell reports for a program that SIGPIPE ended
+_INTERRUPTED = 130  # by Ctrl-C
 _GROUPS = ("Look", "Model", "Measure", "Uncertainty", "Set up")  # headings of the help, in this order; others follow
 
 
@@ -96,14 +111,24 @@ class CommandGroup(TakesPlainValues, typer.core.TyperGroup):
                 groups.setdefault(_group(entry), []).append((name, entry.help))
         return groups
 
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse the line, for which ``--help`` and ``--version`` print; a closed pipe is no error."""
+        with _silent_where_pipe_closes():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command; a closed pipe, as with ``| head``, is no error."""
-        try:
+        with _silent_where_pipe_closes():
             return super().invoke(ctx)
-        except BrokenPipeError:
-            # Python would complain once more when it flushes at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(_SIGPIPE_STATUS) from None
+
+
+@contextlib.contextmanager
+def _silent_where_pipe_closes() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        drop_output()
+        raise typer.Exit(_SIGPIPE_STATUS) from None
 
 
 def _with_subcommands(name: str) -> str:
@@ -189,3 +214,64 @@ def _perf(
 def program() -> typer.core.TyperGroup:
     """The command of the whole program, to be run with ``standalone_mode=False``."""
     return _make_group(_perf)
+
+
+@options_of_program()
+def run() -> None:
+    """Run the program; the user's mistakes and a full machine become one line and exit status 2, bugs a traceback."""
+    gc.set_threshold(_OBJECTS)
+    open_closed_streams()
+    forgive_standard_error()
+    ignore_settings_of_folder()
+    name = os.path.basename((sys.argv or ["perf"])[0])  # noqa: PTH119 (no pathlib at start-up)
+    name = name if name.startswith("perf") else "perf"  # python -m perfcore
+    end_on_signals()
+    try:
+        # The completion script of `perfcore` must complete the word `perfcore`.
+        complete_var = f"_{name.upper().replace('-', '_')}_COMPLETE"
+        with one_temporary_folder():
+            status = program().main(prog_name=name, standalone_mode=False, complete_var=complete_var)
+        sys.stdout.flush()  # a full disk is reported here, not at exit
+    except PerfError as error:
+        _fail(str(error))
+    except OSError as error:
+        if not error.filename and (problem := fault_of_plugin(error)) is not None:
+            _fail_of_plugin(problem)
+        # What is written without a name is standard output.
+        place = error.filename or ("standard output" if error.errno == errno.ENOSPC else "this machine")
+        _fail(f"{place}: {error.strerror or error}")
+    except MemoryError as error:
+        _fail(f"{str(error) or 'an allocation failed'}: out of memory; reduce the input or the request")
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)  # of mistakes in the line
+        _fail(error.format_message() + (f" (see `{context.command_path} --help`)" if context is not None else ""))
+    except typer.Abort:
+        status = _INTERRUPTED
+    except Exception as error:  # a bug of ours keeps its traceback
+        if (problem := fault_of_plugin(error)) is not None:
+            _fail_of_plugin(problem)
+        elif not status_of_signal():
+            raise
+        status = status_of_signal()
+    if status == _INTERRUPTED:
+        typer.echo(f"\n{name}: interrupted", err=True)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _fail_of_plugin(problem: str) -> NoReturn:
+    """End with what a plugin raised, and with ``-v`` the traceback of the exception that is handled."""
+    if {"-v", "--verbose", "--all"} & set(sys.argv):
+        traceback.print_exc()
+    _fail(f"{problem}; -v shows the traceback")
+
+
+def _fail(message: str) -> NoReturn:
+    """End with one line, unless a signal ended the work and a library made an error of it."""
+    if status_of_signal():
+        sys.exit(status_of_signal())
+    typer.echo("\n".join(error_lines(f"perf: error: {message}")), err=True)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        drop_output()
+    sys.exit(2)

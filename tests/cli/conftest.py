@@ -56,7 +56,8 @@ def perf(monkeypatch, capsys):
 
     def run(*words, status=0, name="perf", short=False) -> Outcome:
         line = list(map(str, words))
-        if not short and line and not line[0].startswith("-") and "--help" not in line:  # tests read the details, too
+        short = short or not line or line[0].startswith("-") or "--help" in line or line[:2] == ["plugins", "new"]
+        if not short:  # tests read the details, too
             first = 2 if line[0] in ("experiment", "stochastic") or line[:2] == ["gate", "record"] else 1
             line[first:first] = ["--all"]
         monkeypatch.setattr(sys, "argv", [name, *line])

@@ -1,4 +1,4 @@
-"""``perf compare``."""
+"""``perf compare``, ``perf validate`` and ``perf project``."""
 
 import json
 import math
@@ -54,7 +54,7 @@ def test_models_and_json(programs, perf):
     assert (work["first"], work["second"]) == (pytest.approx(120.0), pytest.approx(200.0))
 
 
-def test_mistakes(programs, refused):
+def test_mistakes_of_comparisons(programs, refused):
     words = ["compare", "old.csv", "new.csv", "--fitter", "modgen", "--parameter", "P,D"]
     assert "unknown variable 'Q'" in refused(*words, "--at", "Q=2", "--at", "D=3")
     assert "leave out --at category" in refused(*words, "--at", "P=2", "--at", "D=3", "--at", "category=work")
@@ -86,3 +86,60 @@ def test_what_could_not_be_fitted_has_a_status(versions, perf):
         file.write("4,idle,0\n8,idle,0\n")
     words = ["compare", "old.csv", "new.csv", *SCALING, "--at", "p=64"]
     assert "Not compared: new: idle" in perf(*words, status=3).out
+
+
+# Models against data.
+@pytest.fixture
+def profile(folder):
+    rows = ["P,D,category,time_s"]
+    rows += [
+        f"{p},{d},{name},{time}"
+        for p in (2, 4, 8, 16)
+        for d in (10, 20, 40, 80)
+        for name, time in (("work", 3.0 * d / p), ("start", 2.0 + 0.5 * p))
+    ]
+    Path("profile.csv").write_text("\n".join(rows) + "\n")
+    return folder
+
+
+@pytest.fixture
+def model(profile, perf):
+    perf("fit", "profile.csv", "--fitter", "modgen", "--parameter", "P,D", "--holdout", "25%", "-o", "m.json")
+    return profile / "m.json"
+
+
+def test_prints_groups_categories_and_points(model, perf):
+    lines = perf("validate", "m.json", "profile.csv", "--plot", "v.svg").lines
+    assert "95% intervals hold 100% of 4 held-out points [51%, 100%]; median error 0.0%" in " ".join(lines[:2])
+    assert any(line.startswith("Training: 12 training points") for line in lines)
+    assert "Categories, held-out points, largest error first" in lines
+    assert lines[-1] == "picture: v.svg"
+    assert Path("v.svg").exists()
+
+
+def test_mistakes_of_validations(model, refused):
+    assert "there is no such file" in refused("validate", "none.json", "profile.csv")
+    assert "coverage must be above 0" in refused("validate", "m.json", "profile.csv", "--interval", "2")
+    assert "the ending must be one of" in refused("validate", "m.json", "profile.csv", "--plot", "v.txt")
+    assert "no row has D=7" in refused("validate", "m.json", "profile.csv", "--where", "D=7")
+
+
+# Projections.
+HALO = str(Path(__file__).parents[2] / "examples" / "halo" / "scaling" / "halo_p{}.prv.gz")
+
+
+def test_traces_are_projected(tmp_path, perf, folder):
+    """The example's traces, whose transfer is the largest loss."""
+    sources = [HALO.format(p) for p in (1, 2, 4, 8)]
+    lines = perf("project", *sources, "--at", "p=16,64", "-o", "p.json", "--plot", "p.png", short=True).lines
+    assert lines[0].startswith("At p=64 (8x the largest run): ")
+    assert any(line.startswith("Check: p=8 predicted") for line in lines)
+    assert (tmp_path / "p.png").stat().st_size > 10_000
+    content = json.loads(perf("project", *sources, "--at", "p=16", "--json").out)
+    assert content["at"] == {"p": 16.0}
+    assert content["limits"] == "transfer"
+    assert set(content["elapsed"]) == {"median", "lower", "upper", "unit"}
+    assert content["elapsed"]["lower"] < 0.00809 < content["elapsed"]["upper"]  # what halo.py gives on 16 ranks
+    assert perf("predict", "p.json", "--at", "p=32").lines[0].startswith("At p=32")
+    [row] = json.loads(perf("predict", "p.json", "--at", "p=32", "--quantile", ".025,.975", "--json").out)["rows"]
+    assert (row["p2.5"], row["p97.5"]) == (row["lower"], row["upper"])

@@ -8,22 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["none.csv"], "none.csv: there is no such file"),
-        (["none.json"], "none.json: there is no such file"),
-        (["curve.csv", "--port", "0"], "--port"),
-        (["curve.csv", "--reader", "nope"], "unknown reader 'nope'"),
-        ([], "Missing argument 'FILES'"),
-    ],
-)
-def test_mistakes(refused, folder, words, message):
-    assert message in refused("explore", *words)
-
 
 def test_a_library_that_is_missing_is_named(refused, folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)

@@ -1,11 +1,15 @@
-"""A file that cannot be written is refused before any work: in every command that writes one."""
+"""What commands write: pictures, pages and data; inputs and what others wrote are kept, and refused before any work."""
 
+import base64
+import hashlib
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
+import perfcore
 from perfcore.cli.command import build_command
 from perfcore.hooks.registry import registry
 from perfcore.hooks.specs import COMMAND_GROUP
@@ -204,3 +208,47 @@ def test_a_table_that_perf_wrote_is_replaced_until_somebody_edits_it(perf, refus
         file.write("mine\n")
     message = "lost.csv: exists and is no result of perf; --overwrite replaces it"
     assert refused("overheads", "trace.csv", "-o", "lost.csv") == message
+
+
+# What is written.
+def test_data_and_models(perf, folder):
+    perf("fit", "curve.csv", "--phases", "2", "--degree", "0", "-o", "model.json")
+    assert perf("plot", "curve.csv").out == "picture: plot.png\n"
+    perf("plot", "model.json", "-o", "model.svg")
+    perf("plot", "model.json", "curve.csv", "-o", "both.html")
+    assert (folder / "plot.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "model.svg").read_bytes().startswith(b"<?xml")
+    assert "<table>" in (folder / "both.html").read_text()
+
+
+def test_a_picture_that_exists_is_replaced(perf, folder):
+    perf("plot", "curve.csv", "-o", "plot.png", status=(0,))
+    before = (folder / "plot.png").stat().st_ino
+    assert "perf: replaced plot.png\n" in perf("plot", "curve.csv", "-o", "plot.png", status=(0,)).err
+    assert (folder / "plot.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "plot.png").stat().st_ino != before
+
+
+def test_data_and_models_in_one_file(perf, folder):
+    perf("fit", "curve.csv", "--phases", "2", "--degree", "0", "-o", "model.json")
+    said = perf("explore", "trace.csv", "model.json", "curve.csv", "-o", "both.html").out
+    assert re.fullmatch(r"report: both\.html \([12]\.\d+ MB\)\n", said)
+    text = (folder / "both.html").read_text()
+    assert "<h1>2 subjects</h1>" in text
+    assert "2 phases in curve.csv" in text
+    assert text.count("<svg") + text.count('class="chart"') >= 4
+    assert len(text) < 2.5e6
+    for script in re.findall("<script>(.*?)</script>", text, re.DOTALL):
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"sha256-{digest}" in text[: text.index("<title>")]  # the policy lets these run, and nothing else
+    assert "default-src &#39;none&#39;" in text  # nothing is fetched, whatever the scripts hold
+    outside = re.sub("<script>.*?</script>", "", text, flags=re.DOTALL)
+    assert not re.search(r'(src|href)="(https?:)?//', outside)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_trace_keeps_its_intervals(perf):
+    assert perf("convert", "trace.csv", "-o", "trace.parquet").out.startswith("trace.parquet: ")
+    one, two = perfcore.read("trace.csv"), perfcore.read("trace.parquet")
+    assert one.start_ns.tolist() == two.start_ns.tolist()
+    assert one.end_ns.tolist() == two.end_ns.tolist()

@@ -46,24 +46,13 @@ def test_latex_aligns_numbers_and_words(capsys):
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "escaped"),
-    [
-        ("50 %", r"50 \%"),
-        ("a_b & c#d $e", r"a\_b \& c\#d \$e"),
-        ("{x}", r"\{x\}"),
-        (r"C:\n", r"C:\textbackslash{}n"),
-        ("p^(2/3)*log2(p)", r"p\textasciicircum{}(2/3)*log2(p)"),
-        ("~main", r"\textasciitilde{}main"),
-        ("<root>", r"\textless{}root\textgreater{}"),
-        ("a->b", r"a-\textgreater{}b"),
-        ("a|b", r"a\textbar{}b"),
-        ("a---b", r"a-{}-{}-b"),
-        ("1 ± 2 µs", r"1 \(\pm\) 2 \(\mu\)s"),
-        ("two\nlines", "two lines"),
-        (r"\input{/etc/passwd}", r"\textbackslash{}input\{/etc/passwd\}"),
-    ],
-)
+@pytest.mark.parametrize(("text", "escaped"), [
+    ("50 %", r"50 \%"), ("a_b & c#d $e", r"a\_b \& c\#d \$e"), ("{x}", r"\{x\}"), (r"C:\n", r"C:\textbackslash{}n"),
+    ("p^(2/3)*log2(p)", r"p\textasciicircum{}(2/3)*log2(p)"), ("~main", r"\textasciitilde{}main"),
+    ("<root>", r"\textless{}root\textgreater{}"), ("a->b", r"a-\textgreater{}b"), ("a|b", r"a\textbar{}b"),
+    ("a---b", r"a-{}-{}-b"), ("1 ± 2 µs", r"1 \(\pm\) 2 \(\mu\)s"), ("two\nlines", "two lines"),
+    (r"\input{/etc/passwd}", r"\textbackslash{}input\{/etc/passwd\}"),
+])  # fmt: skip
 def test_latex_prints_every_sign_as_it_is(capsys, text, escaped):
     lines = printed(capsys, "latex", (text, [text], [[text]])).splitlines()
     assert lines[2] == rf"  \caption{{{escaped}}}"

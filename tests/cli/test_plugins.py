@@ -5,8 +5,6 @@ import sys
 
 import pytest
 
-import perf_basics.cli
-import perfcore.cli.output
 from perfcore import hookimpl
 from perfcore.__main__ import main
 from perfcore.hooks.registry import Registry, registry
@@ -46,8 +44,8 @@ def with_broken_plugins(monkeypatch):
     found = Registry()
     found.add_plugins(("half", "dist-half", Half))
     found.add_plugins(("broken", "dist-broken", broken))
-    monkeypatch.setattr(perf_basics.cli, "registry", lambda: found)
-    monkeypatch.setattr(perfcore.cli.output, "registry", lambda: found)
+    monkeypatch.setattr("perf_basics.cli.registry", lambda: found)
+    monkeypatch.setattr("perfcore.cli.output.registry", lambda: found)
 
 
 @pytest.mark.usefixtures("with_broken_plugins")
@@ -62,7 +60,7 @@ def test_check_names_everything_that_is_broken(perf):
 
 @pytest.mark.usefixtures("with_broken_plugins", "folder")
 def test_to_other_commands_a_broken_plugin_is_a_warning(perf, monkeypatch, capsys):
-    monkeypatch.setattr(perf_basics.cli, "registry", registry)  # the warning is that of every command
+    monkeypatch.setattr("perf_basics.cli.registry", registry)  # the warning is that of every command
     monkeypatch.setattr(sys, "argv", ["perf", "info", "curve.csv"])
     with pytest.raises(SystemExit) as ended:
         main()

@@ -53,20 +53,3 @@ def test_no_signal_loses_samples(tmp_path, number, ending):
     series = perfcore.read(left)
     assert len(series.times) >= 2
     assert abs(series.times[-1] - time.time()) < 60
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["cpu"], "Missing option '--output'"),
-        (["disk", "-o", "x.csv"], "'disk' is not one of 'cpu', 'network'"),
-        (["cpu", "-o", "x.jpg"], "cannot write 'x.jpg': the ending must be one of"),
-        (["cpu", "-o", "x.csv", "--for", "soon"], "duration 'soon': a positive number with one of"),
-        (["cpu", "-o", "x.csv", "--every", "1ms"], "at least 10 ms are needed"),
-        (["cpu", "-o", "x.csv", "--for", "1s", "--every", "2s"], "0 samples would be taken"),
-    ],
-)
-def test_mistakes(refused, folder, words, message):
-    before = sorted(folder.iterdir())
-    assert message in refused("experiment", "sample", *words)
-    assert sorted(folder.iterdir()) == before

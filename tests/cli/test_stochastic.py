@@ -68,22 +68,17 @@ def test_json(perf):
     assert printed["cdf_error"] is None
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["cpu.csv", "--column", "bussy"], "did you mean 'busy'"),
-        (["cpu.csv", "--as", "histgram"], "unknown representation 'histgram': did you mean 'histogram'?"),
-        (["cpu.csv", "--bins", "0"], "histogram: --bins '0'"),
-        (["cpu.csv", "--as", "normal", "--bins", "5"], "--bins"),
-        (["cpu.csv", "--window", "soon"], "duration 'soon': a positive number with one of"),
-        (["cpu.csv", "--column", "busy", "--to", "-5"], "no value of 'busy' in the 5min until -5 s"),
-        (["runs.csv"], "runs.csv: name a column (--column NAME): host, ms, seconds"),
-        (["cpu.csv", "--plot", "x.jpg"], "cannot draw 'x.jpg'"),
-        (["cpu.csv", "-o", "none/value.json"], "there is no folder 'none'"),
-        (["trace.csv"], "a series, not a trace"),
-        (["none.csv"], "none.csv: there is no such file"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    (["cpu.csv", "--column", "bussy"], "did you mean 'busy'"),
+    (["cpu.csv", "--as", "histgram"], "unknown representation 'histgram': did you mean 'histogram'?"),
+    (["cpu.csv", "--bins", "0"], "histogram: --bins '0'"), (["cpu.csv", "--as", "normal", "--bins", "5"], "--bins"),
+    (["cpu.csv", "--window", "soon"], "duration 'soon': a positive number with one of"),
+    (["cpu.csv", "--column", "busy", "--to", "-5"], "no value of 'busy' in the 5min until -5 s"),
+    (["runs.csv"], "runs.csv: name a column (--column NAME): host, ms, seconds"),
+    (["cpu.csv", "--plot", "x.jpg"], "cannot draw 'x.jpg'"),
+    (["cpu.csv", "-o", "none/value.json"], "there is no folder 'none'"),
+    (["trace.csv"], "a series, not a trace"), (["none.csv"], "none.csv: there is no such file"),
+])  # fmt: skip
 def test_mistakes_of_summaries_write_nothing(refused, folder, words, message):
     before = sorted(folder.iterdir())
     assert message in refused("stochastic", "summarize", "-o", "value.json", *words)
@@ -165,14 +160,9 @@ def test_json_is_read_again(perf):
     assert second["statistics"]["mean"] == pytest.approx(2 * content["statistics"]["mean"], rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("words", "chosen"),
-    [
-        ([], "fast"),
-        (["--by", "quantile:0.95"], "steady"),
-        (["--tuning", "1.5"], "steady"),
-    ],
-)
+@pytest.mark.parametrize(("words", "chosen"), [
+    ([], "fast"), (["--by", "quantile:0.95"], "steady"), (["--tuning", "1.5"], "steady"),
+])  # fmt: skip
 def test_the_choice_stands_first(perf, words, chosen):
     printed = perf("stochastic", "schedule", "model.toml", *words)
     assert printed.lines[0].startswith(f"{chosen}: ")

@@ -1,11 +1,14 @@
 """What stands in the folder where the program runs, and how its streams are opened, changes nothing."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from perfcore.base.files import write_bytes
 
 RUNS = "p,time_s\n1,10.2\n2,5.3\n4,2.9\n8,1.68\n16,1.12\n"
 FIT = [sys.executable, "-m", "perfcore", "fit", "runs.csv"]
@@ -58,21 +61,71 @@ def test_matplotlib_takes_no_settings_from_the_current_folder(folder, plain_pict
 
 def run_in_a_shell(folder, redirection):
     """Status and standard error of the fit, with streams as a shell opens them."""
-    words = " ".join(FIT)
+    words, environment = " ".join(FIT), {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
     return subprocess.run(
-        ["sh", "-c", f"{words} -o m.json {redirection}"], cwd=folder, capture_output=True, text=True, check=False
-    )
+        ["sh", "-c", f"{words} -o m.json {redirection}"], cwd=folder, capture_output=True, text=True, check=False,
+        env=environment,
+    )  # fmt: skip
 
 
-@pytest.mark.parametrize("redirection", [">&-", "2>&-", ">&- 2>&- <&-"])
+FULL = Path("/dev/full").exists()
+
+
+@pytest.mark.parametrize("redirection", [">&- 2>&-", ">&- 2>&- <&-", *(["2>/dev/full"] if FULL else [])])
 def test_closed_streams_do_not_keep_the_work_from_being_done(folder, redirection):
     done = run_in_a_shell(folder, redirection)
     assert (done.returncode, "Traceback" in done.stderr) == (0, False)
     assert (folder / "m.json").stat().st_size > 100
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.skipif(not FULL, reason="this system has no /dev/full")
 def test_a_full_standard_output_is_one_line(folder):
     done = run_in_a_shell(folder, ">/dev/full")
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == "perf: error: standard output: No space left on device"
+
+
+def run_python(code, folder, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False,
+        env=os.environ | environment,
+    )  # fmt: skip
+
+
+def test_ctrl_c_while_the_program_is_imported_is_one_line(tmp_path):
+    code = (
+        "import sys\n"
+        "class Finder:\n"
+        "    def find_spec(name, *_):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder)\n"
+        "from perfcore.__main__ import main\n"
+        "main()\n"
+    )
+    done = run_python(code, tmp_path)
+    assert (done.returncode, done.stderr) == (130, "\nperf: interrupted\n")
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")
+def test_a_signal_leaves_no_temporary_files(folder):
+    """The terminal goes as the file is to take its place."""
+    code = (
+        "import os, pathlib, signal, sys\n"
+        "from perfcore.__main__ import main\n"
+        "pathlib.Path.replace = lambda self, target: os.kill(os.getpid(), signal.SIGHUP)\n"
+        "sys.argv = 'perf convert runs.csv -o t.parquet'.split()\n"
+        "main()\n"
+    )
+    (folder / "temporary").mkdir()
+    done = run_python(code, folder, TMPDIR=str(folder / "temporary"))
+    assert (done.returncode, done.stdout, done.stderr) == (129, "", "")
+    assert sorted(path.name for path in folder.rglob("*")) == ["runs.csv", "temporary"]
+
+
+def test_what_killed_programs_left_is_removed_after_a_day(tmp_path):
+    old, new = tmp_path / ".tmp-perf-old.json", tmp_path / ".tmp-perf-new.json"
+    for path in (old, new):
+        path.write_text("{")
+    os.utime(old, (0, 0))
+    write_bytes(tmp_path / "m.json", b"{}")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [new.name, "m.json"]

@@ -7,25 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from scipy.stats import norm
 
 import perfcore
-from perf_gate.api import validate
-from perf_gate.comparison import (
-    compare_models,
-    crossings_between,
-    draws_of,
-    probability_above,
-    probability_beyond,
-    ratio_bounds,
-    sum_of_parts,
-)
-from perf_statistics.gating import is_confident
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.measurements import Measurements
 from perfcore.models.model import Model, Origin, Parameter
-from perfcore.models.points import N_DRAWS, Drawn
 
 
 def profile(work, start, unit="time_s", names=("work", "start")):
@@ -42,6 +29,10 @@ def model(*given, **options):
     return perfcore.fit(profile(*given, **options), fitter="modgen", parameter="P,D")
 
 
+def compare(one, other, at):
+    return perfcore.compare(one, other, at=at, names=("A", "B"))
+
+
 @pytest.fixture(scope="module")
 def pair():
     return model(3.0, 0.5), model(5.0, 0.1)
@@ -49,7 +40,7 @@ def pair():
 
 def test_they_cross_where_the_formulas_are_equal(pair):
     """3 D/P + 0.5 P = 5 D/P + 0.1 P at P = sqrt(5 D)."""
-    found = compare_models(*pair, {"p": [2.0, 64.0] * 2, "D": [20.0, 20.0, 80.0, 80.0]})
+    found = compare(*pair, {"p": [2.0, 64.0] * 2, "D": [20.0, 20.0, 80.0, 80.0]})
     assert found.along == "p"
     assert [crossing.at for crossing in found.crossings] == pytest.approx([10.0, 20.0], rel=1e-8)
     assert [crossing.value for crossing in found.crossings] == pytest.approx([11.0, 22.0], rel=1e-8)
@@ -58,14 +49,14 @@ def test_they_cross_where_the_formulas_are_equal(pair):
 
 
 def test_ratio_and_the_category_that_makes_the_difference(pair):
-    found = compare_models(*pair, {"p": [2.0, 64.0], "D": 20.0})
+    found = compare(*pair, {"p": [2.0, 64.0], "D": 20.0})
     assert found.ratio == pytest.approx([50.2 / 31.0, (100 / 64 + 6.4) / (60 / 64 + 32.0)], rel=1e-8)
     np.testing.assert_allclose(found.of_part.values.sum(axis=1), found.totals.values)
 
 
 def test_swapping_the_models_swaps_the_outcome(pair):
-    one = compare_models(*pair, {"p": [2.0, 64.0], "D": 20.0})
-    other = compare_models(*pair[::-1], {"p": [2.0, 64.0], "D": 20.0})
+    one = compare(*pair, {"p": [2.0, 64.0], "D": 20.0})
+    other = compare(*pair[::-1], {"p": [2.0, 64.0], "D": 20.0})
     assert one.ratio * other.ratio == pytest.approx([1.0, 1.0])
     assert other.crossings[0].at == pytest.approx(one.crossings[0].at)
     assert other.crossings[0].below == 1
@@ -73,39 +64,13 @@ def test_swapping_the_models_swaps_the_outcome(pair):
 
 def test_refusals(pair):
     with pytest.raises(OptionError, match="leave out at='category'"):
-        compare_models(*pair, {"p": 2.0, "D": 20.0, "category": "work"})
+        compare(*pair, {"p": 2.0, "D": 20.0, "category": "work"})
     p = np.array([1.0, 2.0, 4.0, 8.0])
     other = perfcore.fit(pd.DataFrame({"p": p, "time_s": 8.0 / p + 1.0}), fitter="individual", functions="1/p,1")
     with pytest.raises(OptionError, match="A is a model of D, p, B of p"):
-        compare_models(pair[0], other, {"p": 2.0, "D": 20.0})
+        compare(pair[0], other, {"p": 2.0, "D": 20.0})
     with pytest.raises(DataError, match="A is in s, B in ms"):
-        compare_models(pair[0], model(3.0, 0.5, unit="time_ms"), {"p": 2.0, "D": 20.0})
-
-
-def test_crossings_between_points():
-    """Of powers they are exact: 1 p^2 and 8 p^0.5 meet at p = 4, at 16."""
-    p = np.array([1.0, 2.0, 16.0, 1.0, 16.0])
-    n = np.array([1.0, 1.0, 1.0, 2.0, 2.0])
-    values = np.stack([p**2.0, np.where(n == 1.0, 8.0 * p**0.5, 0.5 * p**2.0)])
-    (crossing,) = crossings_between(values, {"p": p, "n": n}, "p")
-    assert (crossing.at, crossing.value) == (pytest.approx(4.0), pytest.approx(16.0))
-    assert (crossing.below, crossing.held) == (0, {"n": 1.0})
-
-
-def test_draws_of_a_model_with_bounds_are_its_bounds():
-    """The central 95 % of the draws are the interval of `predict`, and their median is the value."""
-    rng = np.random.default_rng(3)
-    data = profile(3.0, 0.5)
-    data["time_s"] *= rng.normal(1.0, 0.05, len(data))
-    fitted = perfcore.fit(data, fitter="modgen", parameter="P,D")
-    points = {"p": np.array([4.0, 16.0]), "D": np.array([20.0, 20.0])}
-    assert fitted.part_draws(points) is None
-    drawn = draws_of(fitted, points)
-    assert drawn.names == ("work", "start")
-    bounds = fitted.predict_array({**points, "category": np.array(["total", "total"])}, interval=0.95)
-    np.testing.assert_allclose(drawn.total.values, bounds[:, 0])
-    np.testing.assert_allclose(np.quantile(drawn.total.draws, [0.025, 0.975], axis=1).T, bounds[:, 1:], rtol=0.01)
-    assert (np.diff(drawn.parts.draws, axis=2) >= 0.0).all()
+        compare(pair[0], model(3.0, 0.5, unit="time_ms"), {"p": 2.0, "D": 20.0})
 
 
 def test_measured_points_come_first_and_then_what_is_predicted():
@@ -184,6 +149,11 @@ def test_columns_by_variables_and_the_value_as_the_table_says():
     assert frame["nodes"].tolist() == [1.0, 2.0, 4.0]
     np.testing.assert_allclose(frame["upper"], 1.1 * frame["predicted"])
     assert len(repr(verification).splitlines()) <= 10
+
+
+def test_a_point_must_be_named_where_no_target_stands_for_it():
+    with pytest.raises(OptionError, match=r"the model is one of k; give at='k="):
+        perfcore.predict(Reciprocal(ORIGIN, 12.0), at=())
 
 
 def test_without_bounds_and_unit():
@@ -265,7 +235,7 @@ def model_of_verification(profile_of_verification):
 
 
 def test_exact_data_are_predicted_at_all_points(model_of_verification, profile_of_verification):
-    found = validate(model_of_verification, Measurements(profile_of_verification))
+    found = perfcore.validate(model_of_verification, Measurements(profile_of_verification))
     assert list(found.groups) == ["not fitted", "fitted"]
     assert [int(kept.sum()) for kept in found.groups.values()] == [4, 12]
     np.testing.assert_allclose(found.predicted, found.measured, rtol=1e-8)
@@ -277,7 +247,7 @@ def test_exact_data_are_predicted_at_all_points(model_of_verification, profile_o
 def test_figures_are_those_of_their_definitions(model_of_verification, profile_of_verification):
     """Measured times 10% higher: every relative error is 1/1.1 - 1, which the bounds of exact data hold as well."""
     higher = profile_of_verification.assign(time_s=1.1 * profile_of_verification["time_s"])
-    found = validate(model_of_verification, higher)
+    found = perfcore.validate(model_of_verification, higher)
     kept = found.groups["fitted"]
     np.testing.assert_allclose(found.errors, 1.0 / 1.1 - 1.0, rtol=1e-8)
     y = found.measured[kept]
@@ -291,7 +261,7 @@ def test_figures_are_those_of_their_definitions(model_of_verification, profile_o
 def test_the_worst_category_comes_first(model_of_verification, profile_of_verification):
     wrong = profile_of_verification.copy()
     wrong.loc[wrong["category"] == "start", "time_s"] *= 2.0
-    found = validate(model_of_verification, wrong)
+    found = perfcore.validate(model_of_verification, wrong)
     first, second = found.category_figures(np.ones(16, dtype=bool))
     assert (first["category"], second["category"]) == ("start", "work")
     assert second["r2_centered"] == pytest.approx(1.0)
@@ -301,86 +271,12 @@ def test_the_worst_category_comes_first(model_of_verification, profile_of_verifi
 def test_refusals_of_verification(model_of_verification, profile_of_verification):
     curve = perfcore.UtilizationCurve([0, 4, 10], [2, 8])
     with pytest.raises(DataError, match="columns that the model requires are missing: unknown column"):
-        validate(perfcore.fit(curve, phases=2, degree=0), profile_of_verification)
+        perfcore.validate(perfcore.fit(curve, phases=2, degree=0), profile_of_verification)
     with pytest.raises(DataError, match="not with UtilizationCurve"):
-        validate(model_of_verification, curve)
+        perfcore.validate(model_of_verification, curve)
     with pytest.raises(DataError, match="the values are in ms, those of the model in s"):
-        validate(model_of_verification, profile_of_verification.rename(columns={"time_s": "time_ms"}))
+        perfcore.validate(model_of_verification, profile_of_verification.rename(columns={"time_s": "time_ms"}))
     with pytest.raises(DataError, match="none of the model's categories"):
-        validate(
+        perfcore.validate(
             model_of_verification, profile_of_verification.assign(category="x" + profile_of_verification["category"])
         )
-
-
-# Ratios of independent draws, against laws that are known in closed form.
-PLACES = norm.ppf((np.arange(N_DRAWS) + 0.5) / N_DRAWS)
-
-
-def lognormal(median, spread):
-    return median * np.exp(spread * PLACES)[None]
-
-
-@pytest.mark.parametrize(("one", "other"), [(0.05, 0.05), (0.1, 0.3), (0.02, 0.0)])
-def test_bounds_of_a_ratio_of_lognormals(one, other):
-    """It is lognormal; its spread is the root of the sum of squares."""
-    bounds = ratio_bounds(lognormal(2.0, one), lognormal(3.0, other))[0]
-    spread = np.hypot(one, other)
-    assert np.log(bounds / 1.5) / spread == pytest.approx([-1.96, 1.96], rel=0.04)
-
-
-@pytest.mark.parametrize("factor", [1.0, 1.1, 1.5, 2.0])
-def test_probability_that_a_ratio_is_above(factor):
-    found = probability_above(lognormal(2.0, 0.1), lognormal(3.0, 0.2), factor)[0]
-    assert found == pytest.approx(norm.cdf(np.log(1.5 / factor) / np.hypot(0.1, 0.2)), abs=0.003)
-
-
-def test_small_probabilities():
-    """Pairs resolve what either side alone could not: 1 in 2,000 with 256 draws."""
-    found = probability_above(lognormal(1.0, 0.1), lognormal(1.0, 0.1), np.exp(3.29 * np.hypot(0.1, 0.1)))[0]
-    assert found == pytest.approx(norm.sf(3.29), rel=0.3)
-
-
-def test_values_that_agree_are_neither_larger_nor_smaller():
-    exact = np.full((1, 64), 0.3)
-    assert probability_above(exact, exact * (1.0 + 1e-12), 1.0).tolist() == [0.5]
-    assert probability_above(exact, 1.1 * exact, 1.1).tolist() == [0.5]
-    assert probability_above(exact, 1.2 * exact, 1.1).tolist() == [1.0]
-
-
-def test_swapping_both_sides():
-    one, other = lognormal(2.0, 0.1), lognormal(2.1, 0.2)
-    assert probability_above(one, other, 1.0) + probability_above(other, one, 1.0) == pytest.approx([1.0])
-    np.testing.assert_allclose(ratio_bounds(one, other), 1.0 / ratio_bounds(other, one)[:, ::-1], rtol=0.01)
-
-
-def test_nothing_is_said_without_draws():
-    missing = np.full((1, 64), np.nan)
-    assert np.isnan(ratio_bounds(missing, missing)).all()
-    assert np.isnan(probability_above(missing, np.ones((1, 64)), 1.0)).all()
-    assert not is_confident(np.array([np.nan]), 0.5).any()
-
-
-def test_zeros():
-    """What takes no time in either version did not change."""
-    zero = np.zeros((1, 64))
-    assert ratio_bounds(zero, zero).tolist() == [[1.0, 1.0]]
-    assert probability_above(zero, zero, 1.1).tolist() == [0.5]
-
-
-def test_differences():
-    found = probability_beyond(PLACES[None], PLACES[None] + 1.0, 0.5)[0]
-    assert found == pytest.approx(norm.cdf(0.5 / np.sqrt(2.0)), abs=0.003)
-
-
-def test_holm_by_hand():
-    """Four statements at 0.95: they may be wrong by 0.0125, 0.0167, 0.025, 0.05 in turn."""
-    assert is_confident(np.array([0.98, 0.99, 0.984, 0.94]), 0.95).tolist() == [True, True, True, False]
-    assert is_confident(np.array([0.98, 0.99, 0.97, 0.96]), 0.95).tolist() == [False, True, False, False]
-    assert is_confident(np.empty(0), 0.95).tolist() == []
-
-
-def test_sum_of_independent_normals():
-    draws = np.stack([10.0 + PLACES, 20.0 + 2.0 * PLACES, 30.0 + 2.0 * PLACES])[:, None]
-    total = sum_of_parts(Drawn(np.array([[10.0], [20.0], [30.0]]), draws), np.array([True, True, True]), seed=3)
-    assert total.values == pytest.approx([60.0], abs=0.2)
-    assert np.quantile(total.draws[0], [0.025, 0.975]) == pytest.approx([60.0 - 5.88, 60.0 + 5.88], abs=0.5)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from perf_formulas.formula import Formula
+from perf_formulas import Formula
 from perf_lost_cycles.default_models import VARIABLE, read_models, write_models
 from perfcore.hooks.registry import registry
 

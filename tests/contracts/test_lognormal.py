@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perf_structural import StructuralModel, StructuralModelError
-from perf_structural.judging import judge
+from perf_structural import StructuralModel, StructuralModelError, judge
 from perfcore.__main__ import main
 from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.hooks.registry import Entry

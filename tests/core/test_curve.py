@@ -21,27 +21,21 @@ def curve_of(steps):
     return UtilizationCurve(np.concatenate([[0], np.cumsum([w for w, _ in steps])]), [h for _, h in steps])
 
 
-@pytest.mark.parametrize(
-    ("edges", "heights", "message"),
-    [
-        ([0, 1], [1, 2], "2 edges and 2 heights; a curve has one edge more"),
-        ([[0, 1]], [1], "both one-dimensional"),
-        (3.0, 2.0, "1 edges and 1 heights"),
-        ([0], [], "has no steps"),
-        ([0, 1, 2, 3], [1, -2, 3], r"height -2.0 of step 1 \(from time 1\); heights must be finite and not negative"),
-        ([0, 1, 2, 3], [1, 2, np.nan], r"height nan of step 2 \(from time 2\)"),
-        ([0, 1, 2], [np.inf, 2], r"height inf of step 0"),
-        ([0, 1, 2, 1.5], [1, 2, 3], "time 1.5 follows 2.0 at edge 3; times must be finite and increase"),
-        ([0, np.nan, 2], [1, 2], "time nan follows 0.0 at edge 1"),
-        ([0, 1, np.inf], [1, 2], "time inf at edge 2; times must be finite"),
-        ([-np.inf, 1, 2], [1, 2], "time -inf at edge 0; times must be finite"),
-        ([5, 5, 5], [1, 2], "no duration, all its edges are 5"),
-        ([0, np.inf, np.inf], [1, 2], "time inf follows 0.0 at edge 1"),
-        (["a", "b"], [1], "edges: numbers are expected"),
-        ([0, 1], ["x"], "heights: numbers are expected"),
-        ([0, 1], [None], "height nan of step 0"),
-    ],
-)
+@pytest.mark.parametrize(("edges", "heights", "message"), [
+    ([0, 1], [1, 2], "2 edges and 2 heights; a curve has one edge more"),
+    ([[0, 1]], [1], "both one-dimensional"), (3.0, 2.0, "1 edges and 1 heights"), ([0], [], "has no steps"),
+    ([0, 1, 2, 3], [1, -2, 3], r"height -2.0 of step 1 \(from time 1\); heights must be finite and not negative"),
+    ([0, 1, 2, 3], [1, 2, np.nan], r"height nan of step 2 \(from time 2\)"),
+    ([0, 1, 2], [np.inf, 2], r"height inf of step 0"),
+    ([0, 1, 2, 1.5], [1, 2, 3], "time 1.5 follows 2.0 at edge 3; times must be finite and increase"),
+    ([0, np.nan, 2], [1, 2], "time nan follows 0.0 at edge 1"),
+    ([0, 1, np.inf], [1, 2], "time inf at edge 2; times must be finite"),
+    ([-np.inf, 1, 2], [1, 2], "time -inf at edge 0; times must be finite"),
+    ([5, 5, 5], [1, 2], "no duration, all its edges are 5"),
+    ([0, np.inf, np.inf], [1, 2], "time inf follows 0.0 at edge 1"),
+    (["a", "b"], [1], "edges: numbers are expected"), ([0, 1], ["x"], "heights: numbers are expected"),
+    ([0, 1], [None], "height nan of step 0"),
+])  # fmt: skip
 def test_what_is_no_curve_is_refused_in_one_line_with_its_place(edges, heights, message):
     with pytest.raises(DataError, match=message) as caught:
         UtilizationCurve(edges, heights, source="x.csv")

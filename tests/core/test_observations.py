@@ -1,28 +1,19 @@
 """Observations: checked, named, and joined where runs were repeated; nothing is lost without a word."""
 
-import itertools
 import re
 import statistics
-import string
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_formulas.formula import Formula
 from perfcore import Measurements, Series, Trace, UtilizationCurve
-from perfcore.base.errors import DataError, InputError, OptionError
+from perfcore.base.errors import DataError, InputError
 from perfcore.data import kind_of
-from perfcore.data.columns import (
-    direction,
-    guess_roles,
-    is_processors,
-    named_parameters,
-)
 
 QUICK = settings(max_examples=40, deadline=None, derandomize=True)
 JOIN = {"median": np.median, "mean": np.mean, "minimum": np.min}
@@ -219,156 +210,6 @@ def test_tables_that_are_none_are_refused_in_one_short_line(table, problem):
     assert len(str(caught.value)) <= 300
 
 
-# Roles of columns: guessed from usual names, or given by the user.
-QUICK_OF_MEASUREMENT_ROLES = settings(max_examples=80, deadline=None, derandomize=True)
-COLUMNS = ["procs", "size", "time_s", "A b"]
-
-
-@pytest.mark.parametrize(
-    ("columns", "processors", "value", "code", "system"),
-    [
-        (["code", "class", "procs", "nodes", "time_s"], "procs", "time_s", ("code",), ()),
-        (["machine", "benchmark", "nodes", "wall_s"], "nodes", "wall_s", ("benchmark",), ("machine",)),
-        (["App", "Host", "MPI ranks", "Wall time [s]"], "MPI ranks", "Wall time [s]", ("App",), ("Host",)),
-        (["n-procs", "elapsed"], "n-procs", "elapsed", (), ()),
-        (["P", "Seconds"], "P", "Seconds", (), ()),
-        (["gpus", "tasks", "real_time"], "tasks", "real_time", (), ()),
-        (["size", "time_s"], None, "time_s", (), ()),
-        (["cores-per-node", "cores", "ns/day"], "cores", None, (), ()),
-    ],
-)  # fmt: skip
-def test_usual_names_are_known(columns, processors, value, code, system):
-    roles = guess_roles(columns, {c for c in columns if c.lower() not in ("code", "machine", "host")})
-    assert roles.parameters == ({} if processors is None else {"p": processors})
-    assert (roles.value, roles.code, roles.system) == (value, code, system)
-
-
-# As people head the columns of their tables.
-COUNTS = (
-    "#Cores, # procs, No. of nodes, Number of cores, num. ranks, Total cores, MPI Processes, mpi_ranks, OpenMP "
-    "Threads, numThreads, NumProcs, nThreads, GPU count, GPUs, # of nodes, total number of cores, ncpus, CPU cores, "
-    "#PEs, NP, #p, world_size, number of MPI processes, ranks #, Cores [#], no_procs, nb_procs"
-)
-NO_COUNTS = (
-    "Threads/rank, threads per rank, ranks_per_node, cpus_per_task, cores-per-node, cores per socket, #iterations, "
-    "rank, node, core, thread, gpu, Node ID, node_id, task id, n, N, nx, pid, mpiP, subtasks, problem size, #dofs, "
-    "np_ratio, nsteps, p-value, CPU time, cpu, core hours, node hours, cores (%), GPU memory, number"
-)
-TIMES = (
-    "Wall time [min], Wall Time (s), Elapsed (sec), Time (sec.), Runtime in s, Time in seconds, time(ms), time / s, "
-    "Wall-clock time (s), wallclock(s), time_mean_s, time_s_mean, mean time [s], Avg. time (us), mean_s, TIME, Time "
-    "to solution (h), Execution time (s), Average runtime [ms]"
-)
-
-
-@pytest.mark.parametrize("column", COUNTS.split(", "))
-def test_counts_of_processors_as_people_write_them(column):
-    assert is_processors(column)
-    assert guess_roles([column, "time_s"], {column, "time_s"}).parameters == {"p": column}
-
-
-@pytest.mark.parametrize("column", NO_COUNTS.split(", "))
-def test_what_counts_no_processors(column):
-    assert not is_processors(column)
-
-
-@pytest.mark.parametrize("column", [*TIMES.split(", "), "Time, s", "Elapsed Time, sec"])
-def test_times_as_people_write_them(column):
-    assert guess_roles(["p", "x", column], {"p", "x", column}).value == column
-
-
-def test_threads_of_a_rank_do_not_hide_the_ranks():
-    columns = ["Cluster", "Threads/rank", "#Ranks", "Wall time [min]"]
-    roles = guess_roles(columns, set(columns[1:]))
-    assert (roles.parameters, roles.value, roles.unit) == ({"p": "#Ranks"}, "Wall time [min]", "min")
-    assert roles.system == ("Cluster",)
-
-
-def test_p_keeps_its_meaning_where_it_is_a_column_of_another():
-    """A formula over columns, such as p*time, must not read the processors where the table has a column p."""
-    assert guess_roles(["p", "procs", "time_s"], {"procs", "time_s"}).parameters == {"procs": "procs"}
-
-
-names = st.sampled_from(
-    ["p", "procs", "nodes", "threads_s", "time", "time_s", "wall", "code", "app", "system", "host", "x", "P", "n procs"]
-)
-
-
-@QUICK_OF_MEASUREMENT_ROLES
-@given(columns=st.lists(names, unique=True, max_size=8), data=st.data())
-def test_a_guess_gives_each_column_one_role(columns, data):
-    numeric = data.draw(st.sets(st.sampled_from(columns))) if columns else set()
-    roles = guess_roles(columns, numeric)
-    used = [*roles.parameters.values(), *([roles.value] if roles.value else []), *roles.code, *roles.system]
-    assert len(used) == len(set(used))
-    assert set(used) <= set(columns)
-    assert {*roles.parameters.values(), *([roles.value] if roles.value else [])} <= numeric
-
-
-RATES = [
-    "rate_per_s",
-    "bandwidth_MB_s",
-    "flops_s",
-    "GB/s",
-    "requests_per_second",
-    "ops/s",
-    "MB_per_s",
-    "gflops",
-    "tokens/s",
-]
-
-
-@pytest.mark.parametrize("rate", RATES)
-def test_a_rate_is_no_time_where_there_is_one(rate):
-    for columns in itertools.permutations(["p", "solve_s", rate]):
-        assert guess_roles(columns, set(columns)).value == "solve_s"
-    roles = guess_roles(["p", rate], {"p", rate})
-    assert (roles.value, roles.unit != "s") == (rate, True)
-
-
-@pytest.mark.parametrize(
-    ("given", "found"),
-    [
-        ("procs", {"p": "procs"}),
-        ("procs,size", {"p": "procs", "size": "size"}),
-        (" procs , n = size ", {"p": "procs", "n": "size"}),
-        (["procs", "size"], {"p": "procs", "size": "size"}),
-        (("P=procs",), {"P": "procs"}),
-        ({"q": "procs", "n": "size"}, {"q": "procs", "n": "size"}),
-        ("SIZE", {"p": "size"}),
-        ("n=size,m=A b", {"n": "size", "m": "A b"}),
-        ([], {}),
-    ],
-)
-def test_parameters_as_a_user_names_them(given, found):
-    assert named_parameters(given, COLUMNS) == found
-
-
-@QUICK_OF_MEASUREMENT_ROLES
-@example("log").via("a function of the syntax")
-@example("and").via("an operator of the syntax")
-@given(st.text(string.ascii_letters + "_é0 9-", min_size=1, max_size=4))
-def test_every_symbol_that_is_accepted_can_stand_in_a_formula(symbol):
-    try:
-        named_parameters({symbol: "procs"}, COLUMNS)
-    except OptionError:
-        return
-    assert Formula(symbol).names == (symbol,)
-
-
-@pytest.mark.parametrize(
-    ("columns", "value"),
-    [
-        (("p", "time_s_olympic_mean", "time_s_min", "time_s_max"), "time_s_olympic_mean"),
-        (("p", "wall_s_min", "wall_s_median"), "wall_s_median"),
-        (("p", "time_s_min", "time_s_max"), "time_s_min"),  # without a mean the least is what there is
-        (("p", "time_min", "time_max"), "time_min"),  # minutes
-    ],
-)
-def test_the_least_of_the_runs_does_not_stand_for_their_mean(columns, value):
-    assert guess_roles(columns, set(columns)).value == value
-
-
 # Kinds of data: by type, and measurements by what their columns name.
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = {
@@ -439,56 +280,6 @@ def test_files_of_others(real_data, file, kind):
     assert kind_of(perfcore.read(real_data / file)) == kind
 
 
-def test_times_of_several_ways_to_run_are_alternatives():
-    """They are never added up, and what follows from them is not measured."""
-    sizes = [128, 256, 512, 1024]
-    table = pd.DataFrame(
-        {"Matrix_Size": sizes, "CPU_Time_ms": [4.5, 42.3, 624.5, 7502.0], "GPU_Time_ms": [0.6, 1.2, 3.6, 13.0]}
-    )
-    data = Measurements(table.assign(Speedup=table["CPU_Time_ms"] / table["GPU_Time_ms"]))
-    assert data.roles.alternatives == ("CPU_Time_ms", "GPU_Time_ms")
-    assert data.roles.parameters == {"p": "Matrix_Size"}
-    assert data.with_roles(value="GPU_Time_ms").roles.alternatives == ()
-
-
-def test_a_size_is_what_was_varied_where_the_processors_were_not():
-    data = Measurements(pd.DataFrame({"p": [1, 1, 1], "n": [100, 200, 400], "time_s": [1.0, 2.0, 4.0]}))
-    assert list(data.roles.parameters.values()) == ["n"]
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["rate", "ops", "hz", "ipc", "mlups", "throughput_img_s", "frames/s", "zone-cycles/cpu_second", "ops_per_second"],
-)
-def test_rates_are_better_if_larger_and_never_varied(name):
-    assert direction("", name) == "larger"
-    roles = guess_roles([name, "time_s"], {name, "time_s"})
-    assert (roles.parameters, roles.value) == ({}, "time_s")
-
-
-@pytest.mark.parametrize("name", ["wall_ms", "cpu time used", "kernel time", "elapsed (s)", "time_taken"])
-def test_times_by_what_people_call_them(name):
-    assert guess_roles(["ranks", name], {"ranks", name}).value == name
-
-
-@pytest.mark.parametrize(
-    ("header", "varied", "value"),
-    [
-        ("nprocs,grid,MLUPS", "nprocs", "MLUPS"),
-        ("OMP_NUM_THREADS,run,elapsed_sec", "OMP_NUM_THREADS", "elapsed_sec"),
-        ("clients,req_per_s,p50_ms,p99_ms,errors", None, "req_per_s"),
-        ("kerne,laufzeit,speedup", "kerne", "laufzeit"),
-        ("cores,t_total,t_comm,t_io", "cores", "t_total"),
-        ("gpus,tokens/sec/gpu,MFU", "gpus", "tokens/sec/gpu"),
-    ],
-)
-def test_what_was_varied_and_measured_in_tables_as_people_write_them(header, varied, value):
-    names = header.split(",")
-    roles = guess_roles(names, set(names))
-    assert next(iter(roles.parameters.values()), None) == varied
-    assert roles.value == value
-
-
 def test_equal_rows_are_found_whatever_is_compared_at_a_time(monkeypatch):
     """In parts of a few rows as at once; a row that repeats a row of another part is none."""
     rng = np.random.default_rng(5)
@@ -500,14 +291,3 @@ def test_equal_rows_are_found_whatever_is_compared_at_a_time(monkeypatch):
     assert notes[7] == notes[1 << 21]
     seen = Measurements(table).observations(duplicates="drop")
     assert seen.repetitions.sum() == len(table.drop_duplicates())
-
-
-@pytest.mark.parametrize(
-    ("cells", "kind"), [(["1.1", "1.10"], "text"), (["0", "-0"], "text"), (["1.50", "2.25"], "number")]
-)
-def test_texts_are_numbers_if_different_ones_are_different_numbers(tmp_path, cells, kind):
-    (tmp_path / "runs.csv").write_text(
-        "p,release,time_s\n" + "".join(f"{k},{c},{k}.5\n" for k, c in enumerate(cells, 1))
-    )
-    column = perfcore.read(tmp_path / "runs.csv").table["release"]
-    assert (column.dtype.kind in "iuf") == (kind == "number")

@@ -30,18 +30,13 @@ QUICK = settings(max_examples=60, deadline=None, derandomize=True)
 ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
-@pytest.mark.parametrize(
-    ("text", "conditions"),
-    [
-        ("class=D", [Condition("class", "=", ("D",))]),
-        ("class==D", [Condition("class", "=", ("D",))]),
-        ("code = LU | BT ,procs>= 16", [Condition("code", "=", ("LU", "BT")), Condition("procs", ">=", ("16",))]),
-        ("p!=1", [Condition("p", "!=", ("1",))]),
-        ("p<1e3,p<=8,p>2", [Condition("p", "<", ("1e3",)), Condition("p", "<=", ("8",)), Condition("p", ">", ("2",))]),
-        ("wall [s]>0.5", [Condition("wall [s]", ">", ("0.5",))]),
-        ("remark=", [Condition("remark", "=", ("",))]),
-    ],
-)
+@pytest.mark.parametrize(("text", "conditions"), [
+    ("class=D", [Condition("class", "=", ("D",))]), ("class==D", [Condition("class", "=", ("D",))]),
+    ("code = LU | BT ,procs>= 16", [Condition("code", "=", ("LU", "BT")), Condition("procs", ">=", ("16",))]),
+    ("p!=1", [Condition("p", "!=", ("1",))]),
+    ("p<1e3,p<=8,p>2", [Condition("p", "<", ("1e3",)), Condition("p", "<=", ("8",)), Condition("p", ">", ("2",))]),
+    ("wall [s]>0.5", [Condition("wall [s]", ">", ("0.5",))]), ("remark=", [Condition("remark", "=", ("",))]),
+])  # fmt: skip
 def test_conditions_as_a_user_types_them(text, conditions):
     assert parse_conditions(text) == tuple(conditions)
 
@@ -112,20 +107,10 @@ def test_nanoseconds_per_unit(unit, nanoseconds):
     assert nanoseconds_per(unit) == nanoseconds
 
 
-@pytest.mark.parametrize(
-    ("duration", "unit", "text"),
-    [
-        (0, "s", "0 ns"),
-        (999, "ns", "999 ns"),
-        (1000, "ns", "1 us"),
-        (0.5, "us", "500 ns"),
-        (1.5, "ms", "1.5 ms"),
-        (-2500, "ms", "-2.5 s"),
-        (7200, "s", "7200 s"),
-        (54_000, "s", "15 h"),
-        (216_000_000, "ms", "2.5 d"),
-    ],
-)
+@pytest.mark.parametrize(("duration", "unit", "text"), [
+    (0, "s", "0 ns"), (999, "ns", "999 ns"), (1000, "ns", "1 us"), (0.5, "us", "500 ns"), (1.5, "ms", "1.5 ms"),
+    (-2500, "ms", "-2.5 s"), (7200, "s", "7200 s"), (54_000, "s", "15 h"), (216_000_000, "ms", "2.5 d"),
+])  # fmt: skip
 def test_a_duration_is_read_in_the_largest_unit_that_keeps_it_at_least_1(duration, unit, text):
     assert readable(duration, unit) == text
 
@@ -145,30 +130,16 @@ def test_times_are_read_from_the_ending_of_a_name(column, unit):
     assert is_time(unit) == (unit is not None)
 
 
-@pytest.mark.parametrize(
-    ("column", "bare", "label", "factor"),
-    [
-        ("rate_per_s", "rate", "1/s", 1),
-        ("bandwidth_MB_s", "bandwidth", "MB/s", 1e6),
-        ("io_throughput_MiB_s", "io_throughput", "MiB/s", 2**20),
-        ("flops_s", "", "flop/s", 1),
-        ("GB/s", "", "GB/s", 1e9),
-        ("requests_per_second", "", "requests/s", 1),
-        ("ops/s", "", "ops/s", 1),
-        ("MB_per_s", "", "MB/s", 1e6),
-        ("gflops", "", "Gflop/s", 1e9),
-        ("GFLOP/s", "", "Gflop/s", 1e9),
-        ("tokens/s", "", "tokens/s", 1),
-        ("images per minute", "", "images/min", 1 / 60),
-        ("Bandwidth (MBytes/sec)", "Bandwidth", "MB/s", 1e6),
-        ("net_Gbps", "net", "Gbit/s", 1e9 / 8),
-        ("GBps", "", "GB/s", 1e9),
-        ("read_iops", "read", "ops/s", 1),
-        ("bandwidth_s", "bandwidth", "1/s", 1),
-        ("Triad MB/s/core", "Triad", "MB/s/core", 1e6),
-        ("ns/day", "", "ns/day", 1e-9 / 86400),
-    ],
-)
+@pytest.mark.parametrize(("column", "bare", "label", "factor"), [
+    ("rate_per_s", "rate", "1/s", 1), ("bandwidth_MB_s", "bandwidth", "MB/s", 1e6),
+    ("io_throughput_MiB_s", "io_throughput", "MiB/s", 2**20), ("flops_s", "", "flop/s", 1), ("GB/s", "", "GB/s", 1e9),
+    ("requests_per_second", "", "requests/s", 1), ("ops/s", "", "ops/s", 1), ("MB_per_s", "", "MB/s", 1e6),
+    ("gflops", "", "Gflop/s", 1e9), ("GFLOP/s", "", "Gflop/s", 1e9), ("tokens/s", "", "tokens/s", 1),
+    ("images per minute", "", "images/min", 1 / 60), ("Bandwidth (MBytes/sec)", "Bandwidth", "MB/s", 1e6),
+    ("net_Gbps", "net", "Gbit/s", 1e9 / 8), ("GBps", "", "GB/s", 1e9), ("read_iops", "read", "ops/s", 1),
+    ("bandwidth_s", "bandwidth", "1/s", 1), ("Triad MB/s/core", "Triad", "MB/s/core", 1e6),
+    ("ns/day", "", "ns/day", 1e-9 / 86400),
+])  # fmt: skip
 def test_a_rate_is_not_a_time(column, bare, label, factor):
     """Each of these ends with a time, and is something over it."""
     name, unit = split_unit(column)
@@ -212,56 +183,32 @@ class Options:
     even: int = option(0, "even", parse=parse_even)
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "value"),
-    [
-        ("degree", "3", 3),
-        ("degree", 3.0, 3),
-        ("scale", "1e-3", 0.001),
-        ("scale", 2, 2.0),
-        ("scale", None, None),
-        ("refine", "yes", True),
-        ("refine", "False", False),
-        ("refine", True, True),
-        ("method", "exact", "exact"),
-        ("states", "run, wait", ("run", "wait")),
-        ("states", ["wait"], ("wait",)),
-        ("sizes", "1,2,3", (1, 2, 3)),
-        ("sizes", range(1, 3), (1, 2)),
-        ("sizes", None, None),
-        ("even", "4", 4),
-    ],
-)
+@pytest.mark.parametrize(("name", "given", "value"), [
+    ("degree", "3", 3), ("degree", 3.0, 3), ("scale", "1e-3", 0.001), ("scale", 2, 2.0), ("scale", None, None),
+    ("refine", "yes", True), ("refine", "False", False), ("refine", True, True), ("method", "exact", "exact"),
+    ("states", "run, wait", ("run", "wait")), ("states", ["wait"], ("wait",)), ("sizes", "1,2,3", (1, 2, 3)),
+    ("sizes", range(1, 3), (1, 2)), ("sizes", None, None), ("even", "4", 4),
+])  # fmt: skip
 def test_accepted_values(name, given, value):
     converted = getattr(build(Options, {name: given}, "demo"), name)
     assert converted == value
     assert type(converted) is type(value)
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "message"),
-    [
-        ("degree", -1, "demo: degree=-1: must be at least 0"),
-        ("degree", "two", r"degree='two': a number is expected \(int\)"),
-        ("degree", 2.5, "degree=2.5: a whole number is expected"),
-        ("degree", "2.5", r"a number is expected \(int\)"),
-        ("degree", True, "a number is expected"),
-        ("degree", None, "a number is expected"),
-        ("degree", float("nan"), "a number is expected"),
-        ("scale", 0, "scale=0: must be greater than 0"),
-        ("scale", "nan", "expected a finite number"),
-        ("scale", float("nan"), "expected a finite number"),
-        ("scale", float("inf"), "expected a finite number"),
-        ("scale", 10**400, r"a number is expected \(float\)"),
-        ("refine", "maybe", "true or false is expected"),
-        ("method", "fasst", "method='fasst': unknown value 'fasst': did you mean 'fast'"),
-        ("states", "run,wat", "did you mean 'wait'. Choose from run, wait"),
-        ("states", "", "unknown value ''"),
-        ("sizes", "1,0", "must be at least 1"),
-        ("sizes", 7, "sizes=7"),
-        ("even", 3, "even=3: an even number is expected"),
-    ],
-)
+@pytest.mark.parametrize(("name", "given", "message"), [
+    ("degree", -1, "demo: degree=-1: must be at least 0"),
+    ("degree", "two", r"degree='two': a number is expected \(int\)"),
+    ("degree", 2.5, "degree=2.5: a whole number is expected"), ("degree", "2.5", r"a number is expected \(int\)"),
+    ("degree", True, "a number is expected"), ("degree", None, "a number is expected"),
+    ("degree", float("nan"), "a number is expected"), ("scale", 0, "scale=0: must be greater than 0"),
+    ("scale", "nan", "expected a finite number"), ("scale", float("nan"), "expected a finite number"),
+    ("scale", float("inf"), "expected a finite number"), ("scale", 10**400, r"a number is expected \(float\)"),
+    ("refine", "maybe", "true or false is expected"),
+    ("method", "fasst", "method='fasst': unknown value 'fasst': did you mean 'fast'"),
+    ("states", "run,wat", "did you mean 'wait'. Choose from run, wait"),
+    ("states", "", "unknown value ''"), ("sizes", "1,0", "must be at least 1"), ("sizes", 7, "sizes=7"),
+    ("even", 3, "even=3: an even number is expected"),
+])  # fmt: skip
 def test_refused_values(name, given, message):
     with pytest.raises(OptionError, match=message) as caught:
         build(Options, {name: given}, "demo")

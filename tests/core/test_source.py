@@ -38,20 +38,10 @@ def spool(tmp_path_factory, monkeypatch):
     return folder
 
 
-@pytest.mark.parametrize(
-    ("name", "suffix"),
-    [
-        ("a.csv", ".csv"),
-        ("A.PRV", ".prv"),
-        ("a.trace.gz", ".trace"),
-        ("a.b.csv", ".csv"),
-        ("plain", ""),
-        ("x.gz", ""),
-        ("a.csv.BZ2", ".csv"),
-        ("a.prv.xz", ".prv"),
-        ("a.b.csv.zst", ".csv"),
-    ],
-)
+@pytest.mark.parametrize(("name", "suffix"), [
+    ("a.csv", ".csv"), ("A.PRV", ".prv"), ("a.trace.gz", ".trace"), ("a.b.csv", ".csv"), ("plain", ""), ("x.gz", ""),
+    ("a.csv.BZ2", ".csv"), ("a.prv.xz", ".prv"), ("a.b.csv.zst", ".csv"),
+])  # fmt: skip
 def test_suffix(tmp_path, name, suffix):
     (tmp_path / name).write_bytes(TEXT)
     with Source(tmp_path / name) as source:

@@ -1,51 +1,12 @@
 """The next points: variances against fresh inverses and refits, a known optimal design, and what is refused."""
 
-import math
-from fractions import Fraction
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import perfcore
-from perf_experiments import make_design, next_points
-from perf_experiments.costs import costs_by_model, costs_by_runs, needed_replications, runs_for_precision, within_budget
-from perf_experiments.points import duration_text
-from perf_experiments.recommendation import PartialFit
-from perf_experiments.run_records import Run, median_interval
+from perf_experiments import Run, Store, make_design, needed_replications, next_points
 from perfcore.base.errors import UnknownNameError
-from perfcore.models.points import DesignRows
-
-
-def fresh_variance(rows, target, errors):
-    """V from inverses computed anew: sum over k, l of S_kl t_k' A_k X_k' X_l A_l t_l."""
-    inverses = [np.linalg.inv(part.T @ part) for part in rows]
-    moved = [part @ inverse @ wanted for part, inverse, wanted in zip(rows, inverses, target, strict=True)]
-    return sum(
-        errors[k, m] * moved[k] @ moved[m] for k in range(len(rows)) for m in range(len(rows))
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("sizes", [(3,), (2, 4), (1, 2, 3)])
-def test_variances_agree_with_fresh_inverses(sizes):
-    rng = np.random.default_rng(len(sizes))
-    measured = tuple(rng.normal(size=(9, size)) * 10.0 ** rng.integers(-3, 4, size) for size in sizes)
-    asked = tuple(
-        rng.normal(size=(6, size)) * np.linalg.norm(part, axis=0) for part, size in zip(measured, sizes, strict=True)
-    )
-    root = rng.normal(size=(len(sizes), len(sizes)))
-    rows = DesignRows(measured, asked, root @ root.T, np.ones(6), {}, np.ones(9, int), None)
-    fit = PartialFit.of(rows)
-    assert fit.determined
-    target = [part[0] for part in asked]
-    np.testing.assert_allclose(fit.variance, fresh_variance(measured, target, rows.errors), rtol=1e-9)
-    expected = [
-        fresh_variance([np.vstack([x, new[c]]) for x, new in zip(measured, asked, strict=True)], target, rows.errors)
-        for c in range(1, 6)
-    ]
-    np.testing.assert_allclose(fit.variances_with_one(), expected, rtol=1e-9)
-    again = fit.with_one(3)
-    np.testing.assert_allclose(again.variance, expected[3], rtol=1e-9)
 
 
 def fitted(table, **options):
@@ -126,68 +87,88 @@ def test_errors_are_within_the_prediction_bounds(fitter):
 
 
 # Costs: a power law is found from few runs, a model is asked, and the dearest points go first.
-DESIGN = make_design({"p": [1, 2, 4], "D": [10, 20, 40]})
-POINTS = DESIGN.chosen()
+LEVELS = {"p": [1, 2, 4], "D": [10, 20, 40]}
+POINTS = make_design(LEVELS).chosen()
+
+
+def run(point, replication, value=None, seconds=1.0):
+    return Run(
+        point=point, replication=replication, problem=None, started="", command=(), wall_ns=round(seconds * 1e9),
+        user_s=0.0, system_s=0.0, peak_memory_kib=0, exit_status=0, signal=None, busy_before=None, noisy=False,
+        values={} if value is None else {"t": value},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """A store of runs: point and seconds of each."""
+
+    def keep(measured):
+        with Store.hold(tmp_path / "runs.db") as store:
+            for number, (point, seconds) in enumerate(measured, 1):
+                store.add(run(point, number, seconds=seconds))
+        return tmp_path / "runs.db"
+
+    return keep
 
 
 def law(point):
     return 0.5 * point["D"] ** 3 / point["p"]
 
 
-def test_a_power_law_is_found_from_three_runs():
-    measured = [(point, law(point)) for point in (POINTS[0], POINTS[1], POINTS[3])]
-    np.testing.assert_allclose(costs_by_runs(measured, POINTS), [law(point) for point in POINTS], rtol=1e-9)
+def seconds_of(point, **told_by):
+    return perfcore.design({name: [level] for name, level in point.items()}, replications=1, **told_by).total_s
 
 
-def test_noise_is_not_taken_for_an_effect():
+def test_a_power_law_is_found_from_three_runs(stored):
+    store = stored([(point, law(point)) for point in (POINTS[0], POINTS[1], POINTS[3])])
+    assert [seconds_of(point, runs=store) for point in POINTS] == pytest.approx([law(point) for point in POINTS])
+
+
+def test_noise_is_not_taken_for_an_effect(stored):
     """Start-up takes a tenth of a second everywhere; extrapolated, a slope of noise would span orders of magnitude."""
     rng = np.random.default_rng(11)
-    measured = [(point, 0.1 * (1 + 0.05 * rng.normal())) for point in POINTS for _ in range(2)]
-    far = make_design({"p": [1, 4096], "D": [1, 10**6]}).chosen()
-    np.testing.assert_allclose(costs_by_runs(measured, far), 0.1, rtol=0.1)
+    store = stored([(point, 0.1 * (1 + 0.05 * rng.normal())) for point in POINTS for _ in range(2)])
+    for point in make_design({"p": [1, 4096], "D": [1, 10**6]}).chosen():
+        assert seconds_of(point, runs=store) == pytest.approx(0.1, rel=0.1)
 
 
-def fitted_of_costs(values):
-    table = pd.DataFrame({"p": [1, 2, 4, 8], "time_s": values})
+def of_time(seconds):
+    """A model of so many seconds over p."""
+    table = pd.DataFrame({"p": [1, 2, 4, 8], "time_s": seconds / np.array([1, 2, 4, 8])})
     return perfcore.fit(perfcore.Measurements(table), fitter="individual", functions="1/p")
 
 
 def test_a_model_is_asked():
-    points = make_design({"p": [1, 2, 16], "D": [5]}).chosen()
-    np.testing.assert_allclose(costs_by_model(fitted_of_costs([8.0, 4.0, 2.0, 1.0]), points), [8.0, 4.0, 0.5])
+    model = of_time(8.0)
+    assert [seconds_of({"p": p, "D": 5}, model=model) for p in (1, 2, 16)] == pytest.approx([8.0, 4.0, 0.5])
     with pytest.raises(UnknownNameError, match="which is a variable of the model 'p'"):
-        costs_by_model(fitted_of_costs([8.0, 4.0, 2.0, 1.0]), make_design({"D": [5]}).chosen())
+        seconds_of({"D": 5}, model=model)
 
 
-def test_a_budget_leaves_out_the_dearest_first():
-    costs = np.array([law(point) for point in POINTS])
-    everything = within_budget(DESIGN, costs, None)
-    assert everything.total_s == pytest.approx(2 * costs.sum())
+def test_a_budget_leaves_out_the_dearest_first(stored):
+    store, costs = stored([(point, law(point)) for point in POINTS]), sum(law(point) for point in POINTS)
+    everything = perfcore.design(LEVELS, runs=store)
+    assert everything.total_s == pytest.approx(2 * costs)
     assert everything.too_dear_s == {}
     # Without the two dearest, 32,000 and 16,000 s, twice: 2*(63,875 - 48,000).
-    found = within_budget(DESIGN, costs, 2 * (costs.sum() - 48_000.0) + 1.0)
+    found = perfcore.design(LEVELS, runs=store, budget=2 * (costs - 48_000.0) + 1.0)
     assert found.too_dear_s == {"p=1 D=40": 32_000.0, "p=2 D=40": 16_000.0}
-    assert found.total_s == pytest.approx(2 * (costs.sum() - 48_000.0))
+    assert found.total_s == pytest.approx(2 * (costs - 48_000.0))
     assert len(found.chosen()) == 7
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.001, "0.001 s"), (59, "59 s"), (60, "1 min"), (172800, "2 d")])
 def test_durations(seconds, text):
-    assert duration_text(seconds) == text
+    plan = perfcore.design({"p": [1]}, model=of_time(float(seconds)), replications=1)
+    assert plan.report().details == [f"about {text} in total"]
 
 
 # How many replications a precision needs: a textbook's example, a simulation, and the paper's step from two runs.
-def run(point, replication, value=None, problem=None):
-    return Run(
-        point=point, replication=replication, problem=problem, started="", command=(), wall_ns=10**9, user_s=0.0,
-        system_s=0.0, peak_memory_kib=0, exit_status=0, signal=None, busy_before=None, noisy=False,
-        values={} if value is None else {"t": value},
-    )  # fmt: skip
-
-
 def test_the_example_of_jain():
     """R. Jain (1991), example 13.10: mean 20 s, standard deviation 5 s, known to 5 % with 95 %: 97 runs."""
-    assert runs_for_precision(5.0 / 20.0, 1e9, 0.05, 1000) == 97
+    (found,) = needed_replications([run({"n": 1}, k, 20 + 5 * (-1) ** k) for k in range(10_000)], 0.05, 1000)
+    assert found.needed == 97
 
 
 def test_two_runs_of_many_points_tell_how_many_more():
@@ -216,13 +197,3 @@ def test_what_was_asked_for_is_reached():
         np.mean([1 + 0.05 * rng.normal() for _ in range(each.needed)]) for each in needed_replications(first, 0.03)
     ]
     assert np.mean(np.abs(np.array(means) - 1) <= 0.03) >= 0.9
-
-
-# The interval of the median: ranks by exact fractions, and how often it covers.
-@pytest.mark.parametrize("count", range(6, 41))
-def test_ranks_by_counting_outcomes(count):
-    """Among 2^n equally likely outcomes, fewer than k values lie below the median in sum_{i<k} C(n, i) of them."""
-    missed = [Fraction(2 * sum(math.comb(count, i) for i in range(k)), 2**count) for k in range(1, count)]
-    rank = sum(share <= Fraction(5, 100) for share in missed)
-    values = np.random.default_rng(0).permutation(count) + 1.0
-    assert median_interval(values) == (rank, count + 1 - rank)

@@ -11,17 +11,28 @@ from pathlib import Path
 import pytest
 
 import perfcore
-from perf_experiments import read_design
-from perf_experiments.design import meeting, parse_factor
-from perf_experiments.measurement import filled, launcher_words, parse_patterns, run_process, values_in
+from perf_experiments import Design, RunOptions, Store, make_design, read_design, run_design
 from perfcore.base.errors import OptionError
 
 
-def run(code, limit_s=None):
-    return run_process([sys.executable, "-S", "-c", code], limit_s)
+@pytest.fixture
+def run(tmp_path):
+    """Make one run of a piece of Python, and give what is kept of it."""
+
+    def made(code, limit_s=None):
+        command = [sys.executable, "-S", "-c", code.replace("{", "{{").replace("}", "}}")]
+        return only_run(tmp_path / "runs.db", {"n": [1]}, RunOptions(command, max_load=1.0, time_limit_s=limit_s))
+
+    return made
 
 
-def test_time_memory_and_output():
+def only_run(store, factors, options):
+    run_design(Design(factors=factors, replications=1), store, options)
+    with Store.read(store) as opened:
+        return opened.runs(1)[0]
+
+
+def test_time_memory_and_output(run):
     done = run(
         "import time, sys; x = bytearray(60 << 20); time.sleep(0.3); print('out'); print('err', file=sys.stderr)"
     )
@@ -31,7 +42,7 @@ def test_time_memory_and_output():
     assert 60 << 10 <= done.peak_memory_kib < 90 << 10
 
 
-def test_processor_time_of_children_counts():
+def test_processor_time_of_children_counts(run):
     spin = "import time\nwhile time.process_time() < 0.3: pass"
     done = run(f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {spin!r}])")
     assert done.user_s + done.system_s >= 0.29
@@ -45,7 +56,7 @@ def test_processor_time_of_children_counts():
         ("import os; os.kill(os.getpid(), 40)", "ended by signal 40"),
     ],
 )
-def test_failures_say_why(code, problem):
+def test_failures_say_why(run, code, problem):
     assert run(code).problem == problem
 
 
@@ -67,29 +78,29 @@ def gone(number):
 CHILD = "import subprocess, sys; c = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(60)']); "
 
 
-def test_the_time_limit_ends_the_whole_group():
+def test_the_time_limit_ends_the_whole_group(run):
     done = run(CHILD + "print(c.pid, flush=True); c.wait()", limit_s=0.5)
-    assert done.timed_out
     assert done.problem.startswith("stopped by the time limit after ")
     assert done.wall_ns < 5e9
     assert gone(int(done.stdout))
 
 
-def test_who_ignores_to_be_asked_is_killed():
+def test_who_ignores_to_be_asked_is_killed(run):
     start = time.monotonic()
     done = run("import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)", limit_s=0.5)
-    assert (done.timed_out, done.signal) == (True, "SIGKILL")
+    assert done.problem.startswith("stopped by the time limit after ")
+    assert done.signal == "SIGKILL"
     assert time.monotonic() - start < 10
 
 
-def test_what_a_run_leaves_behind_is_ended():
+def test_what_a_run_leaves_behind_is_ended(run):
     done = run(CHILD + "print(c.pid)")
     assert done.problem is None
     assert done.wall_ns < 5e9
     assert gone(int(done.stdout))
 
 
-def test_an_interrupt_ends_the_run(tmp_path):
+def test_an_interrupt_ends_the_run(run, tmp_path):
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, 1.0)
     note = tmp_path / "pid"
@@ -103,8 +114,9 @@ def test_a_killed_caller_takes_its_run_along(tmp_path):
     note = tmp_path / "pid"
     code = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
     caller = (
-        "import sys; from perf_experiments.measurement import run_process; "
-        f"run_process([sys.executable, '-S', '-c', {code!r}])"
+        "import sys; from perf_experiments import Design, RunOptions, run_design; "
+        f"run_design(Design(factors={{'n': [1]}}), {str(tmp_path / 'runs.db')!r}, "
+        f"RunOptions([sys.executable, '-S', '-c', {code!r}], max_load=1.0))"
     )
     with subprocess.Popen([sys.executable, "-c", caller]) as process:
         deadline = time.monotonic() + 30.0
@@ -176,8 +188,9 @@ def test_a_design_is_the_file_that_it_wrote(tmp_path):
     ],
 )
 def test_levels(text, levels):
-    assert parse_factor(text) == ("p", levels)
-    assert [type(level) for level in parse_factor(text)[1]] == [type(level) for level in levels]
+    found = perfcore.design([text]).factors["p"]
+    assert tuple(found) == levels
+    assert [type(level) for level in found] == [type(level) for level in levels]
 
 
 @pytest.mark.parametrize(
@@ -196,21 +209,20 @@ def test_levels(text, levels):
 )
 def test_factors_that_are_refused(text, message):
     with pytest.raises(OptionError, match=message.replace("*", r"\*").replace(".", r"\.")):
-        parse_factor(text)
+        perfcore.design([text])
 
 
-def test_templates():
-    point = {"p": 4, "D": 0.5, "solver": "cg {p}"}
-    assert filled(["{p}x{D}", "{{{p}}}", "{solver}", "plain"], point) == ("4x0.5", "{4}", "cg {p}", "plain")
-    assert launcher_words("local") == ()
-    assert launcher_words("srun --cpu-bind 'a b' -n {p}") == ("srun", "--cpu-bind", "a b", "-n", "{p}")
-
-
-def test_values():
-    patterns = parse_patterns(["time=^t = *([0-9.]+)$", "rate=(?:Mop|mop)/s ([-+0-9.e]+)"], ["p"])
-    assert values_in(b"x\nt =  2.5\nMop/s 1e-3\n", patterns) == {"time": 2.5, "rate": 0.001}
+def test_places_of_factors_launchers_and_values(tmp_path):
+    factors = {"p": [4], "D": [0.5], "solver": ["cg {p}"]}
+    words = ["{p}x{D}", "{{{p}}}", "{solver}", "plain"]
+    command = [sys.executable, "-S", "-c", r"print('x\nt =  2.5\nMop/s 1e-3')", *words]
+    values = ["time=^t = *([0-9.]+)$", "rate=(?:Mop|mop)/s ([-+0-9.e]+)"]
+    options = RunOptions(command, launcher="env -u 'a b' P={p}", values=values, max_load=1.0)
+    made = only_run(tmp_path / "runs.db", factors, options)
+    assert made.command[:4] == ("env", "-u", "a b", "P=4")
+    assert made.command[-4:] == ("4x0.5", "{4}", "cg {p}", "plain")
+    assert made.values == {"time": 2.5, "rate": 0.001}
 
 
 def test_a_factor_called_cores_stands_for_itself_in_constraints():
-    points = [{"cores": 1}, {"cores": 10**6}]
-    assert meeting(points, ["cores > 1"])[0] == points[1:]
+    assert make_design({"cores": [1, 10**6]}, constraints=["cores > 1"]).chosen() == [{"cores": 10**6}]

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from perf_experiments import measurement as sampling
+import perfcore
 
 pytest.importorskip("psutil")
 SECOND = 1_000_000_000
@@ -23,7 +23,7 @@ class Machine:
             monotonic_ns=lambda: self.now_ns,
             sleep=self.sleep,
         )
-        monkeypatch.setattr(sampling, "time", clock)
+        monkeypatch.setattr("perf_experiments.measurement.time", clock)
         monkeypatch.setattr("psutil.cpu_times", self.cpu_times)
         monkeypatch.setattr("psutil.net_io_counters", self.net_io_counters)
 
@@ -49,7 +49,7 @@ class Machine:
 
 def test_shares_of_busy_time(monkeypatch):
     Machine(monkeypatch)
-    series = sampling.sample_system("cpu", 3 * SECOND, SECOND)
+    series = perfcore.sample("cpu", for_="3s", every="1s")
     assert list(series.columns) == ["cpu all busy", "cpu 0 busy", "cpu 1 busy"]
     for name, share in zip(series.columns, (0.5, 0.25, 0.75), strict=True):
         np.testing.assert_allclose(series.columns[name], share, rtol=1e-12)
@@ -59,13 +59,13 @@ def test_shares_of_busy_time(monkeypatch):
 
 def test_bytes_per_second(monkeypatch):
     Machine(monkeypatch)
-    series = sampling.sample_system("network", 2 * SECOND, SECOND // 2)
+    series = perfcore.sample("network", for_="2s", every="0.5s")
     np.testing.assert_allclose(series.columns["network eth0 received B/s"], 1000.0)
     np.testing.assert_array_equal(series.columns["network eth0 sent B/s"], 0.0)
 
 
 def test_an_interrupt_keeps_what_was_measured(monkeypatch):
     Machine(monkeypatch).interrupt_after = 2
-    series = sampling.sample_system("cpu", 10 * SECOND, SECOND)
+    series = perfcore.sample("cpu", for_=10.0, every=1.0)
     assert len(series.times) == 2
     assert series.notes == ("interrupted after 2 of 10 samples",)

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from perf_experiments import Design, RunOptions, Store, run_design
-from perf_traces.slurm_client import SchedulerError
 from perfcore.base.errors import PerfError
 
 STAND_IN = Path(__file__).with_name("stand_in_slurm.py")
@@ -161,7 +160,7 @@ def test_a_record_may_arrive_late_but_not_for_ever(study):
 
 
 def test_a_refusal_loses_nothing(study):
-    with pytest.raises(SchedulerError, match="sbatch refuses: sbatch: error: invalid partition specified: closed"):
+    with pytest.raises(PerfError, match="sbatch refuses: sbatch: error: invalid partition specified: closed"):
         study(sbatch="partition=closed")
     assert study(sbatch="exclusive").handed_over == 2
 

@@ -14,8 +14,7 @@ import pytest
 from format_samples import SAMPLES
 
 import perfcore
-from perf_experiments import Store
-from perf_experiments.run_records import Run
+from perf_experiments import Run, Store
 from perfcore.base.errors import InputError
 
 WELL = Run(

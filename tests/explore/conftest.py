@@ -10,9 +10,8 @@ from urllib.parse import unquote, urlencode
 
 import pytest
 
-from perf_explore.server import Page
-from perf_explore.session import Session
-from perf_views.contents import Action, Cell, Change, Field, FileEdit, Form, Link, NoViewError, Table, Text, View
+from perf_explore import Page, Session
+from perf_views import Action, Cell, Change, Field, FileEdit, Form, Link, NoViewError, Table, Text, View
 from perfcore.base.errors import DataError
 
 PORT = 8765

@@ -11,15 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from playwright.sync_api import expect
-from result_kinds import FURTHER_KINDS, KINDS
 
-from perf_explore import blocks
-from perf_explore.blocks import Writer
-from perf_explore.opening import open_subjects
-from perf_explore.page import address, document
-from perf_explore.server import served
-from perf_explore.timeline.shown import timeline_data
-from perf_explore.timeline.views import TimelineViews
+from perf_explore import open_subjects, report_text, served
 from perfcore import Trace
 
 from .conftest import accessibility_problems, missed_by_keyboard, settled
@@ -118,9 +111,6 @@ def test_an_edit_is_previewed_kept_reloaded_and_undone(tab, notebook):
 
 
 def test_the_report_needs_neither_network_nor_scripts(browser, tmp_path, monkeypatch):
-    from perf_explore.opening import open_subjects
-    from perf_explore.page import report_text
-
     monkeypatch.chdir(tmp_path)
     Path("trace.csv").write_text(TRACE)
     Path("report.html").write_text(report_text(open_subjects(["trace.csv"])))
@@ -181,9 +171,10 @@ def drag(tab, pane, begin, end):
 
 
 def test_every_way_to_a_window_is_an_address(tab, trace):
-    with served(TimelineViews.of(trace)) as address:
+    with served(open_subjects([trace])) as address:
         tab.goto(address)
         tab.wait_for_url("**/")
+        tab.goto(f"{tab.url}timeline")
         pane, host, status = tab.locator(".pane"), tab.locator(".live"), tab.get_by_role("status")
         expect(host).to_have_attribute("data-drawn", re.compile("."))
         drag(tab, pane, 0.2, 0.6)
@@ -195,14 +186,14 @@ def test_every_way_to_a_window_is_an_address(tab, trace):
         tab.keyboard.press("+")
         tab.keyboard.press("ArrowLeft")
         tab.keyboard.press("0")
-        expect(tab).to_have_url(re.compile("[0-9]/$"))
+        expect(tab).to_have_url(re.compile("timeline$"))
         tab.go_back()
         expect(tab).to_have_url(re.compile("from="))
         pane.dblclick()
-        expect(tab).to_have_url(re.compile("[0-9]/$"))
+        expect(tab).to_have_url(re.compile("timeline$"))
         tab.get_by_label("from", exact=True).fill("20%")
         tab.get_by_label("from", exact=True).press("Enter")
-        expect(tab).to_have_url(re.compile(r"[0-9]/\?from=20$"))
+        expect(tab).to_have_url(re.compile(r"timeline\?from=20$"))
         tab.get_by_label("to", exact=True).fill("0.06ms")
         tab.get_by_label("to", exact=True).press("Enter")
         expect(tab).to_have_url(re.compile("from=20&to=60$"))
@@ -221,7 +212,7 @@ def test_every_way_to_a_window_is_an_address(tab, trace):
         expect(tab.get_by_label("from", exact=True)).to_have_value("10us")
         expect(host).to_have_attribute("data-drawn", re.compile("."))
         pane.dblclick()
-        expect(tab).to_have_url(re.compile("[0-9]/$"))
+        expect(tab).to_have_url(re.compile("timeline$"))
         tab.get_by_label("Search a state").fill("$x_")
         tab.get_by_label("Search a state").press("Enter")
         expect(status).to_have_text(re.compile(r"^\$x_: 5 intervals"))
@@ -237,14 +228,14 @@ def test_every_way_to_a_window_is_an_address(tab, trace):
 
 
 def test_the_pointer_is_told_what_it_is_over(tab, trace):
-    with served(TimelineViews.of(trace)) as address:
+    with served(open_subjects([trace])) as address:
         tab.goto(address)
         tab.wait_for_url("**/")
+        tab.goto(f"{tab.url}timeline")
         host = tab.locator(".live")
         expect(host).to_have_attribute("data-drawn", re.compile("."))
-        lanes = timeline_data(trace).lanes
         expect(host).to_have_attribute("data-drawn", "2")  # with the phases, which move the lanes
-        row = tab.locator(".names > *").nth(lanes.shown(frozenset()).index(lanes.path_to(1)[-1])).bounding_box()
+        row = tab.locator(".names > *").filter(has_text="$x_ 1").bounding_box()
         pane = tab.locator(".pane").bounding_box()
         tab.mouse.move(pane["x"] + 0.25 * pane["width"], row["y"] + 9)
         expect(tab.locator(".tip bdi")).to_have_text(
@@ -254,33 +245,3 @@ def test_the_pointer_is_told_what_it_is_over(tab, trace):
             tab.get_by_role("link", name="Open in Perfetto").click()
         assert download.value.suggested_filename.endswith(".json")
         tab.goto("about:blank")
-
-
-SVG = '<svg role="img" aria-label="a chart" viewBox="0 0 720 324"></svg>'
-SHOWN = {**KINDS, **FURTHER_KINDS}
-# A notebook's cell has views of others, and any model those of its own kind.
-AS_ANOTHER = {"Inline", "Model"}
-EMPTY = {"items": (), "has_top": False, "remarks": (), "more": "", "scripts": ()}
-
-
-def sections():
-    """The first view of each sort, of each kind, with its forms."""
-    for kind, make in SHOWN.items():
-        if kind in AS_ANOTHER:
-            continue
-        subject, seen = open_subjects([make()]), set()
-        for number, path in enumerate(subject.paths()):
-            if (sort := path[:1] if path[:1] != ("fit",) else path[:3]) in seen:
-                continue
-            seen.add(sort)
-            view = subject.view(path, {})
-            writer = Writer(address, name=f"{kind}{number}-", level=3)
-            yield {"anchor": f"{kind}{number}", "heading": f"{kind} {number}", "body": writer.view(view)}
-
-
-def test_every_kind_of_view_can_be_read(tab, tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks, "chart_svg", lambda chart, name: SVG)
-    monkeypatch.setattr(Writer, "content", lambda self, plot: "{}")  # no script draws it
-    (tmp_path / "kinds.html").write_text(document("kinds", "report.html", sections=sections(), **EMPTY))
-    tab.goto(Path(tmp_path / "kinds.html").as_uri())
-    assert accessibility_problems(tab) == []

@@ -2,19 +2,15 @@
 
 import csv
 import io
-import json
 import re
 
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from perf_explore.page import report_text
-from perf_explore.server import served
-from perf_views.bokeh_marks import chart_content, window_content
-from perf_views.contents import Graph, View
-from perf_views.drawable import report_blocks
-from perf_views.marks import MOST_POINTS
+from perf_explore import open_subjects, report_text, served
+from perf_views import Graph, View
+from perfcore import Result
 from perfcore.report import Axis, Band, Bars, Figure, Line, Note, Plot, Points, Report, Rule, Spans, Steps, Table, Text
 from perfcore.tables import Column
 
@@ -112,6 +108,16 @@ def ranges(chart):
     return chart.evaluate("(host) => { const { start, end } = host.chart.plot.x_range; return [start, end]; }")
 
 
+def zoom(tab, figure, start, end):
+    """Drag over a part of the chart."""
+    while ranges(figure)[1] > 1.5 * end[0]:  # a drag over a frame that is still laid out zooms nothing
+        tab.mouse.move(*at(tab, figure, *start))
+        tab.mouse.down()
+        tab.mouse.move(*at(tab, figure, *end), steps=4)
+        tab.mouse.up()
+        tab.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def test_the_value_under_the_pointer_is_that_of_the_terminal(tab, chart):
     figure = chart(SCALING)
     tab.mouse.move(*at(tab, figure, 128, 0.7))
@@ -130,12 +136,7 @@ def test_the_value_under_the_pointer_is_that_of_the_terminal(tab, chart):
 def test_zoom_reset_legend_and_scales(tab, chart):
     figure = chart(SCALING)
     whole = ranges(figure)
-    while ranges(figure)[1] >= 30:  # a drag over a frame that is still laid out zooms nothing
-        tab.mouse.move(*at(tab, figure, 3, 5))
-        tab.mouse.down()
-        tab.mouse.move(*at(tab, figure, 20, 1), steps=4)
-        tab.mouse.up()
-        tab.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    zoom(tab, figure, (3, 5), (20, 1))
     assert ranges(figure) == pytest.approx([3, 20], rel=0.05)
     figure.locator(".chart-pane").dblclick(position={"x": 300, "y": 100})
     tab.wait_for_function("() => document.querySelector('figure.chart').chart.plot.x_range.end > 100")
@@ -177,21 +178,9 @@ def test_files_of_a_chart(tab, chart):
     assert download.value.path().read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
-def test_long_steps_come_in_bins_of_the_window(tab, chart):
-    """Bins have the extremes of their steps, and a small window the steps themselves."""
-    content = window_content(LONG, (0.0, 50.0))  # microseconds
-    low, high = (np.array(content["s0.0"][name]) for name in ("low", "high"))
-    assert low.min() == STEPS.min()
-    assert high.max() == STEPS.max()
-    assert len(json.dumps(chart_content(LONG))) < 200_000 < len(STEPS) * 8 > MOST_POINTS
-    few = window_content(LONG, (0.010, 0.012))
-    assert few["s1.0"]["y"][::2] == STEPS[10:12].tolist()
+def test_a_small_window_gets_the_steps_themselves(tab, chart):
     figure = chart(LONG)
-    tab.mouse.move(*at(tab, figure, 10, 2))
-    tab.mouse.down()
-    tab.mouse.move(*at(tab, figure, 10.9, 7), steps=4)
-    tab.mouse.up()
-    tab.wait_for_function("() => document.querySelector('figure.chart').chart.plot.x_range.end < 12")
+    zoom(tab, figure, (10, 2), (10.9, 7))
     expect(figure).to_have_attribute("data-refined", re.compile("[1-9]"))
     start, end = ranges(figure)
     values = figure.evaluate("(host) => [...host.chart.plot.renderers[1].data_source.data.y]")
@@ -209,13 +198,14 @@ def test_hostile_names_are_text_everywhere(tab, chart, tmp_path):
     assert {row["name"] for row in csv.DictReader(io.StringIO(download.value.path().read_text()))} >= set(HOSTILE)
     figure.get_by_role("button", name="PNG").click()
     assert tab.locator("img").count() == 0
-    report = Report(
+    found = Report(
         HOSTILE[0], HOSTILE[1], [Figure(HOSTILE[0], HOSTILE[1])],
         [Table([Column(HOSTILE[0], list(HOSTILE))], title=HOSTILE[0])], lambda: [NAMES], [Note("Assumed", HOSTILE[0])],
         next=HOSTILE[0], details=[HOSTILE[1]],
     )  # fmt: skip
     file = tmp_path / "report.html"
-    file.write_text(report_text(OneView(HOSTILE[0], lambda query: report_blocks(report))))
+    shown = type("Hostile", (Result,), {"report": lambda self, data=None: found})()
+    file.write_text(report_text(open_subjects([shown])))
     assert file.stat().st_size < 2.5e6
     tab.goto(file.as_uri())
     expect(tab.locator("figure.chart").first).to_have_attribute("data-drawn", "1")

@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_explore.session import Session
-from perf_lost_cycles.default_models import DefaultModel, find_models, models_for, read_models, write_models
-from perf_lost_cycles.formulae import check_formulas, edited_models
-from perf_lost_cycles.views import fitting_blocks
-from perf_views.contents import Editable, Table, View
+from perf_explore import Session
+from perf_lost_cycles import find_models, models_for, read_models
+from perf_views import Editable, Table, View
 from perfcore.base.errors import DataError
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lost_cycles"
@@ -73,7 +71,7 @@ def test_the_average_is_that_of_straight_lines_fitted_by_other_means(model, runs
         (slope,) = np.linalg.lstsq((x * w)[:, None], y * w, rcond=None)[0]
         mean = np.average(y, weights=w**2)
         found[f"P={processors}"] = 1.0 - (((y - slope * x) * w) ** 2).sum() / (((y - mean) * w) ** 2).sum()
-    _, table = fitting_blocks(model, SYNC, "D")
+    table = next(iter(tables(model.views().view(OVER_D, {})).values()))
     assert {row[0]: float(row[1]) for row in texts(table)} == pytest.approx(found, abs=1e-4)
     overview = tables(model.views().view((), {}))["Fitting overview"]
     column = [getattr(cell, "text", cell) for cell in overview.header].index(SYNC)
@@ -128,48 +126,6 @@ def test_the_story_of_the_example(model, stored):
         (["", ""], "no formula is left"),
     ],
 )
-def test_a_wrong_formula_is_named_by_line_and_column(lines, message):
+def test_a_wrong_formula_is_named_by_line_and_column(model, stored, lines, message):
     with pytest.raises(DataError, match=message):
-        check_formulas(lines, "D", [16.0, 32.0])
-
-
-OWN = (
-    DefaultModel("sync|wait", "P|procs", "a + b*P", "one"),
-    DefaultModel("sync", "*", "a + b/x", "two"),
-    DefaultModel("wait|sync|idle", "D|P", "a + b*log2(x)", "three"),
-    DefaultModel("*", "*", "a + b*sqrt(x)", "four"),
-    DefaultModel("*", "D", "a*D", "five"),
-)
-OTHER = (DefaultModel("sync", "D", "a*x^2", "mine"), DefaultModel("*", "P", "a", "mine"))
-
-
-def terms(models) -> set[tuple[str, ...]]:
-    return {tuple(sorted(model.terms)) for model in models}
-
-
-@pytest.mark.parametrize("category", ["sync", "wait", "Idle", "else"])
-@pytest.mark.parametrize("factor", ["P", "D"])
-@pytest.mark.parametrize("has_own_file", [False, True])
-def test_an_edit_changes_one_category_over_one_factor_only(category, factor, has_own_file, tmp_path):
-    given, mine = tmp_path / "given.toml", tmp_path / "mine.toml"
-    write_models(OWN, given)
-    names = [str(given)]
-    if has_own_file:
-        write_models(OTHER, mine)
-        names.append(str(mine))
-    places = [(c, f) for c in ("sync", "wait", "Idle", "else", "new") for f in ("P", "D")]
-    before = {place: terms(models_for(find_models(names), *place)) for place in places}
-    now = [model.formula for model in models_for(find_models(names), category, factor)]
-    new = f"a + b*{factor}^3"
-    for wanted in ([*now, new], now[1:], now[:1], [new], [*now[1:], new]):
-        if not wanted or set(wanted) == set(now):
-            continue
-        used, content = edited_models(names, mine, category, ("P", "D"), factor, wanted, "why")
-        after = [*find_models(used[:-1]), *content]
-        assert used[-1] == str(mine)
-        assert terms(models_for(after, category, factor)) == {
-            tuple(sorted(DefaultModel("*", factor, line).terms)) for line in wanted
-        }
-        for place in places:
-            if place != (category, factor):
-                assert terms(models_for(after, *place)) == before[place], (place, wanted)
+        model.views(None, stored).act(FORMULAE, typed(*lines))

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import socket
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 
 import perfcore
-from perf_explore.opening import DataViews
-from perf_explore.server import HOST, listen
-from perf_explore.session import Session
-from perf_views.contents import Action, FileEdit
+from perf_explore import Session, open_subjects, served
+from perf_views import Action, FileEdit
 from perfcore import UtilizationCurve
 from perfcore.base.errors import DataError, InputError
 
@@ -125,12 +124,12 @@ def test_long_forms_are_refused(ask):
     assert ask("/", {"text": "x" * (5 << 20), "_version": "0"}, origin=OWN).status == 413
 
 
-def test_only_loopback_is_bound():
-    with listen() as listener:
-        host, port = listener.getsockname()
-        assert host == HOST
+def test_only_loopback_is_bound(notebook):
+    with served(notebook) as address:
+        host, port = urlsplit(address).hostname, urlsplit(address).port
+        assert host == "127.0.0.1"
         with pytest.raises(InputError, match=rf"127\.0\.0\.1:{port}: cannot be listened on"):
-            listen(port)
+            perfcore.explore(CURVE, port=port, browser=False)
         with socket.socket() as other, pytest.raises(ConnectionRefusedError):
             other.connect(("127.0.0.2", port))
 
@@ -170,7 +169,8 @@ PHASES = ("fit", "phases")
 def fits(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").mkdir()  # beside the data
-    return Session(DataViews(CURVE, "runs/c.csv"))
+    perfcore.write(CURVE, "runs/c.csv")
+    return Session(open_subjects(["runs/c.csv"]))
 
 
 def form_of(fits, query):

@@ -11,15 +11,10 @@ import pytest
 from result_kinds import gpu_trace
 
 import perfcore
-from perf_explore.opening import DataViews, Opening, open_subjects
-from perf_explore.page import report_text
-from perf_explore.session import Session
-from perf_views.contents import Form, Headline, Notice, Table, Viewable
-from perf_views.drawable import views_of
-from perf_views.marks import thinned
+from perf_explore import Session, open_subjects, report_text
+from perf_views import Form, Headline, Notice, Table, Viewable
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.base.errors import PerfError
-from perfcore.report import Steps
 
 TRACE = Trace([0, 0, 1, 2], [0, 1, 0, 0], [0, 400, 0, 200], [400, 1000, 1000, 600], ["a", "b", "c"], ["run", "wait"])
 CURVE = UtilizationCurve(np.arange(301.0), np.repeat([2.0, 8.0, 4.0], 100) + np.tile([0.0, 0.5], 150), source="c.csv")
@@ -45,15 +40,15 @@ MODELS = {
     "phases alone": lambda: perfcore.fit(CURVE, phases=3, degree=0).views(),
     "phases of a trace": lambda: perfcore.fit(TRACE, phases=2, degree=0).views(TRACE),
     "phases by a tolerance": lambda: perfcore.fit(CURVE, fitter="worley", tolerance=3.0).views(CURVE),
-    "joint": lambda: views_of(perfcore.fit(runs(), fitter="strohmaier", functions="1/p,1")),
-    "individual": lambda: views_of(perfcore.fit(runs(), fitter="individual", functions="1/p,1")),
-    "forecast, by the views of any model": lambda: views_of(
-        perfcore.fit(series(), fitter="forecast", column="cpu"), series()
+    "joint": lambda: open_subjects([perfcore.fit(runs(), fitter="strohmaier", functions="1/p,1")]),
+    "individual": lambda: open_subjects([perfcore.fit(runs(), fitter="individual", functions="1/p,1")]),
+    "forecast, by the views of any model": lambda: open_subjects(
+        [perfcore.fit(series(), fitter="forecast", column="cpu"), series()]
     ),
-    "trace": lambda: DataViews(TRACE, "t.csv"),
-    "curve": lambda: DataViews(CURVE, "c.csv"),
-    "series": lambda: DataViews(series(), "s.csv"),
-    "measurements": lambda: DataViews(runs(), "runs.csv"),
+    "trace": lambda: open_subjects([TRACE]),
+    "curve": lambda: open_subjects([CURVE]),
+    "series": lambda: open_subjects([series()]),
+    "measurements": lambda: open_subjects([runs()]),
     "structural model": lambda: open_subjects(["examples/structural/sor.toml"]),
     "several": lambda: open_subjects(["examples/step.csv", "examples/structural/lu.toml"]),
 }
@@ -122,7 +117,7 @@ def test_files_are_told_apart(tmp_path, monkeypatch):
     assert open_subjects(["runs.csv"]).title == "runs.csv"
     assert open_subjects(["model.json"]).title == "4 individual fits of runs.csv"
     assert open_subjects(["model.json", "runs.csv"]).title == "4 individual fits of runs.csv"
-    judged = open_subjects(["predictions.json", "runs.csv"], Opening(options={"column": "time_s"}))
+    judged = perfcore.view("predictions.json", "runs.csv", column="time_s")
     assert judged.title == "20 runs scored against interval predictions"
     assert open_subjects(["runs.csv", "model.json"]).title == "2 subjects"
     for files, message in (
@@ -134,35 +129,6 @@ def test_files_are_told_apart(tmp_path, monkeypatch):
     ):
         with pytest.raises(PerfError, match=message):
             open_subjects(files)
-
-
-# Stretches of long curves: nothing is left out, and means are exact.
-def noisy(n_steps, seed=1):
-    rng = np.random.default_rng(seed)
-    edges = np.concatenate([[50.0], 50.0 + np.cumsum(rng.uniform(0.1, 2.0, n_steps))])
-    return UtilizationCurve(edges, rng.uniform(0.0, 9.0, n_steps))
-
-
-@pytest.mark.parametrize(("start", "end"), [(0.0, 1.0), (0.2, 0.9), (0.41, 0.42)])
-def test_bins_hold_extremes_and_means_of_their_own_steps(start, end):
-    curve = noisy(50_000)
-    first, last = (curve.start + share * curve.duration for share in (start, end))
-    band, line = thinned([Steps(curve.edges, curve.heights)], (first, last))
-    for mark in (band, line):
-        edges = np.r_[mark.x[::2], mark.x[-1]]
-        assert len(edges) <= 1001
-        assert edges[0] <= first
-        assert edges[-1] >= last
-        assert (np.diff(edges) > 0).all()
-        for k, (left, right) in enumerate(itertools.pairwise(edges)):
-            i, j = np.searchsorted(curve.edges, [left, right])
-            assert curve.edges[i] == left
-            assert curve.edges[j] == right
-            if mark is band:
-                assert (band.low[2 * k], band.high[2 * k]) == (curve.heights[i:j].min(), curve.heights[i:j].max())
-                continue
-            mean = np.average(curve.heights[i:j], weights=np.diff(curve.edges[i : j + 1]))
-            assert line.y[2 * k] == pytest.approx(mean, rel=1e-9)
 
 
 def test_every_page_begins_with_what_the_command_prints_first(subject):
@@ -194,7 +160,7 @@ def test_a_model_of_a_trace_has_the_timeline_and_commands_phase_by_phase():
     ]
     lost = of_type(views.view(("overheads",), {}), Headline)[0].text
     assert lost == perfcore.overheads(TRACE, phases=model).report().answer
-    page = DataViews(TRACE, "t.csv").view(("fit", "phases"), {"fit.phases": "2"})
+    page = open_subjects([TRACE]).view(("fit", "phases"), {"fit.phases": "2"})
     links = {link.path: link.query for block in page.blocks for link in getattr(block, "links", ())}
     assert links[("overheads",)] == {"phases": "2"}
 
@@ -234,7 +200,7 @@ def test_sliders_ask_what_the_command_is_asked():
 
 def test_what_a_command_does_not_answer_is_left_out():
     """A trace without calls has no messages: the view says so, and then the menu and reports lack it."""
-    views = DataViews(TRACE, "t.csv")
+    views = open_subjects([TRACE])
     assert of_type(views.view(("messages",), {}), Notice)[0].kind == "error"
     assert ("messages",) not in [way.path for way in views.ways((), {})]
     assert ("messages",) not in list(views.paths())

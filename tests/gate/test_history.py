@@ -7,11 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 import perfcore
-from perf_gate.change_detection import detect, scan
-from perf_statistics.known_order import GRID, first_variance, whitened
 from perfcore.base.errors import DataError, InputError, OptionError
 
 
@@ -34,82 +31,20 @@ def history(values: dict[str, np.ndarray]) -> pd.DataFrame:
     )
 
 
-def test_the_scan_is_the_profile_likelihood_of_least_squares() -> None:
-    """Each place by an explicit regression on whitened columns, at each pair of the grid."""
-    rng = np.random.default_rng(1)
-    n, steps, outliers = 40, np.array([15]), np.array([7, 30])
-    y = noise(rng, n, 0.5) + 0.05 * (np.arange(n) >= 15)
-    dense = np.stack([np.ones(n), np.resize([0.0, 1.0], n)])
-    with_step, with_outlier, _, without, _ = scan(y, dense, steps, outliers, GRID, 3)
-
-    def likelihood(more: list[np.ndarray]) -> float:
-        columns = [*dense, *(np.arange(n) >= 15.0,), *(np.arange(n) == at for at in outliers), *more]
-        best = -np.inf
-        for phi, theta in GRID.tolist():
-            white = whitened(np.stack([*columns, y]).astype(float), phi, theta)
-            rest = white[-1] - white[:-1].T @ np.linalg.lstsq(white[:-1].T, white[-1], rcond=None)[0]
-            best = max(best, -0.5 * n * np.log(rest @ rest) - 0.5 * np.log(first_variance(phi, theta)))
-        return best
-
-    assert without == pytest.approx(likelihood([]), abs=1e-6)
-    for place in (5, 20, 36):
-        assert with_step[place] == pytest.approx(likelihood([np.arange(n) >= place]), abs=1e-6)
-        assert with_outlier[place] == pytest.approx(likelihood([np.arange(n) == place]), abs=1e-6)
-
-
-@pytest.mark.parametrize("phi", [0.0, 0.6, 0.9])
-@pytest.mark.parametrize("count", [30, 120])
-def test_series_without_a_change_seldom_alarm(count: int, phi: float) -> None:
-    rng = np.random.default_rng([count, int(10 * phi)])
-    alarms = sum(bool(detect(noise(rng, count, phi)).steps) for _ in range(150))
-    assert alarms <= stats.binom.ppf(0.999, 150, 0.05)
-
-
-@pytest.mark.parametrize(("phi", "least"), [(0.0, 0.9), (0.3, 0.8), (0.9, 0.8)])
-def test_five_per_cent_at_two_per_cent_noise_is_seen_after_ten_commits(phi: float, least: float) -> None:
-    rng = np.random.default_rng(int(10 * phi))
-    seen = 0
-    for _ in range(60):
-        found = detect(noise(rng, 120, phi) + np.log(1.05) * (np.arange(120) >= 110))
-        seen += any(step.first <= 113 and step.last >= 107 for step in found.steps)
-    assert seen >= stats.binom.ppf(0.001, 60, least)
-
-
-def test_large_shocks_that_die_away_are_no_steps() -> None:
-    """Innovations of Student's t_3: a normal likelihood finds steps in 89 % of such series."""
-    rng = np.random.default_rng(9)
-    alarms = 0
-    for _ in range(12):
-        shocks = rng.standard_t(3, 600)
-        for at in range(1, 600):
-            shocks[at] += 0.9 * shocks[at - 1]
-        alarms += bool(detect(0.02 * shocks[100:]).steps)
-    assert alarms <= stats.binom.ppf(0.999, 12, 0.05)
-
-
 def test_a_level_that_stays_is_a_step_also_among_shocks() -> None:
     for seed in range(6):
         values = 0.01 * np.random.default_rng(seed).standard_t(2, 300)
-        found = detect(values + 0.05 * (np.arange(300) >= 150))
-        assert any(abs(step.place - 150) <= 3 for step in found.steps)
-
-
-def test_bounds_hold_the_size_and_the_place() -> None:
-    rng = np.random.default_rng(4)
-    held = []
-    for _ in range(120):
-        found = detect(noise(rng, 120, 0.3) + 0.08 * (np.arange(120) >= 70))
-        held += [(s.lower <= 0.08 <= s.upper, s.first <= 70 <= s.last) for s in found.steps if abs(s.place - 70) < 5]
-    assert len(held) > 110
-    assert (np.mean(held, axis=0) > 0.88).all()
+        logs = values + 0.05 * (np.arange(300) >= 150)
+        (judged,) = perfcore.gate_history(history({"a": logs})).judged
+        assert any(abs(step.place - 150) <= 3 for step in judged.changes)
 
 
 def test_outliers_are_no_steps() -> None:
     values = np.random.default_rng(2).normal(0.0, 0.01, 80)
     values[[20, 50]] += 0.3
-    found = detect(values)
-    assert found.steps == ()
-    assert found.outliers == (20, 50)
+    (judged,) = perfcore.gate_history(history({"a": values})).judged
+    assert judged.changes == ()
+    assert judged.to_dict()["outliers"] == ["c020", "c050"]
 
 
 def test_an_exact_threefold_slowdown_fails_also_without_noise() -> None:
@@ -226,15 +161,6 @@ def test_data_of_the_benchmark_action(tmp_path: Path) -> None:
         assert perfcore.gate_history(tmp_path / "data.js").outcome == outcome
     data = perfcore.read(tmp_path / "data.js")  # so that `perf info` knows it, too
     assert {"commit", "date"} <= {*data.table}
-
-
-@pytest.mark.real_data
-def test_the_steps_of_a_real_history(real_data: Path) -> None:
-    """As Apache Otava sees them, but 117, and one at 131 instead; 10 and 363 are outliers."""
-    values = pd.read_csv(real_data / "timeseries" / "otava_tigerbeetle_requests.csv")["requests"]
-    found = detect(np.log(values.to_numpy()))
-    assert [step.place for step in found.steps] == [15, 61, 71, 95, 131, 192, 212]
-    assert found.outliers == (10, 363)
 
 
 def test_a_history_grows_and_is_judged(perf, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 import json
 import os
+import statistics
 import sys
 from pathlib import Path
 
@@ -322,6 +323,121 @@ def test_mistakes_are_said_in_one_line(tmp_path: Path) -> None:
     other = hyperfine(tmp_path / "old.json", {"b": [1.0], "c": [1.0]})
     with pytest.raises(DataError, match="no benchmark in common"):
         perfcore.gate(hyperfine(tmp_path / "new.json", {"d": [1.0], "e": [1.0]}), other)
+
+
+# The tests of a verdict: of rounds in turn, and of two sessions.
+LOG = np.log(1.05)
+
+
+def differences_of(table: pd.DataFrame, bench: str) -> np.ndarray:
+    """Logarithms of new over old, round by round."""
+    logs = np.log(table[table["bench"] == bench].pivot_table(index="round", columns="version", values="time_s"))
+    return (logs["new"] - logs["old"]).to_numpy()
+
+
+def test_probabilities_of_many_benchmarks_are_adjusted_as_statsmodels_does_it() -> None:
+    from statsmodels.stats.multitest import multipletests
+
+    table = rounds({f"b{k}": 1.0 + 0.01 * k for k in range(20)}, k=5, noise=0.04)
+    for errors, method in (("fwer", "holm"), ("fdr", "fdr_bh")):
+        verdict = perfcore.gate(table, base="old", new="new", errors=errors)
+        alone = verdict.estimates.p_slow(LOG)
+        np.testing.assert_allclose(verdict.judged.p_slow, multipletests(alone, method=method)[1])
+        assert verdict.judged.slower.tolist() == (verdict.judged.p_slow <= 0.05).tolist()
+
+
+@pytest.mark.parametrize("k", [3, 5, 7])
+def test_few_rounds_of_one_benchmark_are_students_paired_test(k: int) -> None:
+    table = rounds({"a": 1.05}, k=k, seed=k)
+    found = perfcore.gate(table, base="old", new="new")
+    expected = stats.ttest_1samp(differences_of(table, "a"), LOG, alternative="greater")
+    assert found.judged.p_slow[0] == pytest.approx(expected.pvalue, rel=1e-9)
+    assert found.judged.p_not_slower[0] == pytest.approx(1.0 - expected.pvalue, rel=1e-9)
+    bounds = stats.ttest_1samp(differences_of(table, "a"), 0.0).confidence_interval(0.95)
+    assert found.estimates.bounds()[0] == pytest.approx(bounds, rel=1e-9)
+
+
+@pytest.mark.parametrize("k", [8, 10, 30])
+def test_many_rounds_are_yuens_trimmed_test(k: int) -> None:
+    """Wilcox, section 4.3: t = (trimmed mean - theta) / (s_w / ((1 - 2 cut) sqrt(k))), up to the factor of h and k.
+
+    The degrees of freedom are those of a simulation: `test_degrees_of_freedom_of_trimmed_means`.
+    """
+    table = rounds({"a": 1.05}, k=k, seed=k)
+    differences, cut = differences_of(table, "a"), int(0.2 * k)
+    h = k - 2 * cut
+    winsorised = stats.mstats.winsorize(differences, limits=(cut / k, cut / k))
+    error = np.sqrt((k - 1) * np.var(np.asarray(winsorised), ddof=1) / (h * (h - 1)))
+    expected = stats.t.sf((stats.trim_mean(differences, 0.2) - LOG) / error, (h - 1) * (1.0 - cut / k))
+    assert perfcore.gate(table, base="old", new="new").judged.p_slow[0] == pytest.approx(expected, rel=1e-9)
+
+
+def session(ratio: float, noise: float, n: int = 12, benchmarks: int = 1, time_s: float = 1.0) -> pd.DataFrame:
+    """Means and standard deviations of one session, with so many digits that none of them counts."""
+    mean = ratio * time_s * np.e / 2.718281
+    names = [f"b{k}" for k in range(benchmarks)]
+    return pd.DataFrame({"bench": names, "mean_s": mean, "sd_s": noise * mean, "n": n})
+
+
+@pytest.mark.parametrize("benchmarks", [1, 2, 8])
+def test_two_sessions_are_judged_by_their_noise(benchmarks: int) -> None:
+    def verdict(ratio: float, noise: float, **options) -> str:
+        sides = [session(side, noise, benchmarks=benchmarks) for side in (1.0, ratio)]
+        return perfcore.gate(*sides, **options).outcome.value
+
+    assert verdict(1.0, 0.01) == "pass"
+    assert verdict(1.2, 0.01) == "fail"
+    assert verdict(1.07, 0.01) == "inconclusive"
+    assert verdict(1.2, 0.05) == "inconclusive"  # noisy: fails only far beyond the limit
+    assert verdict(3.0, 0.1) == "fail"
+    assert verdict(1.2, 0.05, session_cv=0.001) == "fail"
+    assert verdict(1.0, 0.001, session_cv=0.1) == "pass"
+    assert verdict(1.0, 0.001, session_cv=0.1, strict=True) == "inconclusive"
+
+
+def test_two_sessions_have_the_variance_of_the_rule() -> None:
+    """By hand: 0.85 of the noise, 1%, and 0.6% at 1 ms, by time^-0.2, beside pi/2 w^2/k of each median."""
+    found = perfcore.gate(session(1.0, 0.02, 10, time_s=1e-6), session(1.1, 0.01, 20, time_s=1e-6)).estimates
+    noise = np.sqrt((0.02**2 + 0.01**2) / 2.0)
+    square = (0.85 * noise) ** 2 + 0.01**2 + (0.006 * (1e-3 / 1.05e-6) ** 0.2) ** 2  # of the mean time
+    square += np.pi / 2.0 * (0.02**2 / 10 + 0.01**2 / 20)
+    assert (found.log_ratio[0], found.freedom[0]) == (pytest.approx(np.log(1.1)), 4.0)
+    assert found.standard_error[0] == pytest.approx(np.sqrt(square), rel=1e-5)
+    assert np.diff(found.bounds()[0])[0] == pytest.approx(2.0 * stats.t.ppf(0.975, 4) * np.sqrt(square), rel=1e-5)
+
+
+def test_a_given_variation_of_two_sessions_adds_up_with_that_of_runs() -> None:
+    """By hand: Var = 2 (cv'^2 + pi/2 noise^2 / runs), cv' of the logarithm; Satterthwaite's freedom."""
+    verdict = perfcore.gate(session(1.0, 0.02, 10), session(1.0, 0.02, 10), session_cv=0.05)
+    inner, between = np.pi / 2.0 * 0.02**2 / 10, np.log(1.05) ** 2
+    assert verdict.estimates.standard_error[0] == pytest.approx(np.sqrt(2.0 * (inner + between)), rel=1e-12)
+    assert verdict.estimates.freedom[0] == pytest.approx(18.0 * (1.0 + between / inner) ** 2, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([1.25, 2.5, 1.5], 0.005 / 1.5), ([120.0, 130.0, 125.0], 0.5 / 125.0), ([np.pi, np.e, np.sqrt(2)], 0.0)],
+)
+def test_the_last_digit_of_values(values: list[float], expected: float) -> None:
+    assert perfcore.gate(values, values).orders[0].rounding == pytest.approx(2.0 * expected)
+
+
+@pytest.mark.parametrize(("k", "rounding"), [(3, 0.0), (5, 0.01 / 1.01)])
+def test_the_last_digit_counts_unless_rounds_scatter_by_half_of_it(k: int, rounding: float) -> None:
+    """Hundredths: both versions are off by 0.005, their ratio by 0.01; one round of k differs by 0.00985.
+
+    The deviation of the rounds is 0.00985 / sqrt(k): above a half of 0.0099 for three rounds, below for five.
+    """
+    times = {"old": [1.01] * k, "new": [1.01] * (k - 1) + [1.02]}
+    rows = [(version, at, "a", time) for version, own in times.items() for at, time in enumerate(own)]
+    table = pd.DataFrame(rows, columns=["version", "round", "bench", "time_s"])
+    assert perfcore.gate(table, base="old", new="new").estimates.rounding[0] == pytest.approx(rounding)
+
+
+def test_the_noise_of_few_runs_is_their_sample_deviation() -> None:
+    first, second = [1.0, 1.02, 1.05, 0.97, 1.01], [2.0, 2.02, 2.05, 1.97, 1.90]
+    found = perfcore.gate(first, second).orders[0].noise
+    assert found == pytest.approx([statistics.stdev(side) / statistics.median(side) for side in (first, second)])
 
 
 # Stores of `perf experiment run` are read as rounds, where their runs lie together in time.

@@ -1,18 +1,23 @@
 """FLOP, bytes and rates of operators: formulas by hand, and real traces against independent values."""
 
-import json
-
 import pytest
 from gpu_events import event, launched, write
 
 import perfcore
-from perf_analysis.rooflines import parse_peak, roof, work_of
 from perfcore.base.errors import OptionError
 
 
 def call(name, dims, concrete=(), kind="c10::Half"):
-    text = {"Input Dims": dims, "Input type": [kind] * len(dims), "Concrete Inputs": list(concrete)}
-    return work_of(name, json.dumps(text).encode())
+    told = {"Input Dims": dims, "Input type": [kind] * len(dims), "Concrete Inputs": list(concrete)}
+    return event("cpu_op", name, 0, 30, **told)
+
+
+def profiled(path, operator, peak=None):
+    """The row of an operator that launches a kernel."""
+    (row,) = perfcore.profile(
+        write(path / "t.json", [operator, *launched(1, "k", 5, 40, 10)]), by="shape", peak=peak
+    ).rows
+    return row
 
 
 CONV = [[2, 4, 8, 8], [6, 2, 3, 3], [6], [], [], [], []]
@@ -46,25 +51,48 @@ HAND = {
 
 
 @pytest.mark.parametrize("name", HAND)
-def test_flop_and_bytes_by_hand(name):
-    work, flop, moved = HAND[name]
-    assert work == (flop, moved, "fp32" if name == "bmm" else "fp16")
+def test_flop_and_bytes_by_hand(tmp_path, name):
+    operator, flop, moved = HAND[name]
+    row = profiled(tmp_path, operator)
+    assert (row["flop"], row["moved_bytes"], row["type"]) == (flop, moved, "fp32" if name == "bmm" else "fp16")
 
 
-def test_what_cannot_be_known_is_left_out():
-    assert call("aten::conv2d", CONV) is None
-    assert call("aten::mm", [[3], [4, 5]]) is None
-    assert call("aten::mm", [[3, 4], [4, 5]], kind="unknown") is None
-    assert work_of("aten::mm", b"{") is None
+@pytest.mark.parametrize(
+    "operator",
+    [
+        call("aten::conv2d", CONV),
+        call("aten::mm", [[3], [4, 5]]),
+        call("aten::mm", [[3, 4], [4, 5]], kind="unknown"),
+        event("cpu_op", "aten::mm", 0, 30, **{"Input Dims": "{"}),
+    ],
+)
+def test_what_cannot_be_known_is_left_out(tmp_path, operator):
+    assert "flop" not in profiled(tmp_path, operator)
 
 
-def test_roofs():
-    peak = parse_peak("bf16=2TFLOP/s, tf32=1000 GFLOPS, 10GB/s")
-    found = [roof(peak, *each) for each in (("bf16", 100), ("bf16", 1000), ("fp32", 1e9), ("fp16", 1))]
-    assert found == [1e12, 2e12, 1e12, None]
-    assert roof(parse_peak("10GB/s"), "fp16", 3) == 3e10
+PEAK = "bf16=2TFLOP/s, tf32=1000 GFLOPS, 10GB/s"
+
+
+@pytest.mark.parametrize(
+    ("kind", "n", "peak", "bound"),
+    [
+        ("c10::BFloat16", 300, PEAK, 1e12),  # 100 FLOP each byte: of memory
+        ("c10::BFloat16", 3000, PEAK, 2e12),
+        ("float", 6 * 10**6, PEAK, 1e12),
+        ("c10::Half", 3, PEAK, None),
+        ("c10::Half", 9, "10GB/s", 3e10),
+    ],
+)
+def test_roofs(tmp_path, kind, n, peak, bound):
+    """A product of square matrices of n rows has 2 n^3 FLOP, and 3 n^2 numbers are moved."""
+    row = profiled(tmp_path, call("aten::mm", [[n, n], [n, n]], kind=kind), peak)
+    assert row["roof_flop_s"] == (bound and pytest.approx(bound))
+    assert row["share_of_roof"] == (bound and pytest.approx(2 * n**3 / 1e-5 / bound))
+
+
+def test_a_peak_without_its_unit_is_refused(tmp_path):
     with pytest.raises(OptionError, match="expected"):
-        parse_peak("989")
+        profiled(tmp_path, call("aten::mm", [[3, 3], [3, 3]]), "989")
 
 
 def test_nested_operators_count_once(tmp_path):

@@ -4,7 +4,6 @@ import pytest
 from gpu_events import event, launched, write
 
 import perfcore
-from perf_gate.gpu_differences import welch
 from perfcore.base.errors import DataError, InputError, OptionError
 
 
@@ -97,14 +96,21 @@ def test_differences_add_up_and_renames_are_folded(tmp_path):
     assert found.totals == {"new": (1, 30_000), "gone": (1, -20_000), "in both": (1, 0.0)}
 
 
-def test_welch_agrees_with_scipy():
+def test_differences_of_steps_are_welch_s_test(tmp_path):
+    """By scipy, of steps of one kernel each."""
     from scipy.stats import ttest_ind
 
-    first, second = [3.0, 4.0, 6.0, 1.0], [5.0, 9.0, 8.0]
-    expected = ttest_ind(second, first, equal_var=False)
-    (middle, low, high), p = welch(first, second)
-    assert (middle, p) == pytest.approx((sum(second) / 3 - 3.5, expected.pvalue))
-    assert (low, high) == pytest.approx(tuple(expected.confidence_interval()))
+    lengths = {"old": [3, 4, 6, 1], "new": [5, 9, 8]}
+    old, new = (
+        write(tmp_path / f"{name}.json", run([("gemm", us) for us in each], step=1)) for name, each in lengths.items()
+    )
+    expected = ttest_ind(lengths["new"], lengths["old"], equal_var=False)
+    found = perfcore.compare(old, new, by="kernel")
+    (row,) = found.rows
+    interval = [1000 * (22 / 3 - 3.5), *(1000 * bound for bound in expected.confidence_interval())]
+    assert row["per_step_ns"] == pytest.approx(interval)
+    assert found.work_interval == pytest.approx(interval)
+    assert row["p_value"] == row["p_holm"] == pytest.approx(expected.pvalue)
 
 
 OPERATORS = {

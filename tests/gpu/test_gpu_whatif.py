@@ -2,13 +2,10 @@
 
 import random
 
-import numpy as np
 import pytest
-from gpu_events import event, write
+from gpu_events import event, launched, write
 
 import perfcore
-from perf_analysis.gpu_path import HostGpuRun, HostGpuTrace, Meetings, Replay
-from perf_io.traces.gpu_activity import read_gpu_activity
 from perfcore.base.errors import OptionError
 
 
@@ -125,9 +122,10 @@ def test_kernels_that_overlap_on_a_stream(tmp_path):
     found = perfcore.whatif(write(tmp_path / "t.json", events))
     assert (found.runtime_ns, found.path.by_class["GPU"], runtimes(found)["GPU 2x faster"]) == (296_000, 296_000, 146)
     assert found.least_ns["busiest stream"] == 296_000
-    activity = read_gpu_activity(tmp_path / "t.json")
-    assert sorted(activity.time_ns.tolist()) == [0, 100_000, 100_000, 100_000]
-    assert int((activity.busy[1] - activity.busy[0]).sum()) == 296_000
+    kernels = {row["name"]: row["own_ns"] for row in perfcore.profile(tmp_path / "t.json", by="kernel").rows}
+    assert kernels == {"k": 300_000, "empty": 0}
+    [device] = perfcore.overheads(tmp_path / "t.json")[0].devices
+    assert device.computing_ns == 296_000
 
 
 @pytest.mark.parametrize("device", [{"device": 0}, {}])
@@ -262,19 +260,6 @@ def test_ranks_whose_collectives_do_not_match(tmp_path):
     assert found.runtime_ns == sum(found.path.by_class.values()) == sum(found.path.by_rank) == 700_000
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_replays_of_random_ranks_reproduce(tmp_path, seed):
-    rng, ranks, met = random.Random(seed), [], []
-    for k in range(3):
-        activity = read_gpu_activity(write(tmp_path / f"t{k}.json", random_events(rng)))
-        ranks.append(HostGpuRun(HostGpuTrace(activity)))
-        met += [(number, k, piece) for number, piece in enumerate(rng.sample(range(len(activity.time_ns)), 1))]
-    run = Replay(ranks, (0, 7_000, 3_000), Meetings(*np.array(met).T))
-    assert run.largest_error_ns() == 0
-    assert sum(run.path().by_class.values()) == run.runtime_ns
-    assert run.runtime_with(host=np.inf, gpu=np.inf) <= run.runtime_with(gpu=2.0) <= run.runtime_ns
-
-
 def random_events(rng):
     """Nested operators and calls of several threads, pieces on several streams, also at equal times and overlapping."""
     events, busy, number = [], dict.fromkeys((7, 8), 0), 0
@@ -304,16 +289,48 @@ def random_events(rng):
     ]
 
 
+def check_path(found):
+    """The path has the whole run, and a replay without any change meets every recorded moment: else there are none."""
+    assert sum(found.path.by_class.values()) == sum(found.path.by_rank) == found.runtime_ns
+    assert min(found.path.by_class.values()) >= 0
+    times = {each.question: each.runtime_ns for each in found.scenarios}
+    for name in ("GPU", "host"):
+        assert times[f"ideal {name}"] <= times[f"{name} 2x faster"] <= found.runtime_ns
+    return times
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_paths_add_up_and_replays_reproduce(tmp_path, seed):
-    activity = read_gpu_activity(write(tmp_path / "t.json", random_events(random.Random(seed))))
-    trace = HostGpuTrace(activity)
-    for window in (None, activity.markers[0][1:]):
-        run = Replay([HostGpuRun(trace, window)])
-        assert run.largest_error_ns() == 0
-        assert sum(run.path().by_class.values()) == run.runtime_ns
-        assert min(run.path().by_class.values()) >= 0
-        assert run.runtime_with(host=np.inf, gpu=np.inf) <= run.runtime_with(gpu=2.0) <= run.runtime_ns
+    file = write(tmp_path / "t.json", random_events(random.Random(seed)))
+    for region in (None, "m"):
+        times = check_path(perfcore.whatif(file, region=region))
+        both = perfcore.whatif(file, region=region, compute=["gpu=inf", "host=inf"]).scenarios[0].runtime_ns
+        assert both <= min(times["ideal GPU"], times["ideal host"])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_replays_of_random_ranks_reproduce(tmp_path, seed):
+    """Three ranks of any events, which meet in two collectives."""
+    rng = random.Random(seed)
+    told = {"Collective name": "allreduce", "In msg nelems": 1000, "Out msg nelems": 1000, "dtype": "Float",
+            "Group size": 3, "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2]"}  # fmt: skip
+    for rank in range(3):
+        events = random_events(rng)
+        for k, end in enumerate((800, 1200)):
+            begun = end - rng.randint(50, 200)
+            calls = launched(
+                9000 + k, "ncclDevKernel_AllReduce", begun - rng.randint(5, 90), begun, end - begun, 11, **told
+            )
+            events += [
+                *calls,
+                event("cuda_runtime", "cudaDeviceSynchronize", begun, end + 2 - begun, correlation=9100 + k),
+            ]
+        facts = {"distributedInfo": {"rank": rank, "world_size": 3}, "baseTimeNanoseconds": 1_700_000_000 * 10**9}
+        write(tmp_path / f"rank{rank}.json", events, **facts)
+    found = perfcore.whatif(tmp_path)
+    assert found.n_met == 2
+    times = check_path(found)
+    assert times["ideal collectives"] <= times["collectives 2x faster"] <= found.runtime_ns
 
 
 ALEXNET = "[param|pytorch.model.alex_net|0|0|0|measure|forward]#2"

@@ -13,9 +13,6 @@ from hypothesis import strategies as st
 from trace_samples import pieces
 
 import perfcore
-from perf_io.tables import state_table
-from perf_io.tables.state_table import TabularTrace
-from perf_worley.iterations_api import iterations
 from perfcore.base.errors import InputError
 from perfcore.data.units import NANOSECONDS
 
@@ -89,7 +86,7 @@ def test_times_since_1970_keep_their_steps(write, decimals, columns):
     np.testing.assert_array_equal(*(curve.heights for curve in curves))
     if decimals or "state" not in columns:  # what follows from the same steps is the same
         return
-    found, expected = iterations(far), iterations(near)
+    found, expected = perfcore.iterations(far), perfcore.iterations(near)
     assert expected.count >= 4
     np.testing.assert_allclose(found.starts, expected.starts, rtol=1e-9)
     assert found.run == expected.run
@@ -101,8 +98,8 @@ digits = st.text("0123456789", min_size=1, max_size=9)
 decimals = st.builds("{}{}.{}".format, st.sampled_from(["", "-"]), digits, st.text("0123456789", min_size=1))
 
 
-@settings(max_examples=30, deadline=None)
-@given(texts=st.lists(decimals, min_size=1, max_size=20), unit=st.sampled_from(sorted(NANOSECONDS)))
+@settings(max_examples=10)
+@given(texts=st.lists(decimals, min_size=20, max_size=60, unique=True), unit=st.sampled_from(sorted(NANOSECONDS)))
 def test_decimal_times_are_exact(tmp_path_factory, texts, unit):
     """Rounded half away from zero, by rational arithmetic; each at a location of its own."""
     path = tmp_path_factory.mktemp("times") / "run.csv"
@@ -116,16 +113,11 @@ def test_decimal_times_are_exact(tmp_path_factory, texts, unit):
     assert [found[trace.locations.index(str(place))] for place in range(len(texts))] == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("1970-01-01T00:00:00.999999999Z", 999_999_999),
-        ("1970-01-01 01:00:00.000000001+01:00", 1),
-        ("1970-01-01 00:00:00-00:30", 1_800_000_000_000),
-        ("1969-12-31 23:59:59.123456789", -876_543_211),
-        ("1970-01-02", 86_400_000_000_000),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    ("1970-01-01T00:00:00.999999999Z", 999_999_999), ("1970-01-01 01:00:00.000000001+01:00", 1),
+    ("1970-01-01 00:00:00-00:30", 1_800_000_000_000), ("1969-12-31 23:59:59.123456789", -876_543_211),
+    ("1970-01-02", 86_400_000_000_000),
+])  # fmt: skip
 def test_timestamps_are_exact(write, text, expected):
     trace = perfcore.read(write(f"start,end,location,state\n{text},2020-01-01,a,run\n"))
     assert trace.start_ns.tolist() == [expected]
@@ -186,18 +178,13 @@ def test_bad_tables_are_refused_in_one_line_with_their_place(write, text):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "parameters"),
-    [
-        ("N,D,loss\n1,10,3.5\n2,10,3\n2,20,2.5\n1,20,3.1\n", ["N", "D"]),
-        ("stones,foo\n1,8.1\n2,4.2\n4,2.3\n8,1.4\n", ["stones"]),
-        ("run,mesh,foo\n1,100,8\n2,200,9\n3,100,8\n", ["mesh"]),
-        ("a,b\n1,2\n2,3\n3,4\n4,4\n", None),  # times may step like this
-        ("begun,b\n1,2\n2,3\n4,4\n8,4\n", ["begun"]),
-        ("t0,b\n1,2\n2,3\n4,4\n8,4\n", None),
-        ("a,word,b\n1,x,2\n2,y,3\n4,z,4\n", None),
-    ],
-)
+@pytest.mark.parametrize(("text", "parameters"), [
+    ("N,D,loss\n1,10,3.5\n2,10,3\n2,20,2.5\n1,20,3.1\n", ["N", "D"]),
+    ("stones,foo\n1,8.1\n2,4.2\n4,2.3\n8,1.4\n", ["stones"]), ("run,mesh,foo\n1,100,8\n2,200,9\n3,100,8\n", ["mesh"]),
+    ("a,b\n1,2\n2,3\n3,4\n4,4\n", None),  # times may step like this
+    ("begun,b\n1,2\n2,3\n4,4\n8,4\n", ["begun"]), ("t0,b\n1,2\n2,3\n4,4\n8,4\n", None),
+    ("a,word,b\n1,x,2\n2,y,3\n4,z,4\n", None),
+])  # fmt: skip
 def test_numbers_that_no_name_explains_are_the_last_column_over_the_others(write, text, parameters):
     path = write(text)
     if parameters is None:
@@ -251,7 +238,7 @@ def test_a_comma_beside_points_is_no_decimal_sign(tmp_path):
 
 # What is written reads back as the same data.
 finite = st.floats(-1e15, 1e15, allow_nan=False)
-heights = arrays.arrays(np.float64, 5, elements=st.floats(0, 1e300))
+heights = arrays.arrays(np.float64, 40, elements=st.floats(0, 1e300))
 
 
 @pytest.fixture(scope="module")
@@ -260,8 +247,8 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
-@settings(max_examples=25, deadline=None)
-@given(edges=st.lists(finite, min_size=6, max_size=6, unique=True).map(sorted), heights=heights)
+@settings(max_examples=6)
+@given(edges=st.lists(finite, min_size=41, max_size=41, unique=True).map(sorted), heights=heights)
 def test_curves_read_back_bit_for_bit(folder, ending, edges, heights):
     curve = perfcore.UtilizationCurve(edges, heights, "ms", n_locations=7)
     perfcore.write(curve, folder / f"curve{ending}")
@@ -329,7 +316,7 @@ def save(tmp_path):
 @pytest.fixture
 def lazily(monkeypatch):
     """Let every trace stay in its table."""
-    monkeypatch.setattr(state_table, "IN_MEMORY_ROWS", 0)
+    monkeypatch.setattr("perf_io.tables.state_table.IN_MEMORY_ROWS", 0)
 
 
 def test_types_of_times(save):
@@ -375,10 +362,9 @@ def test_a_trace_in_its_table_equals_one_in_memory(save, monkeypatch, shuffled):
         rng.shuffle(rows)
     path = saved_rows(save, rows, "trace.parquet")
     small = perfcore.read(path)
-    monkeypatch.setattr(state_table, "IN_MEMORY_ROWS", 0)
+    monkeypatch.setattr("perf_io.tables.state_table.IN_MEMORY_ROWS", 0)
     large = perfcore.read(path)
-    assert isinstance(large, TabularTrace)
-    assert not isinstance(small, TabularTrace)
+    assert (type(large).__name__, type(small).__name__) == ("TabularTrace", "Trace")
     for busy in (None, ["run"], ["run", "wait"]):
         one, two = small.utilization(busy), large.utilization(busy)
         np.testing.assert_array_equal(one.edges, two.edges)

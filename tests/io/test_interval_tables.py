@@ -13,19 +13,12 @@ from perfcore.base.errors import InputError
 FILE = "jobs.csv"
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        "start_us,end_us,worker,task",
-        "StartTimeUs,EndTimeUs,WorkerId,TaskName",
-        "start [us],finish [us],Resource,Kind",
-        "Start (us),Stop (us),location,operation",
-        "task.start.us,task.end.us,container,state",
-        "begin/us,end/us,worker_name,job_name",
-        "start_micros,completed_at_micros,worker,activity",
-        "taskStart (usec),taskEnd (usec),worker,type",
-    ],
-)
+@pytest.mark.parametrize("header", [
+    "start_us,end_us,worker,task", "StartTimeUs,EndTimeUs,WorkerId,TaskName", "start [us],finish [us],Resource,Kind",
+    "Start (us),Stop (us),location,operation", "task.start.us,task.end.us,container,state",
+    "begin/us,end/us,worker_name,job_name", "start_micros,completed_at_micros,worker,activity",
+    "taskStart (usec),taskEnd (usec),worker,type",
+])  # fmt: skip
 def test_names_and_units_in_many_spellings(write, header):
     trace = perfcore.read(write(f"{header}\n0,5,w,a\n5,9,w,b\n"))
     assert pieces(trace) == [("w", "a", 0, 5000), ("w", "b", 5000, 9000)]
@@ -74,14 +67,12 @@ def test_overlapping_intervals_are_refused_counted_or_united(write):
 
 def test_overlaps_of_more_rows_than_memory_should_hold(write, monkeypatch):
     """The same in blocks, with the intervals in a database."""
-    from perf_io.tables import duck, state_table
-
     rows = [(start, start + 30, f"w{start % 3}") for start in range(0, 40_000, 10)]
     path = write("start_us,end_us,worker\n" + "".join(f"{a},{b},{w}\n" for a, b, w in rows))
     plain = {how: perfcore.read(path, overlap=how) for how in ("count", "union")}
-    monkeypatch.setattr(duck, "_VECTORS_PER_CHUNK", 1)
-    monkeypatch.setattr(state_table, "_LARGEST_BLOCK", 2_000)
-    monkeypatch.setattr(state_table, "IN_MEMORY_ROWS", 10)
+    monkeypatch.setattr("perf_io.tables.duck._VECTORS_PER_CHUNK", 1)
+    monkeypatch.setattr("perf_io.tables.state_table._LARGEST_BLOCK", 2_000)
+    monkeypatch.setattr("perf_io.tables.state_table.IN_MEMORY_ROWS", 10)
     for how, expected in plain.items():
         found = perfcore.read(path, overlap=how)
         assert type(found).__name__ == "TabularTrace"
@@ -89,10 +80,10 @@ def test_overlaps_of_more_rows_than_memory_should_hold(write, monkeypatch):
         assert found.locations == expected.locations
 
 
-rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(1, 12)), min_size=1, max_size=40)
+rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(1, 12)), min_size=10, max_size=60)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=10)
 @given(rows=rows)
 def test_lanes_are_as_many_as_intervals_are_at_once_and_none_overlaps(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("lanes") / "jobs.csv"

@@ -54,20 +54,12 @@ def test_every_column_is_kept(runs):
     assert runs.table["remark"].dropna().tolist() == ["late"]
 
 
-@pytest.mark.parametrize(
-    ("header", "kind"),
-    [
-        ("p,time_s", Measurements),
-        ("procs,time_s", Measurements),
-        ("code,procs,seconds", Measurements),
-        ("Benchmark,Threads,Wall time [ms]", Measurements),
-        ("nodes,bandwidth", Measurements),
-        ("time_s,processors", UtilizationCurve),
-        ("time_s,value", UtilizationCurve),
-        ("code,processors,time_s", Measurements),
-        ("start,end,processors", UtilizationCurve),
-    ],
-)
+@pytest.mark.parametrize(("header", "kind"), [
+    ("p,time_s", Measurements), ("procs,time_s", Measurements), ("code,procs,seconds", Measurements),
+    ("Benchmark,Threads,Wall time [ms]", Measurements), ("nodes,bandwidth", Measurements),
+    ("time_s,processors", UtilizationCurve), ("time_s,value", UtilizationCurve),
+    ("code,processors,time_s", Measurements), ("start,end,processors", UtilizationCurve),
+])  # fmt: skip
 def test_curves_and_measurements_are_told_apart(write, header, kind):
     """A time and a number of processors alone may be a curve; the name of a code or another word decides."""
     rows = ["lu,1,2", "lu,2,3"] if header.count(",") == 2 and not header.startswith("start") else ["1,2,1", "2,3,1"]
@@ -75,22 +67,16 @@ def test_curves_and_measurements_are_told_apart(write, header, kind):
     assert isinstance(perfcore.read(write(text + "\n")), kind)
 
 
-@pytest.mark.parametrize(
-    ("text", "varied", "measured"),
-    [
-        ("batch,time\n1,2\n2,3\n4,7\n", {"p": "batch"}, "time"),
-        ("message size (bytes),time (us)\n8,2\n4,2\n8,1\n", {"p": "message size (bytes)"}, "time (us)"),
-        ("batch,throughput_img_per_s\n1,9\n2,8\n", {"p": "batch"}, "throughput_img_per_s"),
-        ("nodes,GFLOPS\n1,9\n2,8\n", {"p": "nodes"}, "GFLOPS"),
-        ("n,elapsed\n3,4\n1,5\n2,6\n", {"p": "n"}, "elapsed"),
-        ("processors,time_s\n1,2\n2,3\n", {"p": "processors"}, "time_s"),
-        ("kernel,N,t_ms\nlu,9,4\nlu,99,5\n", {"p": "N"}, "t_ms"),
-        ("run,time_s\n1,2.5\n2,2.4\n", {}, "time_s"),
-        ("sort,round,time_s\na,1,2.5\na,2,2.4\n", {}, "time_s"),
-        ("trial_no,time_s\n1,2.5\n2,2.4\n", {}, "time_s"),
-        ("run,time_s\n1,2.5\n2,2.6\n", {}, "time_s"),
-    ],
-)
+@pytest.mark.parametrize(("text", "varied", "measured"), [
+    ("batch,time\n1,2\n2,3\n4,7\n", {"p": "batch"}, "time"),
+    ("message size (bytes),time (us)\n8,2\n4,2\n8,1\n", {"p": "message size (bytes)"}, "time (us)"),
+    ("batch,throughput_img_per_s\n1,9\n2,8\n", {"p": "batch"}, "throughput_img_per_s"),
+    ("nodes,GFLOPS\n1,9\n2,8\n", {"p": "nodes"}, "GFLOPS"), ("n,elapsed\n3,4\n1,5\n2,6\n", {"p": "n"}, "elapsed"),
+    ("processors,time_s\n1,2\n2,3\n", {"p": "processors"}, "time_s"),
+    ("kernel,N,t_ms\nlu,9,4\nlu,99,5\n", {"p": "N"}, "t_ms"), ("run,time_s\n1,2.5\n2,2.4\n", {}, "time_s"),
+    ("sort,round,time_s\na,1,2.5\na,2,2.4\n", {}, "time_s"), ("trial_no,time_s\n1,2.5\n2,2.4\n", {}, "time_s"),
+    ("run,time_s\n1,2.5\n2,2.6\n", {}, "time_s"),
+])  # fmt: skip
 def test_one_number_and_then_a_time_are_what_was_varied_and_measured(write, text, varied, measured):
     path = write(text)
     roles = perfcore.read(path).roles

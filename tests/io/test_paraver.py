@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_io.traces import paraver
 from perfcore.base.errors import InputError
 
 HEADER = "#Paraver (26/01/04 at 16:35):{duration}:4(2,2):1:2(2:1,1:2),3\n"
@@ -69,8 +68,8 @@ def test_the_header_tells_the_unit(write):
 )
 @pytest.mark.parametrize(("in_memory", "compiled_from"), [(1 << 20, 1), (2, 1), (2, 1 << 20)])
 def test_bad_records_are_refused_with_their_line(write, monkeypatch, line, problem, in_memory, compiled_from):
-    monkeypatch.setattr(paraver, "IN_MEMORY_ROWS", in_memory)
-    monkeypatch.setattr(paraver, "_COMPILED_FROM", compiled_from)
+    monkeypatch.setattr("perf_io.traces.paraver.IN_MEMORY_ROWS", in_memory)
+    monkeypatch.setattr("perf_io.traces.paraver._COMPILED_FROM", compiled_from)
     with pytest.raises(InputError, match=problem):
         perfcore.read(write(BODY + line + "\n"))
 
@@ -96,7 +95,7 @@ UNUSUAL = (
 
 @pytest.mark.parametrize("compiled_from", [1, 1 << 20])
 def test_unusual_records_are_read_as_well(write, monkeypatch, compiled_from):
-    monkeypatch.setattr(paraver, "_COMPILED_FROM", compiled_from)
+    monkeypatch.setattr("perf_io.traces.paraver._COMPILED_FROM", compiled_from)
     assert intervals(perfcore.read(write(UNUSUAL))) == [
         ("1.1.1", "Running", 1, 10_250),  # 0.5 ns, half up
         (" 1.1.x", "State 70000", 20_000, 30_000),
@@ -110,7 +109,7 @@ states_of_one = st.lists(
 )
 
 
-@settings(deadline=None, derandomize=True, max_examples=20)
+@settings(max_examples=15)
 @given(
     threads=st.lists(states_of_one, min_size=3, max_size=3),
     block=st.integers(1, 300),
@@ -132,9 +131,9 @@ def test_blocks_tables_and_compilation_change_nothing(tmp_path_factory, threads,
     path.write_text(HEADER.format(duration="100_ns") + "".join(lines))
     path.with_suffix(".pcf").write_text("STATES\n" + "".join(f"{state} task {state}\n" for state in range(21)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(paraver, "IN_MEMORY_ROWS", rows)
-        patch.setattr(paraver, "_BLOCK_BYTES", block)
-        patch.setattr(paraver, "_COMPILED_FROM", compiled_from)
+        patch.setattr("perf_io.traces.paraver.IN_MEMORY_ROWS", rows)
+        patch.setattr("perf_io.traces.paraver._BLOCK_BYTES", block)
+        patch.setattr("perf_io.traces.paraver._COMPILED_FROM", compiled_from)
         trace = perfcore.read(path)
     assert trace.n_intervals == len(expected)
     assert intervals(trace) == [(name, f"task {state}", start, end) for name, state, start, end in expected]
@@ -147,7 +146,7 @@ def test_blocks_tables_and_compilation_change_nothing(tmp_path_factory, threads,
 def test_a_trace_in_a_table_is_written_with_its_names(write, tmp_path, monkeypatch):
     body = BODY + "1:2:1:1:2:20:30:99\n"
     perfcore.write(perfcore.read(write(body)), tmp_path / "arrays.csv")
-    monkeypatch.setattr(paraver, "IN_MEMORY_ROWS", 2)
+    monkeypatch.setattr("perf_io.traces.paraver.IN_MEMORY_ROWS", 2)
     perfcore.write(perfcore.read(write(body)), tmp_path / "table.csv")
     assert (tmp_path / "table.csv").read_text() == (tmp_path / "arrays.csv").read_text()
 
@@ -155,5 +154,5 @@ def test_a_trace_in_a_table_is_written_with_its_names(write, tmp_path, monkeypat
 def test_states_out_of_order_are_no_mistake(write, monkeypatch):
     body = "".join(f"1:1:1:1:1:{10 * place}:{10 * place + 5}:1\n" for place in np.random.default_rng(1).permutation(50))
     for rows in (1 << 20, 7):
-        monkeypatch.setattr(paraver, "IN_MEMORY_ROWS", rows)
+        monkeypatch.setattr("perf_io.traces.paraver.IN_MEMORY_ROWS", rows)
         assert perfcore.read(write(body)).utilization().integral == 250

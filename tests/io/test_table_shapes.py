@@ -1,5 +1,6 @@
 """Tables of text as people and tools write them: what becomes of their lines, columns and cells."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -8,9 +9,6 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_basics.describe import describe
-from perf_io.tables.measurement_table import numbers_of_commands
-from perf_tables.meanings import parts_of, scaling_of
 from perfcore import Measurements, Series
 from perfcore.__main__ import main
 from perfcore.base.errors import InputError, PerfError
@@ -38,6 +36,9 @@ SHAPES = {
         "md",
     ),
     "minutes and hours": ("nodes,elapsed\n1,1:00:08\n2,30:04.5\n4,15:02.5\n", "csv"),
+    "key=value": ("10:00 p=1 n=5 time_s=8\n10:01 p=2 n=5 time_s=4.5\n10:02 p=4 n=5 time_s=2.5\nbye\n", "log"),
+    "words and units": ("go\np=1: took 8 s.\np=2: took 4.5 s.\np=4: took 2.5 s.\n", "log"),
+    "key: value": ("p: 1, n: 5, time: 8s\np: 2, n: 5, time: 4.5s\np: 4, n: 5, time: 2.5s\n", "txt"),
     "levels in columns": ("size,p=1,p=2,p=4\n10,8,4.5,2.5\n", "csv"),
     "corner": ("n\\threads,1,2,4\n10,8,4.5,2.5\n", "csv"),
 }
@@ -101,16 +102,12 @@ def test_rounded_runs_are_kept_and_joined_files_refused(tmp_path):
 @pytest.mark.parametrize(
     ("text", "parameters", "value"),
     [
-        ("ranks,kernel_ms,time_taken\n1,2,9\n2,1,8\n", {"p": "ranks"}, "time_taken"),
         ("nodes,tasks per node,OMP_NUM_THREADS,time_s\n1,4,2,9\n2,4,2,5\n", {"p": "processors"}, "time_s"),
         ("command,time_s\n./a -n 1,9\n./a -n 2,5\n", {"p": "n"}, "time_s"),
-        ("threads,ops_per_s,p99_ms\n1,1000,2.1\n2,1950,2.3\n", {"p": "threads"}, "ops_per_s"),
-        ("clients,throughput,p95\n1,1000,2.1\n2,1950,2.3\n", {"p": "clients"}, "throughput"),
         ("replicas  rps  p50  p99\n1  1203.1  8ms  21ms\n2  2310.4  8ms  24ms\n", {"p": "replicas"}, "rps"),
         ("host,time_s\na,1.2\na,1.3\nb,1.25\n", {}, "time_s"),
         ("query,version,run,elapsed_ms\nq1,3.4,1,1200\nq1,3.4,2,1180\nq1,3.5,1,1010\n", {}, "elapsed_ms"),
         ("timestamp,commit,mean_ns,stddev_ns\n2026-01-01,c1,9,1\n2026-01-01,c2,8,1\n", {}, "mean_ns"),
-        ("线程数,时间(秒)\n1,10.1\n2,5.3\n", {"p": "线程数"}, "时间(秒)"),
     ],
 )
 def test_roles_of_columns(tmp_path, text, parameters, value):
@@ -160,20 +157,26 @@ def test_series_without_times_and_of_several_devices(tmp_path):
         (["a 1 2", "a 2 4"], [{}, {}], {"a 1 2", "a 2 4"}, {}),
     ],
 )
-def test_numbers_in_commands(commands, parameters, series, numbers):
-    found = numbers_of_commands(commands, parameters)
-    assert (set(found[0]), found[1]) == (series, numbers)
+def test_numbers_in_commands(read, commands, parameters, series, numbers):
+    """As of hyperfine, which keeps what it was told to vary; other numbers of its commands are read from them."""
+    results = [
+        {"command": command, "times": [1.5], "parameters": {name: str(value) for name, value in told.items()}}
+        for command, told in zip(commands, parameters, strict=True)
+    ]
+    data = read(json.dumps({"results": results}), "runs.json")
+    varied = {**numbers, **({"n": [told["n"] for told in parameters]} if parameters[0] else {})}
+    assert set(data.table["command"]) == series
+    assert {name: data.table[name].tolist() for name in data.table if name in ("n", "j")} == varied
+    assert data.roles.code == (("command",) if len(series) > 1 else ())
 
 
 def test_benchmarks_of_a_suite_have_parameters_of_their_own(tmp_path):
     """One has n, one has procs, one has none."""
     rows = [f"sort,{n},,{n}" for n in (1, 2, 4, 8)] + [f"par,,{p},{8 / p}" for p in (1, 2, 4, 8)] + ["init,,,3"]
     (tmp_path / "suite.csv").write_text("benchmark,n,procs,time_s\n" + "\n".join(rows) + "\n")
-    data = perfcore.read(tmp_path / "suite.csv", parameters=["procs", "n"])
-    parts = parts_of(data, notes := [])
-    assert [(list(part.roles.parameters.values()), len(part.table)) for part in parts] == [(["n"], 4), (["procs"], 4)]
-    assert notes == ["left out, measured at one point: init"]
-    assert describe(data, "suite.csv")["series"][0] == "sort: n 1, 2, 4, 8; 1 repetitions"
+    facts = perfcore.info(tmp_path / "suite.csv", parameters=["procs", "n"])
+    assert facts["series"] == ["sort: n 1, 2, 4, 8; 1 repetitions", "par: procs 1, 2, 4, 8; 1 repetitions"]
+    assert facts["rows to know about"] == ["left out, measured at one point: init"]
 
 
 @pytest.mark.parametrize(
@@ -203,7 +206,7 @@ def test_dates_are_no_measured_values(tmp_path):
 def test_weak_scaling_told_by_the_table(tmp_path, rows, kind):
     lines = [rows.format(p=p) + f",{10 + p / 9}" for p in (1, 2, 4, 8)]
     (tmp_path / "runs.csv").write_text("mode,p,N_total,time_s\n" + "\n".join(lines) + "\n")
-    assert scaling_of(perfcore.read(tmp_path / "runs.csv")) == kind
+    assert perfcore.fit(tmp_path / "runs.csv", fitter="scaling").scaling == kind
 
 
 def test_parameters_that_follow_from_others_are_named(tmp_path):
@@ -310,7 +313,7 @@ def test_info_says_what_each_column_is_and_the_option_that_overrides_it(tmp_path
             ]
         )
     )
-    facts = describe(perfcore.read(tmp_path / "runs.csv"), "runs.csv")
+    facts = perfcore.info(tmp_path / "runs.csv")
     assert facts["roles"] == [
         "benchmark: code (--path)",
         "commit: version (perf gate --version)",
@@ -373,7 +376,7 @@ def test_a_spread_behind_a_mean_is_a_column_of_its_own(read):
 def test_where_nothing_was_varied_the_next_command_summarizes_the_runs(tmp_path, monkeypatch, text):
     monkeypatch.chdir(tmp_path)
     Path("runs.csv").write_text(text)
-    facts = describe(perfcore.read("runs.csv"), "runs.csv")
+    facts = perfcore.info("runs.csv")
     assert facts["next"] == ["perf stochastic summarize runs.csv --column time_s"]
 
 

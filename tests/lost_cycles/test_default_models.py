@@ -5,14 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perf_formulas.formula import Formula
-from perf_lost_cycles.default_models import (
-    DefaultModel,
-    linear_terms,
-    models_for,
-    read_models,
-    write_models,
-)
+from perf_formulas import Formula
+from perf_lost_cycles import DefaultModel, models_for, read_models, write_models
 from perfcore.base.errors import InputError, PerfError
 
 # The categories of Crovella and LeBlanc, Supercomputing 1994.
@@ -84,7 +78,7 @@ def test_what_is_not_linear_in_its_coefficients_is_refused_in_one_line(formula, 
 
 
 def test_the_factor_is_known_in_any_case():
-    assert linear_terms("a + b*NODES/n", ["nodes", "N"], "x") == {"a": "1", "b": "x/x"}
+    assert DefaultModel("*", "nodes|N", "a + b*NODES/n").terms == ("1", "x/x")
 
 
 @pytest.mark.parametrize("category", OVERHEADS)

@@ -8,13 +8,13 @@ import pytest
 import statsmodels.api as sm
 
 import perfcore
-from perf_formulas.formula import Formula
-from perf_lost_cycles.default_models import DefaultModel, models_for, read_models, write_models
-from perf_lost_cycles.options import CRITERIA
+from perf_formulas import Formula
+from perf_lost_cycles import DefaultModel, models_for, read_models, write_models
 from perfcore import Measurements
 from perfcore.base.errors import PerfError
 
 P = np.array([1, 2, 4, 8, 16, 32])
+CRITERIA = ("loo", "adjusted", "r2")
 PARTS = {
     "pure computation": lambda p: 640 / p,
     "communication loss": lambda p: 2 + 0.5 * np.log2(p),

@@ -5,10 +5,7 @@ from pathlib import Path
 import pytest
 
 import perfcore
-from perf_traces.messages.bursts import pop_factors
-from perf_traces.messages.communication import communication_of
-from perf_traces.messages.replay import Replay
-from perfcore import Trace
+from perfcore import Trace, info, messages, whatif
 from perfcore.base.errors import DataError
 
 PCF = """\
@@ -65,33 +62,33 @@ def paraver(folder: Path, text: str = PRV, names: str = PCF) -> Trace:
 
 def test_paraver(tmp_path):
     trace = paraver(tmp_path)
-    found = communication_of(trace)
-    assert found.calls.operations == ("MPI_Send", "MPI_Recv", "MPI_Bcast", "MPI_Init")
-    assert found.calls.enter_ns.tolist() == [0, 20, 50, 2, 10, 45]
-    assert found.calls.leave_ns.tolist() == [4, 25, 55, 5, 40, 60]
-    messages = found.messages
-    assert (found.sender.tolist(), found.receiver.tolist()) == ([0], [1])
-    assert (messages.bytes.tolist(), messages.tag.tolist()) == ([512], [7])
-    assert (messages.send_call.tolist(), messages.receive_call.tolist()) == ([1], [4])
-    assert [found.calls.operations[code] for code in found.collectives.operation] == ["MPI_Init", "MPI_Bcast"]
-    assert found.collectives.communicator.tolist() == [-1, 1]
-    assert found.collectives.bytes.tolist() == [0, 64]
-    assert found.collectives.member_is_root.tolist() == [False, True, False, False]
-    assert found.remarks() == {}
-    assert found.end_ns.tolist() == [100, 100]
-    assert Replay(found).runtime_ns() == 100
-    assert communication_of(trace) is found  # read once
+    found = messages(trace)
+    assert found.locations == ("1.1.1", "1.2.1")
+    assert (found.count.tolist(), found.bytes.tolist()) == ([[0, 1], [0, 0]], [[0, 512], [0, 0]])
+    [bcast] = found.collectives  # MPI_Init moves no data; the root of the broadcast came 5 ns after the other, at 50
+    assert (bcast.operation, bcast.count, bcast.bytes) == ("MPI_Bcast", 1, 64)
+    assert (bcast.timed, bcast.until_all_ns, bcast.after_ns) == (1, 5, 5 + 10)
+    assert found.remarks == ()
+    assert info(trace)["messages"] == "1 of 512 bytes in all, by 6 calls"
+    replayed = whatif(trace, network="0")
+    assert (replayed.runtime_ns, replayed.contradictions) == (100, 0)
+    assert {rule.operation: rule.waits for rule in replayed.rules.refutations} == {
+        "MPI_Init": "all", "MPI_Bcast": "the root", "sends": "nobody"
+    }  # fmt: skip
+    # The root computes for 16, 25 and 45 ns after MPI_Init, which lasts until 4 on any network.
+    assert replayed.answers[0].runtime_ns == 4 + 16 + 25 + 45
+    (tmp_path / "run.prv").write_text("#Paraver of another run\n")
+    assert messages(trace).to_dict() == found.to_dict()  # read once
 
 
 def test_what_is_damaged_is_counted_and_named(tmp_path):
     text = PRV + "3:1:1:1:1:20:21:2:1:9:1:10:40:512:7\n3:1:1:1:1:99:99:2:1:2:1:98:99:1:7\n3:1:1:1:x\n"
     text += "2:1:1:1:1:90:50000001:1\n"
-    remarks = communication_of(paraver(tmp_path, text)).remarks()
-    assert remarks == {
-        "messages name a rank that does not exist": 1,
-        "messages begin or end outside of calls": 1,
-        "records could not be read": 1,
-        "events enter or leave a call without the other": 1,
+    assert set(messages(paraver(tmp_path, text)).remarks) == {
+        "messages name a rank that does not exist (1)",
+        "messages begin or end outside of calls (1)",
+        "records could not be read (1)",
+        "events enter or leave a call without the other (1)",
     }
 
 
@@ -114,16 +111,15 @@ def test_numbers_that_64_bits_of_nanoseconds_do_not_hold_are_damage(tmp_path):
     path.write_text(text)
     trace = perfcore.read(path)
     path.write_text(text + "\n".join([*BEYOND_64_BITS, A_COUNTER]) + "\n")  # of states the other scan refuses them
-    found = communication_of(trace)
-    assert found.remarks() == {"records could not be read": len(BEYOND_64_BITS)}
-    assert (len(found.messages), found.end_ns.tolist()) == (1, [100_000_000, 100_000_000])
+    found = messages(trace)
+    assert found.remarks == (f"records could not be read ({len(BEYOND_64_BITS)})",)
+    assert (found.count.sum(), whatif(trace, network="0").runtime_ns) == (1, 100_000_000)
 
 
 def test_messages_belong_to_the_whole_run(tmp_path):
-    trace = paraver(tmp_path)
-    part = Trace([0], [0], [50], [60], ["1.1.1"], ["Running"], facts=trace.facts)
+    path = paraver(tmp_path).source
     with pytest.raises(DataError, match="belong to the whole run"):
-        communication_of(part)
+        messages(perfcore.read(path, since=50))
 
 
 def test_otf2(tmp_path):
@@ -161,20 +157,18 @@ def test_otf2(tmp_path):
             each.mpi_collective_begin(enter)
             each.mpi_collective_end(70, otf2.CollectiveOp.ALLREDUCE, world, 2**32 - 1, 8, 8)
             each.leave(71, regions["MPI_Allreduce"])
-    found = communication_of(perfcore.read(tmp_path / "run" / "traces.otf2"))
-    operations = [found.calls.operations[code] for code in found.calls.operation]
-    assert operations == ["MPI_Isend", "MPI_Wait", "MPI_Allreduce", "MPI_Irecv", "MPI_Wait", "MPI_Allreduce"]
-    messages = found.messages
-    ends = (messages.send_call, messages.send_done_call, messages.post_call, messages.receive_call)
-    assert [column.tolist() for column in ends] == [[0], [1], [3], [4]]
-    assert (messages.tag.tolist(), messages.bytes.tolist()) == ([7], [9000])
-    assert len(found.collectives) == 1
-    assert found.collectives.member_call.tolist() == [2, 5]
-    assert not found.collectives.member_is_root.any()
-    assert found.remarks() == {}
-    replay = Replay(found)
-    assert replay.runtime_ns() == 71 - 5
-    assert replay.n_contradictions == 0
+    path = tmp_path / "run" / "traces.otf2"
+    found = messages(path)
+    assert (found.count.tolist(), found.bytes.tolist()) == ([[0, 1], [0, 0]], [[0, 9000], [0, 0]])
+    [allreduce] = found.collectives
+    assert (allreduce.operation, allreduce.timed, allreduce.until_all_ns) == ("MPI_Allreduce", 1, 10)
+    assert allreduce.after_ns == 2 * 11
+    assert found.remarks == ()
+    replayed = whatif(path, network="0")
+    assert (replayed.n_calls, replayed.runtime_ns, replayed.contradictions) == (6, 71 - 5, 0)
+    assert replayed.rules.waits == {"MPI_Allreduce": "all"}
+    # Without transfer nothing waits before the reduction: the first rank computes for 5, 18 and 14 ns, the other less.
+    assert replayed.answers[0].runtime_ns == 5 + 18 + 14
 
 
 # Published by BSC's tools (modelfactors and Dimemas), per cent and microseconds, to the digits that they print.
@@ -188,40 +182,33 @@ EPOCH = {
 @pytest.mark.parametrize("n_ranks", EPOCH)
 def test_published_factors(real_data, n_ranks):
     trace = perfcore.read(real_data / "traces/paraver/epoch" / f"epoch_{n_ranks}proc.prv.gz")
-    bsc = pop_factors(trace, "bsc")
+    bsc, strict = (perfcore.overheads(trace, pop=definition)[0].replayed for definition in ("bsc", "strict"))
     parallel, balance, communication, serialisation, transfer, runtime, ideal = EPOCH[n_ranks]
     shares = (bsc.parallel, bsc.load_balance, bsc.communication, bsc.serialisation, bsc.transfer)
     assert [round(100 * share, 3) for share in shares] == [parallel, balance, communication, serialisation, transfer]
     assert (round(bsc.runtime_ns / 1000), round(bsc.ideal_ns / 1000)) == (runtime, ideal)
-    strict = pop_factors(trace)
     assert strict.contradictions == 0
     assert strict.communication == pytest.approx(bsc.communication, rel=1e-12)
     assert strict.serialisation * strict.transfer * strict.load_balance == pytest.approx(strict.parallel, rel=1e-12)
 
 
 @pytest.mark.real_data
-@pytest.mark.parametrize(
-    ("file", "n_messages", "n_collectives"),
-    [
-        ("paraver/epoch/epoch_2proc.prv.gz", 1156, 451),
-        ("paraver/epoch/epoch_8proc.prv.gz", 5100, 457),
-        ("otf2/sst-10rank/traces.otf2", 1440, 680),
-        ("otf2/ping-pong-otf2/traces.otf2", 16, 0),
-    ],
-)
+@pytest.mark.parametrize(("file", "n_messages", "n_collectives"), [
+    ("paraver/epoch/epoch_2proc.prv.gz", 1156, 451), ("paraver/epoch/epoch_8proc.prv.gz", 5100, 457),
+    ("otf2/sst-10rank/traces.otf2", 1440, 680), ("otf2/ping-pong-otf2/traces.otf2", 16, 0),
+])  # fmt: skip
 def test_the_replay_of_real_runs_is_the_run(real_data, file, n_messages, n_collectives):
     """To the nanosecond, without a contradiction, and every message and collective matched."""
     if "otf2" in file:
         pytest.importorskip("otf2")
-    found = communication_of(perfcore.read(real_data / "traces" / file))
-    assert (len(found.messages), found.collectives.n_on_communicators) == (n_messages, n_collectives)
-    assert not any(found.unmatched.values())
-    replay = Replay(found)
-    entered, left = replay.times_ns()
-    assert (entered == found.calls.enter_ns - found.start_ns).all()
-    assert (left == found.calls.leave_ns - found.start_ns).all()
-    assert replay.n_contradictions == 0
-    assert 0 < replay.runtime_ns(0) <= replay.runtime_ns(0.5) <= replay.runtime_ns()
+    trace = perfcore.read(real_data / "traces" / file)
+    assert messages(trace).count.sum() == n_messages
+    assert not [remark for remark in messages(trace).remarks if "without" in remark or "partner" in remark]
+    replayed = whatif(trace, network="2x")
+    assert (replayed.n_messages, replayed.n_collectives, replayed.contradictions) == (n_messages, n_collectives, 0)
+    assert replayed.runtime_ns == trace.span_ns[1] - trace.span_ns[0]
+    [half] = replayed.answers
+    assert 0 < half.to_dict()["otherwise_ns"]["zero transfer time"] <= half.runtime_ns <= replayed.runtime_ns
 
 
 def test_picl(tmp_path):
@@ -240,12 +227,10 @@ def test_picl(tmp_path):
 -4 -901 0.009 1 1 0
 -4 -901 0.010 0 0 0
 """)
-    found = communication_of(perfcore.read(tmp_path / "run.trf"))
-    assert found.messages.bytes.tolist() == [32768, 256]
-    assert (found.sender.tolist(), found.receiver.tolist()) == ([0, 1], [1, 0])
-    assert found.remarks() == {}
-    assert found.end_ns.tolist() == [10_000_000, 9_000_000]
-    replay = Replay(found)
-    assert replay.runtime_ns() == 10_000_000
+    found = messages(tmp_path / "run.trf")
+    assert (found.count.tolist(), found.bytes.tolist()) == ([[0, 1], [1, 0]], [[0, 32768], [256, 0]])
+    assert found.remarks == ()
+    replayed = whatif(tmp_path / "run.trf", network="0")
+    assert replayed.runtime_ns == 10_000_000
     # On an ideal network: the first node's 1 ms, the second one's 2 ms of work, and its last 3 ms.
-    assert replay.runtime_ns(0) == 1_000_000 + 2_000_000 + 3_000_000
+    assert replayed.answers[0].runtime_ns == 1_000_000 + 2_000_000 + 3_000_000

@@ -1,14 +1,9 @@
 """Cycles by category: exact nanoseconds, complete and orthogonal, as a loop over every instant finds them."""
 
-import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from made_traces import phases_at
 
-from perf_analysis import moments as two_passes
-from perf_analysis.attribution import profile_overheads
-from perf_analysis.categories import NO_STATE, classify, read_categories
-from perfcore import Series, Trace, UtilizationCurve
+from perfcore import Series, Trace, UtilizationCurve, overheads
 from perfcore.base.errors import DataError, InputError
 
 STATES = ("run", "idle", "lock", "wait/waitall", "send")
@@ -21,6 +16,11 @@ def trace_of(rows, n_locations, states=STATES, **facts):
     return Trace(location, [states.index(s) for s in state], start, end, names, states, **facts)
 
 
+def profiled(trace, categories=None, **options):
+    (profile,) = overheads(trace, categories=categories, **options)
+    return profile
+
+
 def found(profile):
     """Categories in which something is lost."""
     return {n: int(t) for n, t in zip(profile.categories, profile.by_category_ns, strict=True) if t}
@@ -28,13 +28,13 @@ def found(profile):
 
 @pytest.fixture
 def rules(tmp_path):
-    """A set of categories from the text of its categories, over the states of `STATES`."""
+    """A file of categories from their text, over the states of `STATES`."""
 
     def make(categories, extra="", classes=None):
         path = tmp_path / "own.toml"
         classes = classes or 'computing = ["run"]\nidle = ["idle"]\nheld = ["lock", "wait/waitall", "send"]'
         path.write_text(f"{extra}\n[classes]\n{classes}\n{categories}")
-        return read_categories(path)
+        return path
 
     return make
 
@@ -54,7 +54,7 @@ def test_every_category_of_a_run_by_hand():
         ],
         3,
     )  # fmt: skip
-    profile = profile_overheads(trace)
+    profile = profiled(trace)
     assert found(profile) == {
         "pure computation": 70 + 50 + 15 + 40,
         "load imbalance": 10 + 5,  # cpu2: 40 to 50 and 65 to 70, while cpu0 and cpu1 compute
@@ -74,7 +74,7 @@ def test_states_in_no_class_are_named_the_longest_first():
     names = [f"kernel {k}" for k in range(7)]
     states = [*names, "barrier", "never"]
     trace = Trace([0] * 8, range(8), range(0, 80, 10), [10 * k + k + 1 for k in range(8)], ["a"], states)
-    [note] = [note for note in profile_overheads(trace).notes if note.startswith("assumes: unclassified")]
+    [note] = [note for note in profiled(trace).notes if note.startswith("assumes: unclassified")]
     assert note == (
         f"assumes: unclassified states are computing: {', '.join(names[:2:-1])}, ... (7 in all) (set with --class)"
     )
@@ -82,7 +82,7 @@ def test_states_in_no_class_are_named_the_longest_first():
 
 def test_phases_divide_states_that_span_them():
     trace = trace_of([(0, "run", 5, 105), (1, "run", 5, 45), (1, "lock", 45, 105)], 2)
-    profile = profile_overheads(trace, phase_edges_ns=[5, 25, 60, 105])
+    profile = profiled(trace, phases=phases_at([5, 25, 60, 105], trace.source))
     assert profile.edges_ns.tolist() == [5, 25, 60, 105]
     assert profile.by_phase_ns[0].tolist() == [20 + 20, 35 + 20, 45]
     assert profile.by_phase_ns[3].tolist() == [0, 15, 45]
@@ -93,12 +93,12 @@ def test_measured_ready_work_decides_what_idle_time_is():
     """Ready work of 2 until 30, none until 60, 1 after; one of two locations is idle all the time."""
     trace = trace_of([(0, "run", 0, 100), (1, "idle", 0, 100)], 2)
     ready = Series([-10, 30, 60], {"tasks": [2.0, 0.0, 1.0]}, time_unit="ns")
-    profile = profile_overheads(trace, ready=ready)
+    profile = profiled(trace, ready=ready)
     assert found(profile) == {"pure computation": 100, "load imbalance": 30 + 40, "insufficient parallelism": 30}
     curve = UtilizationCurve([-10, 30, 60, 100], [2, 0, 1], "ns")
-    assert found(profile_overheads(trace, ready=curve)) == found(profile)
+    assert found(profiled(trace, ready=curve)) == found(profile)
     # Without it, one location computes at most.
-    assert found(profile_overheads(trace))["insufficient parallelism"] == 100
+    assert found(profiled(trace))["insufficient parallelism"] == 100
 
 
 def test_predicates_use_counts_states_by_name_and_ready(rules):
@@ -117,95 +117,21 @@ def test_predicates_use_counts_states_by_name_and_ready(rules):
         + '[counts]\nin_lock = ["lo*"]\n'
     )
     ready = Series([0, 40], {"tasks": [2.0, 1.0]}, time_unit="ns")
-    times = found(profile_overheads(trace, own, ready=ready))
+    times = found(profiled(trace, own, ready=ready))
     assert times == {"work": 140, "nothing": 20, "queue": 2 * 20, "held": 20 + 10 + 10 + 10 + 50}
     # `lock` alone is a state of the trace, and no class or count of the file.
     by_state = rules(
         category("work", "computing") + category("nothing", "idle")
         + category("alone", "held", "lock == 1 and locations == 3") + category("held", "held", "lock != 1")
     )  # fmt: skip
-    assert found(profile_overheads(trace, by_state))["alone"] == 20 + 10 + 10  # 0-20, and 50-60 with cpu2 in `send`
-
-
-@st.composite
-def traces(draw):
-    """Up to four locations with states and gaps between them, some without duration."""
-    n_locations = draw(st.integers(1, 4))
-    rows = []
-    for location in range(n_locations):
-        at = draw(st.integers(0, 6))
-        for gap, width, state in draw(
-            st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9), st.sampled_from(STATES)), max_size=6)
-        ):
-            rows.append((location, state, at + gap, at + gap + width))
-            at += gap + width
-    last = max((end for *_, end in rows), default=0)
-    rows.append((0, "run", last, last + draw(st.integers(1, 5))))
-    start = min(row[2] for row in rows) - draw(st.integers(0, 4))
-    return trace_of(draw(st.permutations(rows)), n_locations, span_ns=(start, rows[-1][3]))
-
-
-OWN = (
-    category("work", "computing")
-    + category("starved", "idle", "held + 2*computing > locations")
-    + category("unused", "idle", "held + 2*computing <= locations")
-    + category("in turn", "held", "lock > 1 or idle == 0")
-    + category("held", "held", "lock <= 1 and idle > 0")
-)
-
-
-def by_instants(trace, edges):
-    """The categories of `OWN`, one location and one nanosecond after the other: (category, location, phase)."""
-    spent = np.zeros((5, len(trace.locations), len(edges) - 1), dtype=int)
-    for now in range(edges[0], edges[-1]):
-        states = []
-        for location in range(len(trace.locations)):
-            inside = (trace.location == location) & (trace.start_ns <= now) & (now < trace.end_ns)
-            states.append(STATES[int(trace.state[inside][0])] if inside.any() else "idle")
-        computing, idle, lock = states.count("run"), states.count("idle"), states.count("lock")
-        held = len(states) - computing - idle
-        phase = max(k for k in range(len(edges) - 1) if edges[k] <= now)
-        for location, state in enumerate(states):
-            if state == "run":
-                own = 0
-            elif state == "idle":
-                own = 1 if held + 2 * computing > len(states) else 2
-            else:
-                own = 3 if lock > 1 or idle == 0 else 4
-            spent[own, location, phase] += 1
-    return spent
-
-
-@pytest.fixture(params=["interpreted", "compiled"])
-def passes(request, monkeypatch):
-    """Both ways in which the passes run; the compiled one is compiled before any example is timed."""
-    for passed in (two_passes.number_vectors, two_passes.attribute_time):
-        monkeypatch.setattr(passed, "small", 10**9 if request.param == "interpreted" else 0)
-    profile_overheads(trace_of([(0, "run", 0, 1)], 1))
-
-
-@given(trace=traces(), cuts=st.sets(st.integers(1, 200), max_size=3))
-@example(trace=trace_of([(0, "lock", 0, 5), (0, "run", 5, 9), (0, "send", 5, 5), (1, "run", 5, 6)], 2), cuts={5})
-@settings(deadline=None, max_examples=60)
-def check_against_instants(own, trace, cuts):
-    start, end = trace.span_ns
-    edges = [start, *sorted({start + cut for cut in cuts if start + cut < end}), end]
-    profile = profile_overheads(trace, own, phase_edges_ns=edges)
-    np.testing.assert_array_equal(profile.cycles_ns, by_instants(trace, edges))
-    assert profile.total_ns == len(trace.locations) * (end - start)
-    np.testing.assert_array_equal(profile.timeline_ns.sum(axis=1), profile.by_category_ns)
-    np.testing.assert_array_equal(profile.class_cycles_ns.sum(axis=0), profile.cycles_ns.sum(axis=0))
-
-
-def test_as_every_instant_says(rules, passes):
-    check_against_instants(rules(OWN))
+    assert found(profiled(trace, by_state))["alone"] == 20 + 10 + 10  # 0-20, and 50-60 with cpu2 in `send`
 
 
 def test_times_that_do_not_fit_beside_location_and_state():
     """A span of 146 years, at which time, location and state have no room in one int64: the other way to sort."""
     century = 2**62
     trace = trace_of([(0, "run", 0, century), (1, "lock", 0, 7), (1, "run", 7, 9), (1, "send", 9, century)], 2)
-    assert found(profile_overheads(trace)) == {
+    assert found(profiled(trace)) == {
         "pure computation": century + 2,
         "synchronization loss": 7,
         "communication loss": century - 9,
@@ -227,11 +153,11 @@ of = ["idle"]
 
 
 @pytest.fixture
-def read(tmp_path):
+def write(tmp_path):
     def make(text):
         path = tmp_path / "own.toml"
         path.write_text(text)
-        return read_categories(path)
+        return path
 
     return make
 
@@ -241,49 +167,44 @@ def states(*names, busy=None):
                  busy_states=busy)  # fmt: skip
 
 
-def classes(trace, rules=None, **own):
-    found = classify(trace, rules or read_categories(), own)
-    return {state: found.classes[k] for state, k in zip(found.states, found.class_of, strict=True)}
+def classes(trace, categories=None):
+    """The class of each state."""
+    return {
+        state: name for name, members in profiled(trace, categories).states.items() for state in members
+    }  # fmt: skip
 
 
-def test_a_set_of_ones_own(read):
-    rules = read(GOOD)
-    assert [category.name for category in rules.categories] == ["work", "rest"]
-    assert rules.needs == ()
-    assert read(GOOD + 'when = "computing > 0"').needs == ("computing",)
+def test_a_set_of_ones_own(write):
+    assert profiled(states("run"), write(GOOD)).categories == ("work", "rest")
+    assert found(profiled(states("run"), write(GOOD + 'when = "computing > 0"'))) == {"work": 1}
 
 
 def test_the_standard_set_has_the_papers_categories():
     """Crovella and LeBlanc: the five losses and pure computation."""
-    names = {category.name for category in read_categories().categories}
-    assert names >= {
+    assert set(profiled(states("run")).categories) >= {
         *("pure computation", "load imbalance", "insufficient parallelism"),
         *("synchronization loss", "communication loss", "resource contention"),
     }
 
 
-def test_names_go_before_patterns_and_long_patterns_before_short_ones(read):
-    rules = read(GOOD.replace('["run"]', '["MPI_B*", "lock", "run"]').replace("idle = []", 'idle = ["MPI_*", "loc?"]'))
-    found = classes(states("MPI_Barrier", "MPI_Send", "lock", "loco"), rules)
-    assert list(found.values())[:4] == ["computing", "idle", "computing", "idle"]
+def test_names_go_before_patterns_and_long_patterns_before_short_ones(write):
+    rules = write(GOOD.replace('["run"]', '["MPI_B*", "lock", "run"]').replace("idle = []", 'idle = ["MPI_*", "loc?"]'))
+    assert classes(states("MPI_Barrier", "MPI_Send", "lock", "loco"), rules) == {
+        "MPI_Barrier": "computing", "MPI_Send": "idle", "lock": "computing", "loco": "idle", "(no state)": "idle",
+    }  # fmt: skip
 
 
 def test_what_the_trace_calls_busy_computes_and_nothing_else():
     """Whatever the table says: `perf info` and `perf overheads` mean the same states."""
-    found = classes(states("run", "mystery", "send", "lock", busy=["mystery", "send"]))
-    assert found == {
-        "run": "idle",
-        "mystery": "computing",
-        "send": "computing",
-        "lock": "synchronizing",
-        NO_STATE: "idle",
-    }
+    assert classes(states("run", "mystery", "send", "lock", busy=["mystery", "send"])) == {
+        "run": "idle", "mystery": "computing", "send": "computing", "lock": "synchronizing", "(no state)": "idle",
+    }  # fmt: skip
 
 
-def test_states_in_no_class_of_a_set_of_ones_own_are_named_with_time_and_first_moment(read):
+def test_states_in_no_class_of_a_set_of_ones_own_are_named_with_time_and_first_moment(write):
     trace = Trace([0, 0, 1], [0, 1, 1], [10, 30, 20], [30, 90, 25], ["a", "b"], ["run", "mystery"], busy_states=["run"])
     with pytest.raises(DataError, match=r"1 of its states is in no class: 'mystery' \(65 ns, first at 20 ns\); say wh"):
-        classify(trace, read(GOOD))
+        profiled(trace, write(GOOD))
 
 
 @pytest.mark.parametrize(
@@ -308,9 +229,9 @@ def test_states_in_no_class_of_a_set_of_ones_own_are_named_with_time_and_first_m
         (('of = "computing"', 'of = "computing"\nwhen = "lambda: 1"'), r"category\[0\]\.when: formula"),
     ],
 )
-def test_mistakes_name_file_and_key(read, change, message):
+def test_mistakes_name_file_and_key(write, change, message):
     assert change[0] in GOOD
     with pytest.raises(InputError, match=message) as error:
-        read(GOOD.replace(*change))
+        profiled(states("run"), write(GOOD.replace(*change)))
     assert "own.toml: " in str(error.value)
     assert "\n" not in str(error.value)

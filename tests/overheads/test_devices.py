@@ -6,15 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_traces import by_gpu, phases_at, with_messages
 from messages_by_hand import by_hand
 
 import perfcore
-from perf_analysis.attribution import profile_overheads, usual_categories
-from perf_analysis.efficiencies import losses_of
-from perf_analysis.scaling_efficiencies import efficiencies_of_runs
-from perf_traces.levels import located
-from perf_traces.messages.communication import carry
-from perf_traces.pop_steps import factors_of
 from perfcore import Trace, overheads
 from perfcore.base.errors import DataError
 
@@ -43,7 +38,7 @@ def traces(draw):
 @settings(deadline=None, max_examples=40)
 @given(trace=traces())
 def test_as_every_nanosecond_says(trace):
-    profile = profile_overheads(trace)
+    [profile] = overheads(trace)
     found = dict(zip(profile.categories, profile.by_category_ns.tolist(), strict=True))
     expected = dict.fromkeys(found, 0)
     unions = {name: np.zeros(5, int) for name in ("GPU 0", "GPU 1")}
@@ -74,7 +69,7 @@ def test_as_every_nanosecond_says(trace):
 @given(trace=traces())
 def test_gpus_as_every_nanosecond_says(trace):
     """The same with a GPU as one location: what is exposed is a category, what is hidden stands beside."""
-    profile = profile_overheads(located(trace, "auto"))
+    [profile] = overheads(by_gpu(trace))
     found = dict(zip(profile.categories, profile.by_category_ns.tolist(), strict=True))
     expected = dict.fromkeys(found, 0)
     hidden = np.zeros((2, 2), int)
@@ -89,24 +84,26 @@ def test_gpus_as_every_nanosecond_says(trace):
     assert found == expected
     assert profile.cycles_ns.sum(axis=(0, 2)).tolist() == [end - start] * 2
     assert profile.hidden_ns[:, :, 0].tolist() == hidden.tolist()
-    streams = profile_overheads(trace)
+    [streams] = overheads(trace)
     assert profile.devices == streams.devices
-    assert located(trace, "auto").utilization().integral * 1000 == pytest.approx(found["computing"])
+    assert by_gpu(trace).utilization().integral * 1000 == pytest.approx(found["computing"])
 
 
 def test_other_locations_have_the_standard_categories():
     trace = Trace([0, 1], [0, 0], [0, 0], [9, 9], ["GPU 0 / stream 7", "process 1 / thread 1"], ["gemm"])
-    assert usual_categories(trace).source == "standard.toml"
-    assert profile_overheads(trace).devices == ()
+    [profile] = overheads(trace)
+    assert "pure computation" in profile.categories
+    assert profile.devices == ()
 
 
 def test_a_gpu_is_one_location_to_its_efficiencies():
     recorded = trace_of([(0, 0, 0, 60), (1, 0, 20, 80), (2, 0, 0, 40), (2, 1, 40, 100)])
-    profile = profile_overheads(located(recorded, "auto"), phase_edges_ns=[0, 50, 100])
+    trace = by_gpu(recorded)
+    [profile] = overheads(trace, phases=phases_at([0, 50, 100], trace.source))
     assert profile.efficiencies().parallel[0] == pytest.approx((80 + 40) / 2 / 100)
     assert profile.efficiencies(by_phase=True).parallel.tolist() == pytest.approx([0.9, 0.3])
     assert profile.to_dict()["devices"][1]["communicating_ns"] == 60
-    streams = profile_overheads(recorded)
+    [streams] = overheads(recorded)
     assert streams.efficiencies().parallel[0] == pytest.approx((60 + 60 + 40) / 3 / 100)
 
 
@@ -115,7 +112,7 @@ def test_what_lies_within_markers():
     rows = [(0, 0, 0, 60), (1, 1, 20, 80), (2, 0, 0, 100)]
     location, state, start, end = zip(*rows, strict=True)
     marks = [("step", 10, 30), ("step", 25, 70), ("late", 90, 200), ("never", 300, 400)]
-    trace = located(Trace(location, state, start, end, STREAMS, STATES, markers=marks), "device")
+    trace = by_gpu(Trace(location, state, start, end, STREAMS, STATES, markers=marks))
     [profile] = overheads(trace, by="marker")
     step, late = profile.markers
     assert (step.name, step.count, step.elapsed_ns) == ("step", 2, 60)
@@ -138,7 +135,7 @@ def run_of_ranks(rows, **facts):
         "device": [name.rpartition(" / ")[0] for name in RANKS],
         "process": [name.partition(" / ")[0] for name in RANKS],
     }
-    return located(Trace(location, state, start, end, RANKS, STATES, levels=levels, facts=facts), "auto")
+    return by_gpu(Trace(location, state, start, end, RANKS, STATES, levels=levels, facts=facts))
 
 
 def test_ranks_wait_for_the_last_one():
@@ -148,7 +145,7 @@ def test_ranks_wait_for_the_last_one():
         (1, 0, 0, 0, 40), (1, 1, 1, 40, 60), (1, 1, 1, 80, 100),
         (2, 0, 0, 0, 50), (2, 1, 1, 50, 60), (2, 1, 1, 90, 100),
     ]  # fmt: skip
-    profile = profile_overheads(run_of_ranks(rows, world_size=128))
+    [profile] = overheads(run_of_ranks(rows, world_size=128))
     by_rank = dict(zip(profile.categories, profile.by_location_ns.tolist(), strict=True))
     # Of the 20 that rank 0 waits in the first collective it computes 5.
     assert by_rank["waiting for other ranks"] == [15 + 20, 10 + 10, 0]
@@ -198,7 +195,7 @@ def test_two_ranks_to_the_microsecond(real_data):
             "process": [f"rank {rank}" for rank, part in enumerate(parts) for _ in part.locations],
         },
     )
-    [profile] = overheads(located(run, "auto"))
+    [profile] = overheads(by_gpu(run))
     assert [each.computing_ns / 1000 for each in profile.devices] == [each[0] for each in expected]
     assert [each.communicating_ns / 1000 for each in profile.devices] == [each[1] for each in expected]
     assert profile.by_location_ns[0].tolist() == [each.computing_ns for each in profile.devices]
@@ -220,7 +217,7 @@ def run_of(threads, source="run"):
     members = [(place, k) for k in range(8) for place, own in enumerate(by_place) if k < len(own)]
     joined = [([each for each in members if each[1] == k], None) for k in sorted({k for _, k in members})]
     found = by_hand(by_place, collectives=joined, ends=[trace.span_ns[1]] * len(names))
-    return carry(trace, lambda: replace(found, locations=tuple(names)))
+    return with_messages(trace, replace(found, locations=tuple(names)))
 
 
 HYBRID = [
@@ -278,7 +275,8 @@ def runs(draw):
 @settings(deadline=None, max_examples=25)
 @given(threads=runs())
 def test_as_every_nanosecond_says_and_products_are_exact(threads):
-    [profile] = perfcore.overheads(run_of(threads))
+    runs = perfcore.overheads(run_of(threads))
+    [profile] = runs
     first, last = int(profile.edges_ns[0]), int(profile.edges_ns[-1])
     for own, found in zip(threads, profile.threads, strict=True):
         states = np.full((len(own), last), -1)
@@ -294,12 +292,15 @@ def test_as_every_nanosecond_says_and_products_are_exact(threads):
         assert (found.outside_ns, found.regions_ns, found.longest_ns, found.serial_ns) == (
             outside.sum(), regions.sum(), longest, serial,
         )  # fmt: skip
-    computing, lost = losses_of(profile)
-    assert computing + sum(lost.values()) == pytest.approx(profile.elapsed_ns, rel=1e-14)
+    steps = runs.components()
+    computing = sum(steps.times[name][0] for name in steps.times if name not in steps.alone) / len(profile.locations)
+    lost = sum(steps.times[name][0] for name in steps.alone)
+    assert 1e9 * (computing + lost) == pytest.approx(profile.elapsed_ns, rel=1e-12)
     factors = profile.to_dict()["factors"]
     assert factors["MPI parallel"] * factors["OpenMP parallel"] == pytest.approx(factors["parallel"], rel=1e-14)
-    steps = factors_of(computing, lost, products=False)
-    assert np.prod(list(steps.values())) == pytest.approx(factors["parallel"], rel=1e-14)
+    products = {"parallel", "MPI parallel", "OpenMP parallel", "MPI communication"}
+    leaves = [value for name, value in factors.items() if name not in products]
+    assert np.prod(leaves) == pytest.approx(factors["parallel"], rel=1e-14)
     assert factors["parallel"] == pytest.approx(float(profile.efficiencies().parallel[0]), rel=1e-14)
 
 
@@ -314,7 +315,7 @@ def threads_at(n_processes, n_threads=4, work_ns=1 << 26):
 
 def test_several_hybrid_runs_and_what_limits_them():
     compared = perfcore.overheads([threads_at(n) for n in (2, 4, 8)])
-    small, _, large = efficiencies_of_runs(list(compared))
+    small, _, large = compared.to_dict()["efficiencies_of_runs"]
     for row in (small, large):
         assert row["MPI parallel"] * row["OpenMP parallel"] == pytest.approx(row["parallel"], rel=1e-14)
         assert row["parallel"] * row["computation scalability"] == pytest.approx(row["global"], rel=1e-14)
@@ -323,7 +324,7 @@ def test_several_hybrid_runs_and_what_limits_them():
     _, header, rows = compared.tables()[0]
     assert header == ["POP efficiency", "p=8", "p=16", "p=32"]
     assert {row[0]: row[-1] for row in rows}["MPI transfer"] == f"{large['MPI transfer']:.1%}"
-    [true] = efficiencies_of_runs(list(perfcore.overheads([threads_at(2), threads_at(16)])))[1:]
+    _, true = perfcore.overheads([threads_at(2), threads_at(16)]).to_dict()["efficiencies_of_runs"]
     at = perfcore.project([threads_at(n) for n in (2, 4, 8)], at="p=64").answer.at[0]
     value = {name: row[0] for name, row in at.efficiencies.items()}
     assert value["MPI parallel"] * value["OpenMP parallel"] == pytest.approx(value["parallel"], rel=1e-12)
@@ -339,7 +340,7 @@ def test_gpus_by_hand():
     streams = ["GPU 0 / stream 7", "GPU 0 / stream 8", "GPU 1 / stream 7", "GPU 1 / stream 8"]
     names = ("gemm", "ncclDevKernel_AllReduce", "Memcpy DtoH")
     trace = Trace(location, state, start, end, streams, names)
-    [profile] = perfcore.overheads(located(trace, "auto"))
+    [profile] = perfcore.overheads(by_gpu(trace))
     expected = {
         "parallel": 62.5 / 100, "load balance": 62.5 / 75, "communication": 0.75,
         "GPU communication": 75 / 85, "GPU orchestration": 0.85,

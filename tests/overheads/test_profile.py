@@ -1,17 +1,11 @@
 """What is made of cycles: efficiencies, tables, plain data, pictures, and tables of several runs."""
 
-import numpy as np
 import pytest
+from made_traces import phases_at
 from paraver_runs import paraver_run
 
 import perfcore
-from perf_analysis.attribution import profile_overheads
-from perf_analysis.efficiencies import efficiencies
-from perf_analysis.scaling_efficiencies import efficiencies_of_runs, losses
-from perf_analysis.stretches import phase_edges
-from perf_traces.messages.bursts import burst_classes
 from perfcore import Trace
-from perfcore.base.errors import DataError
 
 
 @pytest.fixture
@@ -26,7 +20,8 @@ def profile():
         ["Running", "Immediate Send", "Waiting a message"],
         source="run.prv",
     )
-    return profile_overheads(trace, phase_edges_ns=[0, 50, 100])
+    (found,) = perfcore.overheads(trace, phases=phases_at([0, 50, 100], "run.prv"))
+    return found
 
 
 def test_efficiencies_by_their_definitions(profile):
@@ -45,35 +40,14 @@ def test_efficiencies_of_phases(profile):
     assert found.communication == pytest.approx([1.0, 30 / 50])
 
 
-def test_efficiencies_stay_within_their_bounds():
-    """Also where computation and transfers fill the time of every location."""
-    rng = np.random.default_rng(4)
-    elapsed = 1000
-    computing = rng.integers(1, elapsed, (7, 50))
-    ideal = rng.integers(computing.max(axis=0), elapsed + 1)
-    found = efficiencies(computing, np.full(50, elapsed), computing.max(axis=0) / ideal)
-    for values in (found.load_balance, found.communication, found.serialisation, found.transfer, found.parallel):
-        assert ((values > 0) & (values <= 1)).all()
-    assert found.parallel == pytest.approx(computing.mean(axis=0) / elapsed)
-    assert found.transfer == pytest.approx(ideal / elapsed)
-
-
-def test_efficiencies_where_they_are_not_defined():
-    idle = np.zeros((2, 1), dtype=np.int64)
-    assert np.isnan(efficiencies(idle, [5]).load_balance).all()
-    with pytest.raises(DataError, match="has no duration"):
-        efficiencies(idle, [0])
-
-
 def test_phases_of_a_trace_are_whole_nanoseconds():
     """Levels 1, 2 and 1 change at 10.001 and 20.002 us."""
     trace = Trace([0, 1], [0, 0], [0, 10_001], [30_000, 20_002], ["a", "b"], ["run"], time_unit="us")
-    assert phase_edges(trace, 3, degree="0") == [0, 10_001, 20_002, 30_000]
+    assert perfcore.overheads(trace, phases=3, degree="0")[0].edges_ns.tolist() == [0, 10_001, 20_002, 30_000]
     # By the states that are asked for: `b` alone.
     trace = Trace([0, 1], [0, 1], [0, 10_001], [30_000, 20_002], ["a", "b"], ["run", "spin"], time_unit="us")
-    edges = phase_edges(trace, 2, degree="0", busy=["run", "spin"])
-    assert edges[0] == 0
-    assert edges[-1] == 30_000
+    classes = {"computing": ["run", "spin"]}
+    assert perfcore.overheads(trace, phases=2, degree="0", classes=classes)[0].edges_ns[[0, -1]].tolist() == [0, 30_000]
 
 
 # Counters and classes of bursts: runs whose times, instructions and cycles are known; EPOCH's published figures.
@@ -98,8 +72,8 @@ def test_every_class_has_its_time_and_counters(runs):
 
 
 def test_what_was_lost_is_the_setup(runs):
-    small, large = runs
-    [lost] = [each for each in losses(small.bursts, large.bursts) if each["lost"]]
+    [said] = runs.to_dict()["losses_by_burst"]
+    [lost] = [each for each in said["classes"] if each["lost"]]
     total = 4 * 1000 + 4 * 64_000
     assert (lost["burst"], lost["lost"]) == (SETUP, 2000 / total)
     assert [lost[name] for name in COUNTED] == [0.5, 1.0, 1.0]
@@ -108,12 +82,11 @@ def test_what_was_lost_is_the_setup(runs):
     assert "from 2 to 4 locations" in title
     assert rows[0][0] == "start-up (before MPI_Init)"
     assert rows[-1][:5] == ["sum", "258", "260", "100.00%", f"{2000 / total:.2%}"]
-    [said] = runs.to_dict()["losses_by_burst"]
-    assert said["classes"][0]["burst"] == SETUP
+    assert said["classes"][0] == lost
 
 
 def test_counted_factors_multiply_to_computation_scalability(runs):
-    for row in efficiencies_of_runs(list(runs)):
+    for row in runs.to_dict()["efficiencies_of_runs"]:
         product = row[COUNTED[0]] * row[COUNTED[1]] * row[COUNTED[2]]
         assert product == pytest.approx(row["computation scalability"], rel=1e-15)
         whole = row["load balance"] * row["serialisation"] * row["transfer"] * product
@@ -125,7 +98,7 @@ def test_counters_that_miss_much_of_computing_are_not_used(tmp_path):
     text = path.read_text()
     text = text.replace(":50000002:10:42000050:64000:42000059:128000", ":50000002:10")
     path.write_text(text)
-    bursts = burst_classes(perfcore.read(path))
+    bursts = perfcore.overheads(path)[0].bursts
     assert bursts.instructions is None
     assert "of its computing time" in bursts.notes[0]
 
@@ -141,12 +114,12 @@ def test_runs_of_one_size_have_a_table_each_and_faster_ones_lost_nothing(tmp_pat
 @pytest.mark.real_data
 def test_published_figures_of_epoch(real_data):
     """To the digits that were published; the loss of computation is before MPI_Init."""
-    small, large = perfcore.overheads([real_data / EPOCH.format(p) for p in (2, 8)])
-    _, row = efficiencies_of_runs([small, large])
+    found = perfcore.overheads([real_data / EPOCH.format(p) for p in (2, 8)]).to_dict()
+    _, row = found["efficiencies_of_runs"]
     published = (94.146 / 96.749, 93.982 / 99.917, 91.931 / 98.792)
     for name, figure in zip(COUNTED, published, strict=True):
         assert row[name] == pytest.approx(figure, abs=1.1e-5)
-    worst = losses(small.bursts, large.bursts)[0]
+    worst = found["losses_by_burst"][0]["classes"][0]
     assert worst["burst"] == SETUP
     assert worst["lost"] == pytest.approx(0.14094, abs=1e-5)
 
@@ -168,7 +141,7 @@ def run(n_locations, computing_ns, elapsed_ns):
 
 def test_factors_multiply_to_the_global_efficiency():
     runs = perfcore.overheads([run(2, 1000, 1200), run(4, 600, 700)])
-    small, large = efficiencies_of_runs(list(runs))
+    small, large = runs.to_dict()["efficiencies_of_runs"]
     assert small["computation scalability"] == 1.0
     assert large["computation scalability"] == pytest.approx(2100 / 2460)
     assert large["parallel"] == pytest.approx(2460 / 4 / 700)
@@ -185,7 +158,6 @@ def test_factors_multiply_to_the_global_efficiency():
     assert [row[0] for row in rows] == ["global", "parallel", "load balance", "communication",
                                         "computation scalability"]  # fmt: skip
     assert rows[-1][1:] == ["100.0%", f"{2100 / 2460:.1%}"]
-    assert runs.to_dict()["efficiencies_of_runs"] == [small, large]
 
 
 def test_a_folder_of_runs_and_files_beside_the_traces(tmp_path):
@@ -200,7 +172,7 @@ def test_a_folder_of_runs_and_files_beside_the_traces(tmp_path):
 @pytest.mark.real_data
 def test_published_figures_of_epoch_of_scaling(real_data):
     runs = perfcore.overheads([real_data / EPOCH.format(p) for p in (2, 8)], pop="bsc")
-    small, large = efficiencies_of_runs(list(runs))
+    small, large = runs.to_dict()["efficiencies_of_runs"]
     published = {
         "parallel": (99.378, 95.708), "load balance": (99.761, 98.281), "communication": (99.616, 97.382),
         "serialisation": (99.842, 98.282), "transfer": (99.774, 99.084),

@@ -1,43 +1,53 @@
-"""Where a model is asked to predict."""
+"""Where a model is asked to predict: points of Python, and as they are typed."""
 
-from types import SimpleNamespace
+import itertools
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from perf_tables.arguments import grid, levels_at, parse_places
-from perf_tables.points import places
+import perfcore
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
-CODES, SYSTEMS = ("BT", "LU"), ("SP2", "T3D", "Paragon")
-COLUMNS = {"p": "procs", "n": "size"}
+WORK, SPEED = {"BT": 1.0, "LU": 3.0}, {"SP2": 1.0, "T3D": 2.0, "Paragon": 4.0}
+CODES = ("LU", "SP, class A", "SP", "k=3, n=4")  # names that hold the signs of the grammar
 
 
-def test_a_mapping_of_columns_by_symbol_or_by_name():
+def time_of(code, system, p, n):
+    return WORK[code] / SPEED[system] * n / p
+
+
+@pytest.fixture(scope="module")
+def model():
+    """Exact times of two codes on three systems over procs and size."""
+    rows = [
+        (code, system, p, n, time_of(code, system, p, n))
+        for code, system, p, n in itertools.product(WORK, SPEED, (1, 2, 4, 8), (100, 200, 400))
+    ]
+    table = pd.DataFrame(rows, columns=["code", "system", "procs", "size", "time_s"])
+    return perfcore.fit(table, fitter="individual", parameter="p=procs,n=size", functions="n/p")
+
+
+@pytest.fixture(scope="module")
+def typed():
+    rows = [(code, p, n, k * n / p) for k, code in enumerate(CODES, 1) for p in (1, 2, 4) for n in (10, 20, 40)]
+    table = pd.DataFrame(rows, columns=["code", "procs", "n", "time_s"])
+    return perfcore.fit(table, fitter="individual", parameter="p=procs,n", functions="n/p")
+
+
+def test_a_mapping_of_columns_by_symbol_or_by_name(model):
     given = {"code": ["LU", "BT"], "system": ["T3D", "T3D"], "p": [4, 8], "size": [100, 200]}
-    at = places(given, COLUMNS, CODES, SYSTEMS)
-    assert len(at) == 2
-    assert list(at.points) == ["p", "n"]
-    assert at.points["p"].tolist() == [4.0, 8.0]
-    assert at.points["n"].tolist() == [100.0, 200.0]
-    assert at.points["n"].dtype == np.float64
-    assert at.code.tolist() == [1, 0]
-    assert at.system.tolist() == [1, 1]
-
-
-def test_a_table_of_pandas_whatever_its_index():
-    table = pd.DataFrame({"procs": [1, 2], "size": [8, 8], "code": ["BT", "LU"], "system": "T3D"}, index=[7, 3])
+    expected = [time_of("LU", "T3D", 4, 100), time_of("BT", "T3D", 8, 200)]
+    assert model.predict(given) == pytest.approx(expected)
+    table = pd.DataFrame({**given, "procs": given["p"]}, index=[7, 3]).drop(columns="p")  # whatever its index
     table["code"] = table["code"].astype("category")
-    at = places(table, COLUMNS, CODES, SYSTEMS)
-    assert at.code.tolist() == [0, 1]
+    assert model.predict(table) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("given", [[1, 2], (1, 2), np.array([1, 2]), pd.Series([1, 2])])
 def test_an_array_is_the_only_parameter(given):
-    at = places(given, {"p": "procs"}, CODES[:1], SYSTEMS[:1])
-    assert at.points["p"].tolist() == [1.0, 2.0]
-    assert at.code.tolist() == at.system.tolist() == [0, 0]
+    table = pd.DataFrame({"p": [1, 2, 4, 8], "time_s": [8.0, 4.0, 2.0, 1.0]})
+    assert perfcore.fit(table, fitter="individual", functions="1/p").predict(given) == pytest.approx([8.0, 4.0])
 
 
 @pytest.mark.parametrize(
@@ -54,53 +64,43 @@ def test_an_array_is_the_only_parameter(given):
         ({"p": [1, 2, 4], "n": [1, 2]}, DataError, r"different lengths \(p: 3, n: 2, code: 1, system: 1\)"),
     ],
 )
-def test_mistakes(change, error, message):
+def test_mistakes(model, change, error, message):
     with pytest.raises(error, match=message):
-        places({"p": 1, "n": 1, "code": "BT", "system": "SP2"} | change, COLUMNS, CODES, SYSTEMS)
+        model.predict({"p": 1, "n": 1, "code": "BT", "system": "SP2"} | change)
 
 
-# Points as they are typed: one grammar, names that hold its signs, and one message for what is none.
-CODES_OF_PLACES = ("LU", "SP, class A", "SP", "k=3, n=4")
-MODEL = SimpleNamespace(variables={"p": "procs", "n": "n", "code": "code"}, levels={"code": CODES_OF_PLACES}, target={})
+def asked(model, at):
+    """Levels of each variable at which a model is asked, in the order of the model."""
+    points = perfcore.predict(model, at=at).points
+    return {name: list(dict.fromkeys(np.asarray(values).tolist())) for name, values in points.items()}
 
 
 @pytest.mark.parametrize(
-    ("texts", "places"),
+    ("at", "p", "n", "codes"),
     [
-        (["p=1,2,4"], {"p": "1,2,4"}),
-        (["p=1..64*4,n=10"], {"p": "1..64*4", "n": "10"}),
-        (["n=512,m=64"], {"n": "512", "m": "64"}),
-        (["p=1", "n=2", "p=8,16"], {"p": "1,8,16", "n": "2"}),
-        ("p=1, n = 2", {"p": "1", "n": "2"}),
-        (["path=main/a=3"], {"path": "main/a=3"}),
-        ([], {}),
+        (["p=1,2,4", "n=10"], [1, 2, 4], [10], CODES),
+        (["p=1..64*4,n=10"], [1, 4, 16, 64], [10], CODES),
+        (["n=512,p=64"], [64], [512], CODES),
+        (["p=1", "n=2", "p=8,16"], [1, 8, 16], [2], CODES),
+        ("p=1, n = 2", [1], [2], CODES),
+        (["code=LU", "n=10..30:10,procs=2,8"], [2, 8], [10, 20, 30], ["LU"]),
+        (["code=k=3, n=4", "p=1,n=2"], [1], [2], ["k=3, n=4"]),
+        ({"procs": np.array([2, 4]), "n": 10, "code": ["LU", "k=3, n=4"]}, [2, 4], [10], ["LU", "k=3, n=4"]),
+        ({"p": "1..4*2", "n": 1, "code": "SP, class A"}, [1, 2, 4], [1], ["SP, class A"]),
     ],
 )
-def test_a_piece_with_a_sign_of_equality_begins_another_name(texts, places):
-    assert parse_places(texts) == places
+def test_levels_go_by_symbol_or_column(typed, at, p, n, codes):
+    """A piece with a sign of equality begins another name; names that were left out have all levels."""
+    assert asked(typed, at) == {"procs": p, "n": n, "code": list(codes)}
+    assert len(perfcore.predict(typed, at=at).values) == len(p) * len(n) * len(codes)
 
 
-def test_levels_go_by_symbol_or_column_in_the_order_of_the_model():
-    assert levels_at(MODEL, ["code=LU", "n=10..30:10,procs=2,8"]) == {
-        "p": [2.0, 8.0],
-        "n": [10.0, 20.0, 30.0],
-        "code": ["LU"],
-    }
-
-
-def test_values_of_python():
-    asked = levels_at(MODEL, {"procs": np.array([2, 4]), "n": 10, "code": ["LU", "k=3, n=4"]})
-    assert asked == {"p": [2.0, 4.0], "n": [10.0], "code": ["LU", "k=3, n=4"]}
-    assert levels_at(MODEL, {"p": "1..4*2", "code": "SP, class A"}) == {"p": [1.0, 2.0, 4.0], "code": ["SP, class A"]}
-    assert levels_at(MODEL, "p=1,n=2") == {"p": [1.0], "n": [2.0]}
-
-
-def test_every_combination_with_all_names_that_were_left_out():
-    columns = grid(MODEL, ["p=1,2", "n=5"])
-    assert list(columns) == ["p", "n", "code"]
-    assert columns["p"] == [1.0] * 4 + [2.0] * 4
-    assert columns["n"] == [5.0] * 8
-    assert columns["code"] == [*CODES_OF_PLACES, *CODES_OF_PLACES]
+def test_every_combination_in_the_order_of_the_model(typed):
+    found = perfcore.predict(typed, at=["p=1,2", "n=5"])
+    assert list(found.points) == ["procs", "n", "code"]
+    assert found.points["procs"] == pytest.approx([1.0] * 4 + [2.0] * 4)
+    assert list(found.points["code"]) == [*CODES, *CODES]
+    assert found.to_frame()["value"].tolist() == pytest.approx([5.0 * k / p for p in (1, 2) for k in (1, 2, 3, 4)])
 
 
 @pytest.mark.parametrize(
@@ -112,9 +112,8 @@ def test_every_combination_with_all_names_that_were_left_out():
         ("p=1..900000:1,n=1,2", r"at: 7.2e\+06 points, and at most 1,000,000 can be asked for"),
         ("p=1,,2", r"at='p=': "),
         ("p=1 and n=2", r"at='p=1' and n=2: "),
-        ("n=5", "the model is one of p, n, code; give at='p="),
     ],
 )
-def test_mistakes_of_places(text, message):
+def test_mistakes_as_they_are_typed(typed, text, message):
     with pytest.raises(OptionError, match=message):
-        grid(MODEL, [text])
+        perfcore.predict(typed, at=[text])

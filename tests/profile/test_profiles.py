@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_analysis.profiles import NO_STATE
 from perfcore import Measurements, Trace, profile
 from perfcore.base.errors import DataError, OptionError
 
+NO_STATE = "(no state)"
 LAWS = {
     "solve": lambda p: 8.0 / p,
     "exchange": lambda p: 0.02 + 0.05 * np.log2(p),

@@ -1,5 +1,6 @@
 """Times by function: every nanosecond of every location once, whatever the order of the intervals."""
 
+import itertools
 import json
 
 import numpy as np
@@ -8,16 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_analysis.profile import profile_of
-from perf_analysis.profiles import NO_STATE, RunProfile
-from perf_analysis.stretches import Stretches, marker_stretches, phase_stretches, whole_run
-from perf_io.traces.nested_states import NestedStates
-from perf_traces.messages.bursts import FACT, Counters, Readings
-from perf_traces.windows import part_of
 from perfcore import Trace
 from perfcore.base.errors import DataError
 
 STATES = ("run", "wait", "io")
+NO_STATE = "(no state)"
+
+
+def profiled(trace, edges=(), **options):
+    """The profile of a run, in which what lies between the edges is odd and even in turn."""
+    if edges:
+        spans = itertools.pairwise(edges)
+        trace.markers = tuple((("odd", "even")[k % 2], start, end) for k, (start, end) in enumerate(spans))
+        options["by"] = "marker"
+    (found,) = perfcore.profile(trace, **options)
+    return found
 
 
 @st.composite
@@ -35,48 +41,45 @@ def traces(draw):
     return Trace(*columns, [f"cpu{k}" for k in range(4)], STATES, time_unit="ns", span_ns=(-2, 110))
 
 
-def one_by_one(trace, stretches):
+def one_by_one(trace, edges):
     """The definition: each nanosecond by itself."""
-    times = np.zeros((len(STATES) + 1, len(trace.locations), len(stretches.names)), np.int64)
-    in_state = np.full((len(trace.locations), stretches.edges_ns[-1] - stretches.edges_ns[0]), len(STATES))
-    first = int(stretches.edges_ns[0])
+    first, last = edges[0], edges[-1]
+    times = np.zeros((len(STATES) + 1, len(trace.locations), 2), np.int64)
+    in_state = np.full((len(trace.locations), last - first), len(STATES))
     for location, state, start, end in zip(
         trace.location.tolist(), trace.state.tolist(), trace.start_ns.tolist(), trace.end_ns.tolist(), strict=True
     ):
         in_state[location, start - first : end - first] = state
-    part = np.repeat(stretches.part, np.diff(stretches.edges_ns))
+    part = np.repeat(np.arange(len(edges) - 1) % 2, np.diff(edges))
     for location, row in enumerate(in_state):
         np.add.at(times, (row, location, part), 1)
-    return times
+    return times[:, :, : min(len(edges) - 1, 2)], np.bincount(part)
 
 
 @settings(max_examples=60, deadline=None)
 @given(traces(), st.lists(st.integers(-1, 109), unique=True, max_size=4))
 def test_each_nanosecond_is_in_one_function(trace, inner):
-    edges = np.array([-2, *sorted(inner), 110], dtype=np.int64)
-    part = np.arange(len(edges) - 1) % 2
-    stretches = Stretches(("odd", "even")[: int(part.max()) + 1], edges, part.astype(np.int64))
-    found = profile_of(trace, stretches)
+    edges = [-2, *sorted(inner), 110]
+    times, durations = one_by_one(trace, edges)
+    found = profiled(trace, edges)
     assert found.functions == (*STATES, NO_STATE)
-    np.testing.assert_array_equal(found.times_ns, one_by_one(trace, stretches))
-    np.testing.assert_array_equal(found.times_ns.sum(axis=0), np.tile(stretches.durations_ns, (4, 1)))
+    assert found.parts == ("odd", "even")[: len(durations)]
+    np.testing.assert_array_equal(found.times_ns, times)
+    np.testing.assert_array_equal(found.times_ns.sum(axis=0), np.tile(durations, (4, 1)))
 
 
 def test_without_nested_states_calls_are_intervals_in_any_order():
     trace = Trace([0] * 6, [0, 0, 1, 0, 2, 0], [0, 3, 5, 6, 9, 9], [3, 5, 6, 9, 9, 12], ["a"], STATES, time_unit="ns")
-    assert profile_of(trace).calls[:, 0, 0].tolist() == [4, 1, 1, 0]
+    assert profiled(trace).calls[:, 0, 0].tolist() == [4, 1, 1, 0]
     shuffled = np.array([3, 0, 5, 2, 1, 4])
     columns = (np.asarray(c)[shuffled] for c in (trace.location, trace.state, trace.start_ns, trace.end_ns))
-    again = profile_of(Trace(*columns, ["a"], STATES, time_unit="ns"))
+    again = profiled(Trace(*columns, ["a"], STATES, time_unit="ns"))
     assert again.calls[:, 0, 0].tolist() == [4, 1, 1, 0]
     np.testing.assert_array_equal(again.inclusive_ns, again.times_ns)
 
 
 @pytest.mark.parametrize("in_order", [True, False])
 def test_a_trace_on_disk_gives_the_same(tmp_path, monkeypatch, in_order):
-    from perf_io.tables import state_table
-    from perf_io.tables.state_table import TabularTrace
-
     rng = np.random.default_rng(5)
     rows = []
     for location in ("cpu10", "cpu2", "it's"):
@@ -88,54 +91,48 @@ def test_a_trace_on_disk_gives_the_same(tmp_path, monkeypatch, in_order):
         rows = [rows[k] for k in rng.permutation(len(rows))]
     (tmp_path / "t.csv").write_text("start_ns,end_ns,location,state\n" + "\n".join(rows) + "\n")
     held = perfcore.read(tmp_path / "t.csv")
-    monkeypatch.setattr(state_table, "IN_MEMORY_ROWS", 10)
+    monkeypatch.setattr("perf_io.tables.state_table.IN_MEMORY_ROWS", 10)
     on_disk = perfcore.read(tmp_path / "t.csv")
-    assert isinstance(on_disk, TabularTrace)
-    for stretches in (
-        whole_run(held),
-        Stretches(("x", "y"), np.array([0, 300, whole_run(held).edges_ns[1]]), np.arange(2)),
-    ):
-        one, two = profile_of(held, stretches), profile_of(on_disk, stretches)
+    assert type(on_disk) is not type(held)
+    for edges in ((), [0, 300, held.span_ns[1]]):
+        one, two = profiled(held, edges), profiled(on_disk, edges)
         assert "_arrays" not in vars(on_disk), "the intervals stay on disk"
         assert (one.functions, one.locations) == (two.functions, two.locations)
         np.testing.assert_array_equal(one.times_ns, two.times_ns)
         np.testing.assert_array_equal(one.calls, two.calls)
 
 
+def times_of_markers(markers):
+    found = profiled(Trace([0], [0], [0], [100], ["a"], ["run"], time_unit="ns", markers=markers), by="marker")
+    return dict(zip(found.parts, found.parts_ns.tolist(), strict=True))
+
+
 def test_markers_nest_and_count():
     marks = [("step#1", 0, 40), ("io", 10, 20), ("step#2", 50, 90), ("flush", 12, 14), ("dot", 30, 30)]
-    found = marker_stretches(Trace([0], [0], [0], [100], ["a"], ["run"], time_unit="ns", markers=marks))
-    assert dict(zip(found.names, found.durations_ns.tolist(), strict=True)) == {
-        "step": 68 + 2,
-        "io": 8,
-        "flush": 2,
-        "(no marker)": 20,
-    }
+    assert times_of_markers(marks) == {"step": 68 + 2, "io": 8, "flush": 2, "(no marker)": 20}
     with pytest.raises(DataError, match="no markers with a duration"):
-        marker_stretches(Trace([0], [0], [0], [100], ["a"], ["run"], markers=[("dot", 5, 5)]))
+        times_of_markers([("dot", 5, 5)])
 
 
 def test_markers_of_one_time_belong_to_the_shorter():
     marks = [("outer", 0, 40), ("inner", 0, 30), ("beyond", -50, 200)]
-    found = marker_stretches(Trace([0], [0], [0], [100], ["a"], ["run"], time_unit="ns", markers=marks))
-    assert dict(zip(found.names, found.durations_ns.tolist(), strict=True)) == {"outer": 10, "inner": 30, "beyond": 60}
+    assert times_of_markers(marks) == {"outer": 10, "inner": 30, "beyond": 60}
 
 
 def test_phases_of_a_model_are_those_of_its_trace(tmp_path):
     trace = Trace([0, 1], [0, 0], [0, 4000], [9000, 9000], ["a", "b"], ["run"], time_unit="ns")
     model = perfcore.fit(trace, fitter="phases", phases=2)
     model.save(tmp_path / "model.json")
-    found = phase_stretches(trace, str(tmp_path / "model.json"))
-    assert found.edges_ns.tolist() == [0, 4000, 9000]
+    assert profiled(trace, phases=str(tmp_path / "model.json")).parts_ns.tolist() == [4000, 5000]
     other = Trace([0], [0], [0], [500], ["a"], ["run"])
     with pytest.raises(DataError, match="fit this trace"):
-        phase_stretches(other, str(tmp_path / "model.json"))
+        perfcore.profile(other, phases=str(tmp_path / "model.json"))
 
 
 def test_times_are_exact_beyond_what_floats_hold():
     year = 365 * 24 * 3600 * 10**9
     trace = Trace([0, 0], [0, 1], [0, year], [year, year + 1], ["a"], STATES[:2], time_unit="ns")
-    assert profile_of(trace).by_function_ns.tolist() == [year, 1, 0]
+    assert profiled(trace).by_function_ns.tolist() == [year, 1, 0]
 
 
 @pytest.mark.real_data
@@ -150,7 +147,7 @@ def test_times_are_exact_beyond_what_floats_hold():
     ],
 )
 def test_real_traces_are_whole(real_data, name, elapsed_ns, n_locations):
-    found: RunProfile = profile_of(perfcore.read(real_data / "traces" / name, wanted=(Trace,)))
+    found = profiled(real_data / "traces" / name, by="function")
     assert len(found.locations) == n_locations
     assert (found.by_location_ns.sum(axis=0) == found.elapsed_ns).all()
     assert (found.times_ns >= 0).all()
@@ -160,8 +157,7 @@ def test_real_traces_are_whole(real_data, name, elapsed_ns, n_locations):
 
 @pytest.mark.real_data
 def test_instructions_of_epoch_are_all_in_a_function(real_data):
-    trace = perfcore.read(real_data / "traces/paraver/epoch/epoch_2proc.prv.gz")
-    run = profile_of(trace)
+    run = profiled(real_data / "traces/paraver/epoch/epoch_2proc.prv.gz")
     counted = dict(zip(run.functions, run.counted["instructions"].sum(axis=(1, 2)).tolist(), strict=True))
     assert sum(counted.values()) == 88_214_429_565  # of all readings in the file, each moment once
     assert counted["Running"] == 87_640_358_419  # of which POP's factors are made
@@ -176,21 +172,6 @@ def test_two_ranks_to_the_microsecond(real_data):
     # unions over streams of compute kernels, by a parser that was written independently
     assert (found.by_location_ns[computes].sum(axis=0) // 1000).tolist() == [210_320, 271_973]
     assert (found.by_location_ns.sum(axis=0) == found.elapsed_ns).all()
-
-
-@st.composite
-def nested(draw):
-    """A tree of calls: function, start, end and callees, some of which take no time."""
-
-    def calls(first, last, depth):
-        found, at = [], first
-        for _ in range(draw(st.integers(0, 3 if depth else 0))):
-            start = draw(st.integers(at, last))
-            at = draw(st.integers(start, last))
-            found.append((draw(st.integers(0, 2)), start, at, calls(start, at, depth - 1)))
-        return found
-
-    return calls(0, 60, 3)
 
 
 def by_recursion(tree, edges, part, shape):
@@ -217,28 +198,6 @@ def profiles_of_tree(found, tree, edges, part, scale):
     assert found.has_calls
 
 
-@settings(max_examples=60, deadline=None)
-@given(nested())
-def test_inclusive_times_and_calls_are_those_of_the_tree_of_calls(tree):
-    states, tree = NestedStates("tree"), [*tree, (0, 60, 70, [])]  # something that lasts
-
-    def enter(siblings):
-        for function, start, end, callees in siblings:
-            states.push(0, function, start, 1)
-            enter(callees)
-            states.pop(0, end, 1)
-
-    enter(tree)
-    trace = states.trace(["cpu"], STATES, time_unit="ns", span_ns=(0, 70))
-    ticks = Readings(np.zeros(70, np.int64), np.arange(1, 71), np.full(70, 2), every=True)
-    trace.facts = {**trace.facts, FACT: Counters(trace.locations, ("ticks",), lambda names: {"ticks": ticks})}
-    edges, part = np.array([0, 25, 40, 70]), np.array([0, 1, 0])
-    found = profile_of(trace, Stretches(("odd", "even"), edges, part))
-    profiles_of_tree(found, tree, edges, part, 1)
-    np.testing.assert_array_equal(found.counted["ticks"], 2 * found.times_ns)
-    np.testing.assert_array_equal(found.counted_inclusive["ticks"], 2 * found.inclusive_ns)
-
-
 def test_inclusive_times_and_calls_of_a_chrome_trace(tmp_path):
     """`run` calls itself within `wait`; `io` is nothing but its callee."""
     tree = [
@@ -256,10 +215,9 @@ def test_inclusive_times_and_calls_of_a_chrome_trace(tmp_path):
     path = tmp_path / "run.json"
     path.write_text(json.dumps({"traceEvents": events}))
     edges, part = np.array([0, 25, 40, 69]), np.array([0, 1, 0])
-    trace = perfcore.read(path)
-    profiles_of_tree(profile_of(trace, Stretches(("odd", "even"), edges * 1000, part)), tree, edges, part, 1000)
+    profiles_of_tree(profiled(perfcore.read(path), (1000 * edges).tolist()), tree, edges, part, 1000)
     # What is left of the states in a part of the trace does not tell calls.
-    cut = perfcore.profile(part_of(trace, until="60us"))
+    cut = perfcore.profile(path, reading={"until": "60us"})
     assert not cut[0].has_calls
     assert all(np.isnan(row["calls"]) for row in cut.to_dict()["rows"])
 

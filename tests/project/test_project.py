@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from paraver_runs import paraver_run
+from scipy.optimize import nnls
 
 import perfcore
-from perf_project.extrapolation import extrapolate, extrapolate_all
 from perfcore.base.errors import DataError, OptionError
 
 STEPS = ("load imbalance", "serialisation", "transfer")
@@ -333,34 +333,79 @@ def test_two_scales_are_said_first_and_losses_have_remedies(halo):
     assert {plot.name for plot in report.plots} == {"components", "efficiency"}
 
 
+def components_at(target, sizes, **times):
+    rows = [(p, name, time) for name, each in times.items() for p, time in zip(sizes, each, strict=True)]
+    frame = pd.DataFrame(rows, columns=["p", "category", "time_s"])
+    return {each.name: each.time[0] for each in perfcore.project(frame, at={"p": target}).answer.at[0].components}
+
+
+def beyond(times, sizes, target):
+    """The time of a component at a target, beside one that takes next to nothing."""
+    return components_at(target, sizes, work=times, rest=[1e-9] * len(sizes))["work"]
+
+
+USUAL_DRIFT = 0.05  # of log times of tables, for a doubling; it counts as four scales do
+
+
 def test_components_between_a_power_law_and_amdahls():
     """Of 8 + 8/p the exponent between 2 and 4 is log2(10/12), so that both forms are known in closed form."""
-    sizes = np.array([2.0, 4.0])
-    [time] = extrapolate(sizes, 8 + 8 / sizes, np.array([8.0]))
-    assert time == pytest.approx(math.sqrt(9.0 * 10.0 * 10 / 12), rel=1e-9)
-    [held] = extrapolate_all(sizes, {"work": 8 / sizes, "load imbalance": np.array([0.0, 1.0])}, {"load imbalance": 2},
-                             np.array([8.0]))["load imbalance"]  # fmt: skip
-    # Between its own time and its share of the work, each with the usual drift of one doubling.
-    assert held == pytest.approx(math.sqrt(0.5) * math.exp(0.01), rel=1e-9)
+    expected = math.sqrt(9.0 * 10.0 * 10 / 12) * math.exp(USUAL_DRIFT)
+    assert beyond([12.0, 10.0], [2, 4], 8) == pytest.approx(expected, rel=1e-6)
+    expected *= math.sqrt(8.5 / 9.0 * 10 / 12) * math.exp(USUAL_DRIFT)  # another doubling
+    assert beyond([12.0, 10.0], [2, 4], 16) == pytest.approx(expected, rel=1e-6)
+
+
+def test_load_imbalance_tends_to_its_share_of_computation(folder):
+    """Between its own time at two ranks, with the usual drift of one doubling, and its share of the work at four."""
+    model = perfcore.project([trace_at(folder, p) for p in (1, 2)], at="p=4")
+    at = {each.name: each.time[0] for each in model.answer.at[0].components}
+    measured = {name: times[-1] for name, times in model.measured.items()}
+    computing = [name for name in measured if name not in STEPS]
+    growth = sum(at[name] for name in computing) / sum(measured[name] for name in computing)
+    held = measured["load imbalance"] * math.sqrt(math.exp(0.01) * growth)
+    assert at["load imbalance"] == pytest.approx(held, rel=1e-9)
+
+
+@pytest.mark.parametrize(("times", "expected"), [([1.0, 1.5], 2.25), ([1.0, 4.0], 8.0)])
+def test_what_grew_between_two_scales_goes_on_at_most_in_proportion(times, expected):
+    assert beyond(times, [2, 4], 8) == pytest.approx(expected, rel=1e-6)
+
+
+def test_components_that_take_turns_are_scaled_towards_the_elapsed_time():
+    """Their sum stays 4; with no third scale half of three quarters of the way, in logarithms."""
+    drift = math.exp(USUAL_DRIFT)
+    alone = {"a": math.sqrt(1 / 3 * 1 / 2) * drift, "b": 6.0}  # between 1 / 3 and b/p; in proportion to p
+    scaled = (4.0 * drift / sum(alone.values())) ** (0.75 / 2)
+    found = components_at(8, [2, 4], a=[3.0, 1.0], b=[1.0, 3.0])
+    assert found == pytest.approx({name: time * scaled for name, time in alone.items()}, rel=1e-3)  # of draws
 
 
 def test_a_time_that_has_grown_goes_on_growing():
-    """Of 2p the power law and a + b/p + cp are exact, and Amdahl's form is constant."""
-    sizes = np.array([1.0, 2.0, 4.0])
-    [time] = extrapolate(sizes, 2 * sizes, np.array([8.0]), grows=True)
-    constant, growing = 1 / (0.1**2 + math.log(2**0.5) ** 2), 0.5 / 0.1**2
+    """Of 2p the power law and a + b/p + cp are exact, and Amdahl's form is constant; at 4 it was off by a factor."""
+    off = math.log(2**0.5)
+    constant, growing = 1 / (0.1**2 + off**2), 0.5 / 0.1**2
     share = growing / (constant + growing)
-    assert math.log2(time / 8) == pytest.approx(share + (1 - share) / 2, rel=1e-6)
-    assert extrapolate(sizes, 2 * sizes, np.array([8.0])) == pytest.approx([8 * 2**0.5], rel=1e-6)
+    drift = (4 * USUAL_DRIFT + (1 - share) * off) / 5
+    expected = 8 * 2 ** (share + (1 - share) / 2) * math.exp(drift)
+    assert beyond([2.0, 4.0, 8.0], [1, 2, 4], 8) == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_time_that_grows_little_lies_between_growth_and_none():
+    """Of the root of p, which has doubled since p = 1, at twice the largest scale."""
+    off = math.log(2**0.25)
+    expected = 2 * 2**0.25 * math.exp((4 * USUAL_DRIFT + off) / 5)
+    assert beyond([1.0, 2**0.5, 2.0], [1, 2, 4], 8) == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_component_drifts_as_its_scales_did():
-    """Forms are exact up to 4; at 8 the time is e^.1 times theirs, so the drift is (4 * .05 + 0 + .1) / 6 there."""
-    sizes = np.array([1.0, 2.0, 4.0, 8.0])
-    times = 8 / sizes * np.array([1.0, 1.0, 1.0, math.exp(0.1)])
-    [time] = extrapolate(sizes, times, np.array([16.0]), 0.05)
-    [unmoved] = extrapolate(sizes, times, np.array([16.0]))
-    assert math.log(time / unmoved) == pytest.approx((4 * 0.05 + 0.1) / 6, rel=1e-6)
+    """Forms are exact up to 2; at 4 the time is e^.1 times theirs, so the drift is (4 * .05 + .1) / 5."""
+    sizes = np.array([1.0, 2.0, 4.0])
+    times = 8 / sizes * np.array([1.0, 1.0, math.exp(0.1)])
+    exponent = np.polyfit(np.log(sizes), np.log(times), 1, w=sizes)[0]  # the larger scales count more
+    weights = sizes / times
+    (b, a), _ = nnls(np.column_stack([1 / sizes, np.ones(3)]) * weights[:, None], times * weights)
+    forms = math.sqrt(2**exponent * (a + b / 8) / (a + b / 4))
+    assert beyond(times, sizes, 8) == pytest.approx(times[-1] * forms * math.exp(0.3 / 5), rel=1e-6)
 
 
 def test_targets_follow_the_measured_pattern():

@@ -1,8 +1,6 @@
 """Regressions against statsmodels' own numbers, NIST's certified values, refits without a run, and simulations."""
 
-import re
-from pathlib import Path
-
+import nist
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +15,6 @@ from perfcore.base.errors import PerfError
 from perfcore.contracts import FormulaFunction
 from perfcore.hooks.registry import registry
 
-NIST = Path(__file__).parents[1] / "least_squares" / "nist"
 POLYNOMIAL = "+".join(f"B{k}*x^{k}" for k in range(11))
 LINEAR = {
     "norris": "B0 + B1*x",
@@ -27,28 +24,6 @@ LINEAR = {
     "filip": POLYNOMIAL,
     "longley": "B0 + " + " + ".join(f"B{k}*x{k}" for k in range(1, 7)),
     **{f"wampler{k}": POLYNOMIAL.partition("+B6")[0] for k in range(1, 6)},
-}
-EXPONENTIALS = "b1*exp(-b2*x1) + b3*exp(-b4*x1) + b5*exp(-b6*x1)"
-RATIONAL = "(b1 + b2*x1 + b3*x1^2 + b4*x1^3)/(1 + b5*x1 + b6*x1^2 + b7*x1^3)"
-NONLINEAR = {
-    "Misra1a": "b1*(1 - exp(-b2*x1))",
-    "Chwirut2": "exp(-b1*x1)/(b2 + b3*x1)",
-    "Lanczos1": EXPONENTIALS,
-    "Lanczos3": EXPONENTIALS,
-    "Gauss1": "b1*exp(-b2*x1) + b3*exp(-(x1 - b4)^2/b5^2) + b6*exp(-(x1 - b7)^2/b8^2)",
-    "DanWood": "b1*x1^b2",
-    "Kirby2": "(b1 + b2*x1 + b3*x1^2)/(1 + b4*x1 + b5*x1^2)",
-    "Hahn1": RATIONAL,
-    "Thurber": RATIONAL,
-    "Nelson": "b1 - b2*x1*exp(-b3*x2)",
-    "MGH17": "b1 + b2*exp(-x1*b4) + b3*exp(-x1*b5)",
-    "MGH09": "b1*(x1^2 + x1*b2)/(x1^2 + x1*b3 + b4)",
-    "MGH10": "b1*exp(b2/(x1 + b3))",
-    "BoxBOD": "b1*(1 - exp(-b2*x1))",
-    "Rat42": "b1/(1 + exp(b2 - b3*x1))",
-    "Rat43": "b1/(1 + exp(b2 - b3*x1))^(1/b4)",
-    "Eckerle4": "b1/b2*exp(-0.5*((x1 - b3)/b2)^2)",
-    "Bennett5": "b1*(b2 + x1)^(-1/b3)",
 }
 
 
@@ -61,8 +36,8 @@ def digits(found, certified):
 
 @pytest.mark.parametrize("name", LINEAR)
 def test_nist_linear(name):
-    data = pd.read_csv(NIST / "linear" / f"{name}.csv")
-    rows = pd.read_csv(NIST / "linear" / "certified.csv").query("problem == @name").set_index("parameter")
+    data = pd.read_csv(nist.FOLDER / "linear" / f"{name}.csv")
+    rows = pd.read_csv(nist.FOLDER / "linear" / "certified.csv").query("problem == @name").set_index("parameter")
     model = perfcore.fit(data, fitter="regression", formula=LINEAR[name], value="y")
     certified = rows.loc[[parameter.name for parameter in model.parameters]]
     found = [[p.estimate for p in model.parameters], [p.standard_error for p in model.parameters]]
@@ -72,23 +47,16 @@ def test_nist_linear(name):
 
 
 @pytest.mark.parametrize("start", [0, 1])
-@pytest.mark.parametrize("name", NONLINEAR)
+@pytest.mark.parametrize("name", nist.NONLINEAR)
 def test_nist_nonlinear(name, start):
-    lines = (NIST / "nonlinear" / f"{name}.dat").read_text().splitlines()
-    number = r"[-+]?[\d.]+(?:[eE][-+]?\d+)?"
-    rows = [re.findall(number, line.split("=")[1]) for line in lines if re.match(r"\s*b\d+ =.*", line)]
-    values = np.array(rows, dtype=float)
-    begin = int(next(re.findall(r"\d+", line)[0] for line in lines if line.strip().startswith("Data   ")))
-    data = np.array([line.split() for line in lines[begin - 1 :] if line.strip()], dtype=float)
-    table = pd.DataFrame(data, columns=["y", "x1", "x2"][: data.shape[1]])
-    if name == "Nelson":
-        table["y"] = np.log(table["y"])
-    starts = {f"b{k + 1}": value for k, value in enumerate(values[:, start])}
-    model = perfcore.fit(table, fitter="regression", formula=NONLINEAR[name], value="y", start=starts)
+    problem = nist.read(name)
+    starts = {f"b{k}": value for k, value in enumerate(problem.starts[start], 1)}
+    table = pd.DataFrame({"y": problem.y, **problem.x})
+    model = perfcore.fit(table, fitter="regression", formula=nist.NONLINEAR[name], value="y", start=starts)
     order = [int(parameter.name[1:]) - 1 for parameter in model.parameters]
-    assert digits([p.estimate for p in model.parameters], values[order, 2]) > 8
+    assert digits([p.estimate for p in model.parameters], problem.parameters[order]) > 8
     if name != "Lanczos1":  # its residuals are near the rounding of its data
-        assert digits([p.standard_error for p in model.parameters], values[order, 3]) > 7
+        assert digits([p.standard_error for p in model.parameters], problem.deviations[order]) > 7
 
 
 def runs(seed=1, noise=0.05):

@@ -1,18 +1,11 @@
 """Classes of growth and local exponents, against laws whose growth is known."""
 
-from fractions import Fraction
-
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
 
 import perfcore
-from perf_experiments.recommendation import recommend
-from perf_scaling.advice import advice, deciding_points, next_point, outcomes
-from perf_scaling.growth import CLASSES, SURE, class_of, slope_points
-from perf_scaling.posterior.family import changes
-from perf_scaling.terms import Factor, Term
-from perf_tables.meanings import scaling_of
 from perfcore import Measurements
 from perfcore.base.errors import OptionError
 
@@ -29,6 +22,8 @@ LAWS = {
     "quadratic": lambda p: 1 + 0.01 * p**2,
     "superquadratic": lambda p: 1 + 0.001 * p**3,
 }
+CLASSES = tuple(LAWS)
+SURE = 0.9  # of what is said: below, one of ten answers would be wrong
 
 
 @pytest.fixture(scope="module")
@@ -70,39 +65,12 @@ def test_what_is_sure_is_said_of_what_is_not(model):
             assert words == "inconclusive" or all(word in CLASSES for word in words.split(" to "))
 
 
-@pytest.mark.parametrize(
-    ("terms", "name"),
-    [
-        ([], "constant"),
-        ([("-1", 0)], "falling"),
-        ([("-1/3", 2)], "falling"),
-        ([("-1", 0), ("0", 1)], "logarithmic"),
-        ([("2/3", 2)], "sublinear"),
-        ([("1", 0), ("-2", 0)], "linear"),
-        ([("1", 2)], "n log n"),
-        ([("7/6", 0)], "subquadratic"),
-        ([("5/3", 1)], "subquadratic"),
-        ([("2", 0)], "quadratic"),
-        ([("2", 1)], "superquadratic"),
-        ([("9/4", 0)], "superquadratic"),
-    ],
-)
-def test_the_class_is_that_of_the_fastest_term(terms, name):
-    law = tuple(Term(1.0, (Factor("p", float(Fraction(exponent)), logarithm),)) for exponent, logarithm in terms)
-    assert CLASSES[class_of(law, "p")] == name
-
-
-def test_factors_of_other_parameters_do_not_count():
-    law = (Term(2.0, (Factor("p", -1.0, 0), Factor("n", 1.5, 0))),)
-    assert CLASSES[class_of(law, "p")] == "falling"
-    assert CLASSES[class_of(law, "n")] == "subquadratic"
-
-
-@pytest.mark.parametrize(("target", "levels"), [(256, (64, 256)), (64, (4, 64)), (16, (4, 16)), (4, (64, 4))])
-def test_the_slope_ends_at_the_target(target, levels):
-    data = pd.DataFrame({"p": LEVELS, "time_s": 1 + LEVELS})
-    model = perfcore.fit(data, fitter="scaling", at=f"p={target}")
-    assert slope_points(model, "p").ravel().tolist() == list(levels)
+def class_of_term(exponent, logarithm):
+    """The class of a + b p^exponent log2(p)^logarithm."""
+    if exponent in (0, 1, 2):
+        names = {0: ("constant", "logarithmic"), 1: ("linear", "n log n"), 2: ("quadratic", "superquadratic")}
+        return names[exponent][logarithm > 0]
+    return ("sublinear", "subquadratic", "superquadratic")[min(int(exponent), 2)]
 
 
 def test_what_is_sure_is_right():
@@ -116,8 +84,7 @@ def test_what_is_sure_is_right():
         term = LEVELS ** (i / 4) * np.log2(LEVELS) ** j
         values = (1 - share + share * term / term[-1])[:, None] * (1 + 0.05 * rng.standard_normal((5, 5)))
         rows += [(p, f"f{k}", y) for p, own in zip(LEVELS, values, strict=True) for y in own]
-        law = (Term(1.0, (Factor("p", i / 4, j),)),) if (i, j) != (0, 0) else ()
-        true[f"f{k}"] = class_of(law, "p")
+        true[f"f{k}"] = CLASSES.index(class_of_term(i / 4, j))
     model = perfcore.fit(pd.DataFrame(rows, columns=["p", "function", "time_s"]), fitter="scaling", at="p=256")
     right = []
     for growth, path in zip(growths(model), model.paths, strict=True):
@@ -159,48 +126,22 @@ def narrow():
 
 
 def test_growth_that_is_not_determined_names_its_rivals_and_where_they_part(narrow):
-    (found,) = advice(narrow)
-    assert found.path == narrow.paths[0]
-    assert len(set(found.rivals)) == 2
-    assert found.text.startswith("not identifiable from these data: ")
-    for name in found.rivals:
-        assert name in found.text
+    (found,) = narrow.details()["advice"]
+    assert found["path"] == narrow.paths[0]
+    assert len(set(found["rivals"])) == 2
+    assert found["text"].startswith("not identifiable from these data: ")
+    for name in found["rivals"]:
+        assert name in found["text"]
         assert name in CLASSES
-    assert found.here < 0.05  # what the data cannot see: at the first level, which may be of another kind, most
-    if found.point is not None:
-        assert found.there > 2 * 0.02 / np.sqrt(5)  # more than the noise of a mean hides
-
-
-def test_gaps_come_first_then_larger_levels_then_smaller_ones():
-    levels = np.array([4.0, 8, 128, 256])
-    points = deciding_points(fitted([1 + levels], levels), "p").ravel().tolist()
-    assert points == [32, 512, 2, 1]  # nobody measures far only to name a growth
-
-
-def test_the_other_parameters_stay_at_their_largest_level():
-    rows = [(p, n, p * n) for p in (1, 2, 4, 8) for n in (10.0, 20, 40, 80)]
-    model = perfcore.fit(pd.DataFrame(rows, columns=["p", "n", "time_s"]), fitter="scaling", parameter="p,n")
-    assert (deciding_points(model, "p")[:, 1] == 80).all()
-    assert (deciding_points(model, "n")[:, 0] == 8).all()
-
-
-def test_the_variance_now_is_that_of_the_logarithm():
-    model = fitted([1 + 0.2 * LEVELS**1.5], noise=0.1, at="p=256")
-    draws = model.draws([[256.0], [64.0], [128.0], [256.0]])
-    rate, deviation = changes(np.array([[LEVELS[0]]]), np.array([[LEVELS[-1]]]), np.array([[256.0]]))
-    found = outcomes(model, [[64.0], [128.0], [256.0]])
-    expected = np.log(draws.unchanged()[:, :, 0]).var() + (rate * deviation**2)[0, 0]
-    assert found.variance == pytest.approx(expected)
-    # A measurement never makes it worse on average; at the target itself it leaves no more than about its own noise.
-    then = found.variances_with_one()
-    assert (then <= found.variance * (1 + 1e-9)).all()
-    assert then[2] < min(then[1], 0.5 * found.variance)
+    assert found["here"] < 0.05  # what the data cannot see: at the first level, which may be of another kind, most
+    if found["point"] is not None:
+        assert found["there"] > 2 * 0.02 / np.sqrt(5)  # more than the noise of a mean hides
 
 
 def test_the_next_point_is_at_most_so_many_times_the_largest():
     model = fitted([1 + 0.2 * LEVELS**1.5, 3 + LEVELS], noise=0.1, at="p=256")
-    assert [next_point(each) for each in (model, model.part(0), model.part(1))] == [{"p": 128.0}] * 3
-    assert next_point(model, largest=3.0) == {"p": 192.0}
+    for each in (model, model.part(0), model.part(1)):
+        assert each.details()["next_point"] == {"p": 128.0}
 
 
 def test_following_the_advice_nearly_halves_the_error():
@@ -225,7 +166,7 @@ def test_following_the_advice_nearly_halves_the_error():
         return model, np.median(np.abs(predicted / values[:, -1] - 1))
 
     model, before = error(5, noisy)
-    assert next_point(model) == {"p": 128.0}
+    assert model.details()["next_point"] == {"p": 128.0}
     _, after = error(6, noisy)
     assert after < 0.6 * before
 
@@ -251,7 +192,7 @@ def test_the_expected_gain_is_what_simulated_runs_bring(model_of_law_next):
     """Refits with five runs more, drawn from what the model leaves open at p = 128, against the expected variance."""
     model = model_of_law_next
     number = model.paths.index("exchange")
-    advice = recommend(model, {"p": 256.0, "path": "exchange"}, [{"p": 128.0}, {"p": 32.0}])
+    advice = perfcore.next_points(model, {"p": 256.0, "path": "exchange"}, [{"p": 128.0}, {"p": 32.0}], points=1)
     assert advice.value == pytest.approx(130, rel=0.2)
     assert advice.choices[0].point == {"p": 128.0}
     assert advice.choices[0].repetitions == 5
@@ -274,11 +215,13 @@ def test_fit_and_next_recommend_the_same_point(model_of_law_next):
     """The target itself where it is within reach, and nothing beyond it."""
     for level in (256.0, 128.0, 96.0):
         model = model_of_law_next.at({"p": level})
-        assert recommend(model, {"p": level}).choices[0].point == next_point(model)
+        chosen = perfcore.next_points(model, {"p": level}, points=1).choices[0].point
+        assert chosen == model.details()["next_point"]
 
 
 def test_without_a_path_the_total_is_looked_at(model_of_law_next):
-    advice = recommend(model_of_law_next, {"p": 256.0}, [{"p": 128.0}])
+    model = msgspec.structs.replace(model_of_law_next, target={"p": 256.0})
+    advice = perfcore.next_points(model, candidates=[{"p": 128.0}], points=1)
     assert advice.value == pytest.approx(130 + 10 + 1000 / 256, rel=0.1)
     assert 0.3 < advice.choices[0].gain < 1.0
     with pytest.raises(OptionError, match="points of one path are expected, not of solve, exchange"):
@@ -380,18 +323,24 @@ def flat(p):
         ({"problem_size": [4096] * 6}, "strong"),
         ({"scaling": ["weak"] * 6, "n": [7] * 6}, "weak"),
         ({"experiment": ["Strong scaling, full node"] * 6}, "strong"),
-        ({"scaling": ["weak"] * 3 + ["strong"] * 3}, ""),
         ({"iterations": [100] * 6, "seed": [1] * 6, "nodes": [1, 1, 1, 1, 2, 4]}, ""),
         ({"cells": [1000, 1000, 2000, 5000, 5000, 5000]}, ""),
     ],
 )
 def test_the_table_says_it(columns, scaling):
-    assert scaling_of(Measurements(table(flat, **columns), "ranks", "time_s")) == scaling
+    found = perfcore.fit(Measurements(table(flat, **columns), "ranks", "time_s"), fitter="scaling").speedup
+    assert (found.scaling if found.is_told else "") == scaling
+
+
+def test_runs_of_both_kinds_are_refused():
+    with pytest.raises(OptionError, match="both weak and strong scaling: choose where='scaling=weak' or"):
+        perfcore.fit(table(flat, scaling=["weak"] * 3 + ["strong"] * 3), fitter="scaling")
 
 
 def test_a_size_that_is_a_parameter_says_nothing():
-    data = Measurements(table(flat, cells=[1000 * p for p in RANKS]), "p=ranks,n=cells", "time_s")
-    assert scaling_of(data) == ""
+    rows = [(p, n, 8.0 + n / p) for p in RANKS for n in (1000 * p, 3000 * p)]
+    data = Measurements(pd.DataFrame(rows, columns=["ranks", "cells", "time_s"]), "p=ranks,n=cells", "time_s")
+    assert perfcore.fit(data, fitter="scaling").scaling == ""
 
 
 def test_a_code_that_keeps_95_percent_keeps_them():

@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 
-from perf_tables.arguments import parse_duration
-from perf_tables.series import take_window
+import perfcore
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
+
+
+def take_window(data, length="5min", **options):
+    return perfcore.value(data, window=length, **options).window
 
 
 def every_second(n, unit="s", factor=1):
@@ -32,9 +35,9 @@ def test_of_several_columns_the_first_that_holds_a_value():
 
 def test_until_a_date():
     """Of UTC unless it says otherwise, also where times count in another unit."""
-    days = Series(1_700_006_400_000 + 86_400_000 * np.arange(3), {"a": [1.0, 2.0, 3.0]}, "ms")  # 2023-11-15, 16, 17
-    assert take_window(days, "12h", until="2023-11-16 06:00").values.tolist() == [2.0]
-    assert take_window(days, "1d", until="2023-11-17T01:00+02:00").values.tolist() == [2.0]
+    hours = Series(1_700_006_400_000 + 3_600_000 * np.arange(72), {"a": np.arange(72.0)}, "ms")  # from 2023-11-15 on
+    assert take_window(hours, "12h", until="2023-11-16 06:00").values.tolist() == list(range(19, 31))
+    assert take_window(hours, "1d", until="2023-11-17T01:00+02:00").values.tolist() == list(range(24, 48))
 
 
 def test_missing_and_infinite_samples_are_left_out_and_counted():
@@ -45,8 +48,8 @@ def test_missing_and_infinite_samples_are_left_out_and_counted():
 
 
 def test_a_curve_is_the_series_of_its_heights():
-    curve = UtilizationCurve([0, 1, 2, 3], [5, 6, 7], "s")
-    assert take_window(curve, "2s").values.tolist() == [6.0, 7.0]
+    curve = UtilizationCurve(np.arange(31.0), np.arange(30.0), "s")
+    assert take_window(curve, "20s").values.tolist() == np.arange(10.0, 30.0).tolist()
 
 
 @pytest.mark.parametrize(
@@ -75,4 +78,6 @@ def test_what_is_refused(data, options, error, message):
     [("1", 10**9), ("1.5ms", 1_500_000), (" 2 h ", 7200 * 10**9), ("1d", 86400 * 10**9), (".5us", 500), ("1ns", 1)],
 )
 def test_durations(text, nanoseconds):
-    assert parse_duration(text) == nanoseconds
+    """As many samples as fit, of twenty in each duration."""
+    data = Series(np.arange(61) * (nanoseconds / 20), {"cpu": np.arange(61.0)}, "ns")
+    assert len(take_window(data, text).values) == 20

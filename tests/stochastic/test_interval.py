@@ -9,7 +9,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from perf_stochastic.options import IntervalOptions
 from perfcore.base.errors import DataError, OptionError
 from perfcore.stochastic import exp, log, maximum, minimum, power, representation_named, sqrt
 
@@ -116,9 +115,9 @@ def test_samples_may_be_trimmed():
     """One outlier stretches the interval (section 4.5); a hundredth at each end does without it."""
     samples = np.append(np.arange(1000.0), 1e6)
     assert Interval.from_samples(samples).support == (0.0, 1e6)
-    assert Interval.from_samples(samples, IntervalOptions(trim=0.01)).support == (10.0, 990.0)
+    assert Interval.from_samples(samples, Interval.Options(trim=0.01)).support == (10.0, 990.0)
     with pytest.raises(OptionError, match=r"trim=0\.5: must be below 0\.5"):
-        Interval.from_samples(samples, IntervalOptions(trim=0.5))
+        Interval.from_samples(samples, Interval.Options(trim=0.5))
 
 
 def test_what_has_no_bounds_is_cut_and_says_so():

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perf_stochastic.empirical import beyond, excess_of, fitted_excess
 from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.stochastic import (
     StochasticValue,
@@ -229,18 +228,6 @@ def test_what_nothing_follows_from_is_refused_when_the_class_is_made():
 Empirical, Gamma, Lognormal = map(representation_named, ("empirical", "gamma", "lognormal"))
 
 LEVELS = np.array([0.001, 0.05, 0.5, 0.95, 0.999])
-
-
-@pytest.mark.parametrize("shape", [-0.3, 0.0, 0.4])
-def test_the_tail_is_that_of_scipy_and_found_again(shape):
-    tail = stats.genpareto(shape, scale=2.0)
-    share = np.array([0.9, 0.1, 1e-6])
-    np.testing.assert_allclose(excess_of(share, 2.0, shape), tail.isf(share), rtol=1e-9)
-    np.testing.assert_allclose(beyond(tail.isf(share), 2.0, shape), share, rtol=1e-9)
-    # Standard errors of the most likely scale and shape (R. Smith, 1987), four of them.
-    scale, found = fitted_excess(tail.rvs(2000, random_state=6))
-    assert found == pytest.approx(shape, abs=4.0 * (1.0 + shape) / np.sqrt(2000))
-    assert scale == pytest.approx(2.0, abs=4.0 * 2.0 * np.sqrt(2.0 * (1.0 + shape) / 2000))
 
 
 def test_a_smooth_tail_foretells_what_samples_do_not_reach():

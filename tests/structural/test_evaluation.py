@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from perf_formulas.formula import Formula
+from perf_formulas import Formula
 from perf_structural import StructuralModel, StructuralModelError
 from perf_structural.algebra import MAX_NODES, Algebra, repeated
 from perf_structural.composition import Composer, Indexed

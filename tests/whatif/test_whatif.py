@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from made_traces import with_messages
 from messages_by_hand import by_hand, exchange
 
-from perf_traces.messages.communication import carry
 from perfcore import Trace, whatif
 from perfcore.base.errors import OptionError, UnknownNameError
 
@@ -21,7 +21,7 @@ def trace_of(found, states=("solve",), intervals=()):
             assert name
     location, state, start, end = np.array(rows).T
     span = (0, int(found.end_ns.max()))
-    return carry(Trace(location, state, start, end, found.locations, states, span_ns=span), lambda: found)
+    return with_messages(Trace(location, state, start, end, found.locations, states, span_ns=span), found)
 
 
 def late_barrier():

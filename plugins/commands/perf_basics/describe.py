@@ -175,12 +175,15 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         facts["rows to know about"] = notes
         return facts | {"next": [f"perf fit {name}"]}
     observations, problem, flags = _observed(data)
-    histories = [c for c in called("version", facts["columns"]) + called("date", facts["columns"]) if _varies(data, c)]
+    dated = called("version", facts["columns"]) + called("date", facts["columns"])
+    histories = [column for column in dated if column != roles.value and _varies(data, column)]
     if observations is None and histories:
         return facts | {"observations": "none", "next": [f"perf gate {name}"]}
     if observations is None:
         if gate := _gate(data, name):
             return facts | {"next": gate}
+        if roles.code and roles.value is not None and not roles.parameters:
+            problem = f"no parameter was varied; compare each {roles.code[0]} with other runs: perf gate {name} NEW"
         return facts | {"observations": f"none: {problem}", **_to_be_told(data), "next": _parts(data, name)}
     names = shown_names(observations.columns)
     points = [
@@ -326,10 +329,13 @@ def _parts(data: Measurements, name: str) -> list[str]:
 
 def _gate(data: Measurements, name: str) -> list[str]:
     """Return the gate of two versions in one table, or of a history of commits, if a column tells them apart."""
-    versions = called("version", map(str, data.table.columns))
-    if data.roles.value is None or data.roles.parameters or not versions:
+    if data.roles.value is None or data.roles.parameters:
         return []
-    count = data.table[versions[0]].nunique()
+    alternatives = [
+        name for name in data.table.columns if data.table[name].dtype != float and data.table[name].nunique() == 2
+    ]
+    versions = called("version", map(str, data.table.columns)) or alternatives
+    count = data.table[versions[0]].nunique() if versions else 0
     kind = "--version" if count == 2 else "--commit"
     return [f"perf gate {name} {kind} {shlex.quote(versions[0])}"] if count > 1 else []
 

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from perfcore import hookimpl
+from perfcore.base import lazy_names
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_commands"]
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Page": "perf_explore.server",
+        "Session": "perf_explore.session",
+        "open_subjects": "perf_explore.opening",
+        "report_text": "perf_explore.page",
+        "served": "perf_explore.server",
+    },
+)
 
 
 @hookimpl

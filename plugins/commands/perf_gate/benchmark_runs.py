@@ -147,7 +147,7 @@ class LongTable:
     def _versions(self, column: str) -> pd.Series:
         if column not in self.labels.columns:
             raise UnknownNameError(f"column of {self.source}", column, self.labels.columns)
-        return self.labels[column].astype(str)
+        return self.labels[column].convert_dtypes().astype(str)  # 1, not 1.0
 
     def _rows(self, chosen: Any, keys: tuple[str, ...]) -> LongTable:
         runs, labels = (table[chosen].reset_index(drop=True) for table in (self.runs, self.labels))

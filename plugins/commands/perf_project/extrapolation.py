@@ -2,13 +2,16 @@
 
 A component goes on between two forms: the power law of its last scales, and Amdahl's form a + b/p through all of them
 (non-negative, by relative errors). A category of a table whose time has grown much goes on between that and the same
-with a + b/p + cp for Amdahl's form, as both predicted its own scales from the smaller ones. From four scales on the
-estimate is the geometric mean of that and of the component's scaling model, which counts the more the better it
-predicts the largest scale from the others. Load imbalance is also taken to tend to its measured share of computation.
-Held-out scales usually take longer than the forms say: a component drifts by the mean of that usual drift and of the
-errors of its own scales, each predicted from the smaller ones. The forms, drifts and spreads below are those with the
-smallest errors, and the stated coverage, if the last scales of runs of GROMACS, AMBER, LULESH, Castro, EPOCH, of a
-particle mesh, of MPI collectives and of the examples are left out (`benchmarks/projections.py`).
+with a + b/p + cp for Amdahl's form, as both predicted its own scales from the smaller ones; one that grew between two
+scales, with no third, goes on at that rate, at most in proportion to p. Categories that take turns, such as two kinds
+of waiting, are smoother in sum than alone: the less a table's categories are predicted by their smaller scales, the
+more they are scaled towards the elapsed time, extrapolated as a category is. From four scales on the estimate is the
+geometric mean of that and of the component's scaling model, which counts the more the better it predicts the largest
+scale from the others. Load imbalance is also taken to tend to its measured share of computation. Held-out scales
+usually take longer than the forms say: a component drifts by the mean of that usual drift and of the errors of its
+own scales, each predicted from the smaller ones. The forms, drifts and spreads below are those with the smallest
+errors, and the stated coverage, if the last scales of runs of GROMACS, AMBER, LULESH, Castro, EPOCH, of a particle
+mesh, of MPI collectives and of the examples are left out (`benchmarks/projections.py`).
 
 Errors of the logarithm have a Student's t distribution whose scale grows with the doublings beyond the largest run.
 Each scale that the smaller ones predict makes it smaller or larger: its error counts as one observation beside the
@@ -28,8 +31,11 @@ from perfcore.base.arrays import Floats
 
 PRIOR_DRIFTS = 4.0  # as many scales that are predicted count the usual drift
 TRACE_DRIFT, TABLE_DRIFT = 0.01, 0.05  # by which log times exceed the two forms for a doubling
+_OWN_WEIGHT = 0.75  # of a table's elapsed time, extrapolated like a component, beside the sum of erratic components
+_ERRATIC = 0.1  # sum of the components' errors at a scale, of its elapsed time, at which that counts half as much
 LAW_SCALES = 4  # from which scaling models count
 _STEEPEST = 2.0  # exponent of a power law
+_STEEPEST_OF_TWO = 1.0  # the same of a category that grew between the only two scales
 _LEAST_TIME = 0.01  # of a component's longest: what is shorter counts with that relative error
 _LEAST_DOUBLINGS, _LARGEST_ERROR = 0.5, 1.0  # of a check: nearer scales differ by noise
 _LEAST_ERROR = 0.1  # of a form at a scale that is predicted from the smaller ones: less is chance
@@ -48,7 +54,7 @@ class Spread(NamedTuple):
 
 # Of the elapsed time of traces and of tables, whose categories leave more out; of components that compute, of those of
 # tables, and of losses.
-TRACES, TABLES = Spread(0.06), Spread(0.2, 8.0, 1.6)
+TRACES, TABLES = Spread(0.06), Spread(0.22, 20.0, 1.6)
 COMPUTING, CATEGORY, LOSS = Spread(0.1), Spread(0.35), Spread(0.4)
 
 
@@ -83,6 +89,8 @@ def extrapolate(sizes: Floats, times: Floats, targets: Floats, drift: float = 0.
     ``drift`` is by how much the log time usually exceeds the forms for each doubling; with ``grows`` a time that grows
     may go on growing.
     """
+    if grows and len(sizes) == 2 and (exponent := min(slope(sizes, times), _STEEPEST_OF_TWO)) > 0.0:
+        return np.asarray(times[-1] * (targets / sizes[-1]) ** exponent)
     has_grown = len(sizes) > 2 and slope(sizes, times) > 0.0 and times[-1] > _GROWN * times[times > 0.0].min()
     forms = (False, True) if grows and has_grown else (False,)
     estimates = np.array([between_forms(sizes, times, targets, form) for form in forms])
@@ -120,6 +128,28 @@ def between_forms(sizes: Floats, times: Floats, targets: Floats, grows: bool = F
 
 
 def extrapolate_all(
+    sizes: Floats, measured: Mapping[str, Floats], alone: Mapping[str, int], targets: Floats
+) -> dict[str, Floats]:
+    """Return the times of all components (T,) at targets; those of tables scaled towards their elapsed time's own."""
+    times = _extrapolate_each(sizes, measured, alone, targets)
+    if alone or len(times) < 2:
+        return times
+    elapsed = np.sum(list(measured.values()), axis=0)
+    erratic = [
+        sum(abs(float(time[0]) - measured[name][n]) for name, time in earlier.items())
+        / elapsed[n] / max(math.log2(sizes[n] / sizes[n - 1]), _LEAST_DOUBLINGS)
+        for n in range(2, len(sizes))
+        for earlier in [
+            _extrapolate_each(sizes[:n], {name: v[:n] for name, v in measured.items()}, alone, sizes[n : n + 1])
+        ]
+    ]  # fmt: skip
+    square = float(np.mean(erratic)) ** 2 if erratic else _ERRATIC**2
+    whole, summed = extrapolate(sizes, elapsed, targets, TABLE_DRIFT, grows=True), sum(times.values())
+    ratio = np.divide(whole, summed, out=np.ones(len(targets)), where=summed > 0.0)
+    return {name: values * ratio ** (_OWN_WEIGHT * square / (square + _ERRATIC**2)) for name, values in times.items()}
+
+
+def _extrapolate_each(
     sizes: Floats, measured: Mapping[str, Floats], alone: Mapping[str, int], targets: Floats
 ) -> dict[str, Floats]:
     """Return the times of all components (T,) at targets; those of losses from scales at which there can be any."""

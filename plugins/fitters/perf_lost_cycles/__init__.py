@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from perfcore import hookimpl
+from perfcore.base import lazy_names
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_default_models", "register_fitters", "register_kinds"]
+_PUBLIC = ("DefaultModel", "find_models", "models_for", "read_models", "write_models")
+__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(_PUBLIC, "perf_lost_cycles.default_models"))
 
 
 @hookimpl

@@ -130,22 +130,17 @@ def test_a_small_file_that_decompresses_to_a_large_one(tmp_path, reader):
         assert "is larger than 256 MiB" in message
 
 
-@pytest.mark.parametrize(
-    ("reader", "text"),
-    [
-        ("npb", NPB.replace("Time in seconds", f"Time{BLANKS}x")),
-        ("npb", NPB.replace("=                     0.25", f"={BLANKS}x{BLANKS}")),
-        ("npb", f"{BLANKS}LU{BLANKS}Benchmark{BLANKS}\n"),
-        ("osu", OSU.replace("Allreduce", f"A{BLANKS}x")),
-        ("osu", OSU.replace("# Size", f"# Size{BLANKS}x")),
-        ("imb", IMB.replace("PingPong", f"Ping{BLANKS}x")),
-        ("jube", "a | b\n" + "-" * 200_000 + "x\n1 | 2\n"),
-        ("reframe", REFRAME_REPORT.replace("Pi %n=10", f"Pi{BLANKS}x %n=10")),
-        ("google-benchmark", GOOGLE_BENCHMARK.replace("BM_bad", "/a:" * 50_000)),
-        ("sacct", "JobID|State|Elapsed\n" + "1|" * 200_000 + "\n"),
-        ("reframe-perflog", "x" * 2_000_000),
-    ],
-)
+@pytest.mark.parametrize(("reader", "text"), [
+    ("npb", NPB.replace("Time in seconds", f"Time{BLANKS}x")),
+    ("npb", NPB.replace("=                     0.25", f"={BLANKS}x{BLANKS}")),
+    ("npb", f"{BLANKS}LU{BLANKS}Benchmark{BLANKS}\n"), ("osu", OSU.replace("Allreduce", f"A{BLANKS}x")),
+    ("osu", OSU.replace("# Size", f"# Size{BLANKS}x")), ("imb", IMB.replace("PingPong", f"Ping{BLANKS}x")),
+    ("jube", "a | b\n" + "-" * 200_000 + "x\n1 | 2\n"),
+    ("reframe", REFRAME_REPORT.replace("Pi %n=10", f"Pi{BLANKS}x %n=10")),
+    ("google-benchmark", GOOGLE_BENCHMARK.replace("BM_bad", "/a:" * 50_000)),
+    ("sacct", "JobID|State|Elapsed\n" + "1|" * 200_000 + "\n"),
+    ("reframe-perflog", "x" * 2_000_000),
+])  # fmt: skip
 def test_long_lines_take_no_long_time(tmp_path, reader, text):
     path = tmp_path / "long"
     path.write_text(text)

@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 from trace_samples import CHROME, KINETO, pieces
 
 import perfcore
-from perf_io.traces import json_array
-from perf_io.traces.intervals import WITHOUT_LAUNCHES
-from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
-from perf_traces.nesting import nesting_of
 from perfcore.base.errors import InputError
 
+WAITING_FOR_HOST, NOT_STARTED = "(waiting for the host)", "(launched, not started)"
+WITHOUT_LAUNCHES = "no launches by the host: idle streams do not tell whether they wait for it"
 X = {"ph": "X", "pid": 1, "tid": 1, "name": "run", "cat": "cpu"}
 
 
@@ -114,7 +112,8 @@ def test_gaps_of_streams_wait_for_the_host_until_the_launch_has_returned(read):
 times = st.integers(0, 2 * 10**18)
 
 
-@given(start=times, more=st.lists(st.integers(0, 10**9), min_size=1, max_size=4))
+@settings(max_examples=12)
+@given(start=times, more=st.lists(st.integers(0, 10**9), min_size=4, max_size=16))
 def test_times_are_exact_to_the_nanosecond(tmp_path_factory, start, more):
     path = tmp_path_factory.mktemp("exact") / "t.json"
     starts = [start + 10**10 * place for place in range(len(more))]
@@ -141,7 +140,7 @@ def chrome_file(folder, events, **layout):
 rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 20), st.integers(0, 9)), min_size=1, max_size=12)
 
 
-@settings(deadline=None, max_examples=50)  # the first call loads the kernel
+@settings(max_examples=30)
 @given(rows=rows.filter(lambda rows: any(length for *_, length in rows)))
 def test_every_moment_belongs_to_what_began_last(tmp_path_factory, rows):
     events = [
@@ -172,7 +171,7 @@ values = st.recursive(
 EVENT = {"ph": "X", "pid": 0, "tid": 0, "dur": 1}
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=25)
 @given(
     arguments=st.lists(values, min_size=1, max_size=12),
     indent=st.sampled_from([None, 0, 2]),
@@ -193,7 +192,7 @@ def test_events_come_whole_whatever_pieces_the_file_is_read_in(tmp_path_factory,
 
 def test_pieces_end_where_other_events_begin_than_the_first_does(read, monkeypatch):
     """Metadata begins with its name, and events with their phase: a piece is not all that follows."""
-    monkeypatch.setattr(json_array, "_LARGEST_BYTES", 1 << 19)
+    monkeypatch.setattr("perf_io.traces.json_array._LARGEST_BYTES", 1 << 19)
     rows = [{"name": "thread_name", "ph": "M", "pid": 1, "tid": 1, "args": {"name": "main"}}]
     rows += [X | {"ts": 2 * k, "dur": 1, "args": {"text": "." * 1000}} for k in range(1600)]
     assert read({"traceEvents": rows}).n_intervals == 1600
@@ -346,9 +345,10 @@ def test_what_is_written_is_read_again_with_its_calls(read, tmp_path):
     trace = read(CHROME)
     found = again(trace, tmp_path)
     assert_same(trace, found)
-    calls, kept = nesting_of(trace), nesting_of(found)
-    assert [found.states[code] for code in kept.state] == [trace.states[code] for code in calls.state] == ["step"]
-    assert kept.end_ns.tolist() == calls.end_ns.tolist()
+    for each in (trace, found):  # MPI_Recv is called within step, which is entered once and lasts 4.250 us
+        rows = perfcore.profile(each, by="location").to_frame().set_index("path")
+        step = rows.loc["solver 7 / main 8->step"]
+        assert (step["inclusive_s"], step["calls"]) == (pytest.approx(4.250e-6, rel=1e-12), 1)
     events = json.loads((tmp_path / "written.json").read_text())["traceEvents"]
     assert [event["cat"] for event in events if event["ph"] == "X"] == ["computing", "waiting", "computing"]
 

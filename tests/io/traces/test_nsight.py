@@ -6,9 +6,10 @@ import pytest
 from trace_samples import nsight
 
 import perfcore
-from perf_io.traces.intervals import WITHOUT_LAUNCHES
-from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
 from perfcore.base.errors import InputError
+
+WAITING_FOR_HOST, NOT_STARTED = "(waiting for the host)", "(launched, not started)"
+WITHOUT_LAUNCHES = "no launches by the host: idle streams do not tell whether they wait for it"
 
 
 @pytest.fixture

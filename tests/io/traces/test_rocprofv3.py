@@ -4,9 +4,9 @@ import pytest
 from trace_samples import pieces, rocprof_kernel, rocprof_record, rocprof_text, rocprofv3
 
 import perfcore
-from perf_io.traces.gpu_activity import OPERATOR, read_gpu_activity
-from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
 from perfcore.base.errors import DataError, InputError
+
+WAITING_FOR_HOST, NOT_STARTED = "(waiting for the host)", "(launched, not started)"
 
 
 @pytest.fixture
@@ -60,18 +60,18 @@ def test_markers(write):
     def name_mark(process):
         process["strings"]["marker_api"].append({"key": 9, "value": "half"})
 
-    activity = read_gpu_activity(write(name_mark, marker_api=[push, mark, end]))
-    assert [name for name, *_ in activity.markers] == ["train_step", "half"]
-    assert [activity.names[name] for name in activity.host["name"][activity.host["category"] == OPERATOR]] == [
-        "train_step"]  # fmt: skip
+    path = write(name_mark, marker_api=[push, mark, end])
+    assert [name for name, *_ in perfcore.read(path).markers] == ["train_step", "half"]
+    assert [row["name"] for row in perfcore.profile(path, by="operator").rows] == ["train_step"]
 
 
 @pytest.mark.parametrize(("stream", "places"), [({"stream_id": {"handle": 0}}, 2), ({}, 2)])
 def test_queues_stand_for_streams(write, stream, places):
     """Two kernels at once on two queues, of the stream 0, or of none."""
     kernels = [rocprof_kernel(1, 0, 10_000, 3, 1, **stream), rocprof_kernel(2, 0, 10_000, 4, 2, **stream)]
-    activity = read_gpu_activity(write(kernel_dispatch=kernels, memory_copy=[]))
-    assert (len(set(activity.pieces["location"])), activity.time_ns.sum()) == (places, 20_000)
+    path = write(kernel_dispatch=kernels, memory_copy=[])
+    assert len(perfcore.read(path, locations="stream").locations) == places
+    assert sum(row["own_ns"] for row in perfcore.profile(path, by="kernel").rows) == 20_000
 
 
 def test_unknown_names_and_plain_numbers(write):

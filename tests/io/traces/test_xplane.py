@@ -6,9 +6,9 @@ import pytest
 from trace_samples import DERIVED, HOST, XPLANE_BEGAN, jax, pieces, proto, xplane, xspace
 
 import perfcore
-from perf_io.traces.gpu_activity import KERNEL, MEMSET, read_gpu_activity
-from perf_traces.levels import NOT_STARTED
 from perfcore.base.errors import InputError
+
+NOT_STARTED = "(launched, not started)"
 
 
 @pytest.fixture
@@ -71,10 +71,11 @@ def test_picoseconds_are_rounded_once_and_only_work_counts(write):
     stats = (5, proto((1, 300), (2, proto((1, 300), (2, "memalloc_details")))))
     line = (3, proto((1, 7), (2, "Stream #7"), (3, 10_000), *events))
     path = write(xspace(proto((1, 1), (2, "/device:GPU:1"), line, *names, stats)))
-    pieces = read_gpu_activity(path).pieces
-    assert (pieces["start"].tolist(), pieces["end"].tolist()) == ([0, 1_000, 1_002], [700, 1_002, 2_000])
-    assert pieces["kind"].tolist() == [MEMSET, KERNEL, KERNEL]
-    assert any("left out, without a time" in note for note in perfcore.read(path).notes)
+    trace = perfcore.read(path, locations="stream")
+    assert [row[1:] for row in pieces(trace)] == [("Memset", 0, 700), ("k", 1_000, 1_002), ("k", 1_002, 2_000)]
+    assert trace.busy_states == ("k",)
+    assert {row["name"]: row["calls"] for row in perfcore.profile(path, by="kernel").rows} == {"Memset": 1, "k": 2}
+    assert any("left out, without a time" in note for note in trace.notes)
 
 
 def test_files_that_cannot_be_read_are_one_line(write):

@@ -92,6 +92,11 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
     )
     if first is None:
         raise InputError(source.name, "contains no table, only blank lines and comments", line=1)
+    if not set(DELIMITERS) & set(lines[first]) or re.search("=|: ", lines[first]):  # column names hold none
+        from perf_io.tables.key_values import key_values
+
+        if (pairs := key_values(lines)) is not None:
+            return Layout(pairs.names, ",", first + 1, 0, encoding, pairs, ("each line of key=value is a row",))
     rewrite: Callable[[str], str] | None = None
     steps = list[str]()
     if not separator and (below := _below_title(lines, first)) > first:

@@ -109,7 +109,7 @@ class Database:
                 raise
             except duckdb.Error as error:
                 raise self._problem(error) from None
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, SystemExit):  # of signals
                 cursor.interrupt()
                 concurrent.futures.wait([work])
                 raise

@@ -1,0 +1,58 @@
+"""Lines of ``key=value``, as programs log them: a row for each line, a column for each key."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from perf_io.text import is_number
+from perfcore.data.units import unit_of_text
+
+# `ranks=128`, `time: 2.3s`, `elapsed = 812.3 s`, `took 812.3 s`
+_PAIR = re.compile(
+    r"""(?<![^\s,;|(\[{])(?P<key>[A-Za-z_][\w./-]*(?:\[\w+\])?)
+    (?: \s*=\s*(?P<value>"[^"]*"|[^\s,;|()\[\]{}"]+) | :?\s+(?P<number>[-+]?[0-9.][^\s,;|]*) )
+    (?=\s+(?P<unit>[A-Za-zµμ%/]+)(?:[\s,;|)\]}]|\.?$))?""",
+    re.VERBOSE,
+)
+_FEWEST_LINES = 2
+
+
+def _pairs(line: str) -> dict[str, str]:
+    """Values by key; what neither ``=`` nor ``:`` joins to a word is one only if it has a unit."""
+    pairs = dict[str, str]()
+    for match in _PAIR.finditer(line.rstrip()):
+        value = (match["value"] or match["number"]).strip('"').rstrip(".:")
+        unit = unit_of_text(match["unit"]) if match["unit"] and is_number(value) else None
+        is_said = match["value"] is None and line[match.end("key")] != ":"
+        if not is_said or (unit is not None and unit.kind == "time"):
+            pairs.setdefault(match["key"], f"{value} {match['unit']}" if unit is not None else value)
+    return pairs
+
+
+class KeyValues:
+    """How lines that have the same keys become rows; any other line is none."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+
+    def __call__(self, line: str) -> str:
+        pairs = _pairs(line)
+        if not set(self.names) <= pairs.keys():
+            return ""
+        row = io.StringIO()
+        csv.writer(row, lineterminator="").writerow(pairs[name] for name in self.names)
+        return row.getvalue()
+
+
+def key_values(lines: Sequence[str]) -> KeyValues | None:
+    """Return how most of the lines are read as pairs, at least two with a number; None if they are a table."""
+    lines = [line for line in lines if line.strip()]
+    found = [tuple(pairs) for line in lines if len(pairs := _pairs(line)) > 1]
+    if not found:
+        return None
+    names, count = Counter(found).most_common(1)[0]
+    return KeyValues(names) if count >= _FEWEST_LINES and 2 * count > len(lines) else None

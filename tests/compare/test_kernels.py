@@ -1,0 +1,121 @@
+"""The kernels of a comparison: crossings, draws and probabilities of ratios, against laws in closed form."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+import perfcore
+from perf_gate.comparison import (
+    crossings_between,
+    draws_of,
+    probability_above,
+    probability_beyond,
+    ratio_bounds,
+    sum_of_parts,
+)
+from perf_statistics.gating import is_confident
+from perfcore.models.points import N_DRAWS, Drawn
+
+
+def test_crossings_between_points():
+    """Of powers they are exact: 1 p^2 and 8 p^0.5 meet at p = 4, at 16."""
+    p = np.array([1.0, 2.0, 16.0, 1.0, 16.0])
+    n = np.array([1.0, 1.0, 1.0, 2.0, 2.0])
+    values = np.stack([p**2.0, np.where(n == 1.0, 8.0 * p**0.5, 0.5 * p**2.0)])
+    (crossing,) = crossings_between(values, {"p": p, "n": n}, "p")
+    assert (crossing.at, crossing.value) == (pytest.approx(4.0), pytest.approx(16.0))
+    assert (crossing.below, crossing.held) == (0, {"n": 1.0})
+
+
+def test_draws_of_a_model_with_bounds_are_its_bounds():
+    """The central 95 % of the draws are the interval of `predict`, and their median is the value."""
+    rng = np.random.default_rng(3)
+    points = list(itertools.product((2, 4, 8, 16), (10, 20, 40, 80)))
+    rows = [(p, d, name, t) for p, d in points for name, t in (("work", 3.0 * d / p), ("start", 0.5 * p))]
+    data = pd.DataFrame(rows, columns=["P", "D", "category", "time_s"])
+    data["time_s"] *= rng.normal(1.0, 0.05, len(data))
+    fitted = perfcore.fit(data, fitter="modgen", parameter="P,D")
+    points = {"p": np.array([4.0, 16.0]), "D": np.array([20.0, 20.0])}
+    assert fitted.part_draws(points) is None
+    drawn = draws_of(fitted, points)
+    assert drawn.names == ("work", "start")
+    bounds = fitted.predict_array({**points, "category": np.array(["total", "total"])}, interval=0.95)
+    np.testing.assert_allclose(drawn.total.values, bounds[:, 0])
+    np.testing.assert_allclose(np.quantile(drawn.total.draws, [0.025, 0.975], axis=1).T, bounds[:, 1:], rtol=0.01)
+    assert (np.diff(drawn.parts.draws, axis=2) >= 0.0).all()
+
+
+PLACES = norm.ppf((np.arange(N_DRAWS) + 0.5) / N_DRAWS)
+
+
+def lognormal(median, spread):
+    return median * np.exp(spread * PLACES)[None]
+
+
+@pytest.mark.parametrize(("one", "other"), [(0.05, 0.05), (0.1, 0.3), (0.02, 0.0)])
+def test_bounds_of_a_ratio_of_lognormals(one, other):
+    """It is lognormal; its spread is the root of the sum of squares."""
+    bounds = ratio_bounds(lognormal(2.0, one), lognormal(3.0, other))[0]
+    spread = np.hypot(one, other)
+    assert np.log(bounds / 1.5) / spread == pytest.approx([-1.96, 1.96], rel=0.04)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.1, 1.5, 2.0])
+def test_probability_that_a_ratio_is_above(factor):
+    found = probability_above(lognormal(2.0, 0.1), lognormal(3.0, 0.2), factor)[0]
+    assert found == pytest.approx(norm.cdf(np.log(1.5 / factor) / np.hypot(0.1, 0.2)), abs=0.003)
+
+
+def test_small_probabilities():
+    """Pairs resolve what either side alone could not: 1 in 2,000 with 256 draws."""
+    found = probability_above(lognormal(1.0, 0.1), lognormal(1.0, 0.1), np.exp(3.29 * np.hypot(0.1, 0.1)))[0]
+    assert found == pytest.approx(norm.sf(3.29), rel=0.3)
+
+
+def test_values_that_agree_are_neither_larger_nor_smaller():
+    exact = np.full((1, 64), 0.3)
+    assert probability_above(exact, exact * (1.0 + 1e-12), 1.0).tolist() == [0.5]
+    assert probability_above(exact, 1.1 * exact, 1.1).tolist() == [0.5]
+    assert probability_above(exact, 1.2 * exact, 1.1).tolist() == [1.0]
+
+
+def test_swapping_both_sides():
+    one, other = lognormal(2.0, 0.1), lognormal(2.1, 0.2)
+    assert probability_above(one, other, 1.0) + probability_above(other, one, 1.0) == pytest.approx([1.0])
+    np.testing.assert_allclose(ratio_bounds(one, other), 1.0 / ratio_bounds(other, one)[:, ::-1], rtol=0.01)
+
+
+def test_nothing_is_said_without_draws():
+    missing = np.full((1, 64), np.nan)
+    assert np.isnan(ratio_bounds(missing, missing)).all()
+    assert np.isnan(probability_above(missing, np.ones((1, 64)), 1.0)).all()
+    assert not is_confident(np.array([np.nan]), 0.5).any()
+
+
+def test_zeros():
+    """What takes no time in either version did not change."""
+    zero = np.zeros((1, 64))
+    assert ratio_bounds(zero, zero).tolist() == [[1.0, 1.0]]
+    assert probability_above(zero, zero, 1.1).tolist() == [0.5]
+
+
+def test_differences():
+    found = probability_beyond(PLACES[None], PLACES[None] + 1.0, 0.5)[0]
+    assert found == pytest.approx(norm.cdf(0.5 / np.sqrt(2.0)), abs=0.003)
+
+
+def test_holm_by_hand():
+    """Four statements at 0.95: they may be wrong by 0.0125, 0.0167, 0.025, 0.05 in turn."""
+    assert is_confident(np.array([0.98, 0.99, 0.984, 0.94]), 0.95).tolist() == [True, True, True, False]
+    assert is_confident(np.array([0.98, 0.99, 0.97, 0.96]), 0.95).tolist() == [False, True, False, False]
+    assert is_confident(np.empty(0), 0.95).tolist() == []
+
+
+def test_sum_of_independent_normals():
+    draws = np.stack([10.0 + PLACES, 20.0 + 2.0 * PLACES, 30.0 + 2.0 * PLACES])[:, None]
+    total = sum_of_parts(Drawn(np.array([[10.0], [20.0], [30.0]]), draws), np.array([True, True, True]), seed=3)
+    assert total.values == pytest.approx([60.0], abs=0.2)
+    assert np.quantile(total.draws[0], [0.025, 0.975]) == pytest.approx([60.0 - 5.88, 60.0 + 5.88], abs=0.5)

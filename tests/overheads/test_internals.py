@@ -1,0 +1,180 @@
+"""Passes over moments, efficiencies where they are not defined, and runs that are told rank by rank."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from traces.kineto_files import START_US, read, write_rank
+
+from perf_analysis import moments
+from perf_analysis.attribution import profile_overheads
+from perf_analysis.categories import STANDARD, STREAMS, read_categories
+from perf_analysis.efficiencies import efficiencies
+from perf_traces.levels import located
+from perf_traces.windows import part_of
+from perfcore import Trace
+from perfcore.base.errors import DataError
+
+STATES = ("run", "idle", "lock", "wait/waitall", "send")
+
+
+def trace_of(rows, n_locations, **facts):
+    """A trace from (location, state, start, end)."""
+    location, state, start, end = zip(*rows, strict=True)
+    names = [f"cpu{k}" for k in range(n_locations)]
+    return Trace(location, [STATES.index(s) for s in state], start, end, names, STATES, **facts)
+
+
+@st.composite
+def traces(draw):
+    """Up to four locations with states and gaps between them, some without duration."""
+    n_locations = draw(st.integers(1, 4))
+    rows = []
+    for location in range(n_locations):
+        at = draw(st.integers(0, 6))
+        for gap, width, state in draw(
+            st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9), st.sampled_from(STATES)), max_size=6)
+        ):
+            rows.append((location, state, at + gap, at + gap + width))
+            at += gap + width
+    last = max((end for *_, end in rows), default=0)
+    rows.append((0, "run", last, last + draw(st.integers(1, 5))))
+    start = min(row[2] for row in rows) - draw(st.integers(0, 4))
+    return trace_of(draw(st.permutations(rows)), n_locations, span_ns=(start, rows[-1][3]))
+
+
+CLASSES = '[classes]\ncomputing = ["run"]\nidle = ["idle"]\nheld = ["lock", "wait/waitall", "send"]\n'
+OWN = (
+    ("work", "computing", None), ("starved", "idle", "held + 2*computing > locations"),
+    ("unused", "idle", "held + 2*computing <= locations"), ("in turn", "held", "lock > 1 or idle == 0"),
+    ("held", "held", "lock <= 1 and idle > 0"),
+)  # fmt: skip
+
+
+def by_instants(trace, edges):
+    """The categories of `OWN`, one location and one nanosecond after the other: (category, location, phase)."""
+    spent = np.zeros((5, len(trace.locations), len(edges) - 1), dtype=int)
+    for now in range(edges[0], edges[-1]):
+        states = []
+        for location in range(len(trace.locations)):
+            inside = (trace.location == location) & (trace.start_ns <= now) & (now < trace.end_ns)
+            states.append(STATES[int(trace.state[inside][0])] if inside.any() else "idle")
+        computing, idle, lock = states.count("run"), states.count("idle"), states.count("lock")
+        held = len(states) - computing - idle
+        phase = max(k for k in range(len(edges) - 1) if edges[k] <= now)
+        for location, state in enumerate(states):
+            if state == "run":
+                own = 0
+            elif state == "idle":
+                own = 1 if held + 2 * computing > len(states) else 2
+            else:
+                own = 3 if lock > 1 or idle == 0 else 4
+            spent[own, location, phase] += 1
+    return spent
+
+
+@pytest.fixture(params=["interpreted", "compiled"])
+def passes(request, monkeypatch):
+    """Both ways in which the passes run; the compiled one is compiled before any example is timed."""
+    for passed in (moments.number_vectors, moments.attribute_time):
+        monkeypatch.setattr(passed, "small", 10**9 if request.param == "interpreted" else 0)
+    profile_overheads(trace_of([(0, "run", 0, 1)], 1))
+
+
+@given(trace=traces(), cuts=st.sets(st.integers(1, 200), max_size=3))
+@example(trace=trace_of([(0, "lock", 0, 5), (0, "run", 5, 9), (0, "send", 5, 5), (1, "run", 5, 6)], 2), cuts={5})
+@settings(deadline=None, max_examples=60)
+def check_against_instants(own, trace, cuts):
+    start, end = trace.span_ns
+    edges = [start, *sorted({start + cut for cut in cuts if start + cut < end}), end]
+    profile = profile_overheads(trace, own, phase_edges_ns=edges)
+    np.testing.assert_array_equal(profile.cycles_ns, by_instants(trace, edges))
+    assert profile.total_ns == len(trace.locations) * (end - start)
+    np.testing.assert_array_equal(profile.timeline_ns.sum(axis=1), profile.by_category_ns)
+    np.testing.assert_array_equal(profile.class_cycles_ns.sum(axis=0), profile.cycles_ns.sum(axis=0))
+
+
+def test_as_every_instant_says(tmp_path, passes):
+    tables = (
+        f'[[category]]\nname = "{name}"\nof = "{of}"\n' + (f'when = "{when}"\n' if when else "")
+        for name, of, when in OWN
+    )
+    (tmp_path / "own.toml").write_text(CLASSES + "".join(tables))
+    check_against_instants(read_categories(tmp_path / "own.toml"))
+
+
+def test_efficiencies_stay_within_their_bounds():
+    """Also where computation and transfers fill the time of every location."""
+    rng = np.random.default_rng(4)
+    elapsed = 1000
+    computing = rng.integers(1, elapsed, (7, 50))
+    ideal = rng.integers(computing.max(axis=0), elapsed + 1)
+    found = efficiencies(computing, np.full(50, elapsed), computing.max(axis=0) / ideal)
+    for values in (found.load_balance, found.communication, found.serialisation, found.transfer, found.parallel):
+        assert ((values > 0) & (values <= 1)).all()
+    assert found.parallel == pytest.approx(computing.mean(axis=0) / elapsed)
+    assert found.transfer == pytest.approx(ideal / elapsed)
+
+
+def test_efficiencies_where_they_are_not_defined():
+    idle = np.zeros((2, 1), dtype=np.int64)
+    assert np.isnan(efficiencies(idle, [5]).load_balance).all()
+    with pytest.raises(DataError, match="has no duration"):
+        efficiencies(idle, [0])
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Each rank enters its collectives a microsecond after the one before."""
+    folder = tmp_path_factory.mktemp("ranks")
+    for rank in range(3):
+        write_rank(folder, rank, start_us=START_US + rank, world_size=4)
+    return read(folder)
+
+
+def in_memory(trace):
+    """The same trace as arrays."""
+    return Trace(
+        trace.location,
+        trace.state,
+        trace.start_ns,
+        trace.end_ns,
+        trace.locations,
+        trace.states,
+        busy_states=trace.busy_states,
+        span_ns=trace.span_ns,
+        source=trace.source,
+        notes=trace.notes,
+        markers=trace.markers,
+        levels=trace.levels,
+        facts=trace.facts,
+    )
+
+
+@pytest.mark.parametrize(
+    ("level", "categories"),
+    [("device", None), ("process", None), ("stream", None), ("node", None), ("device", STREAMS), ("stream", STANDARD)],
+)
+def test_the_overheads_are_those_of_the_run_in_memory(run, level, categories):
+    run.levels["node"] = ("n",) * len(run.locations)
+    rules = None if categories is None else read_categories(categories)
+    edges = [run.span_ns[0], 150_000, run.span_ns[1]]
+    for trace in (run, part_of(run, until="60%"), part_of(run, until=0.0035)):  # in the last there is one rank only
+        cut = [edges[0], min(edges[1], trace.span_ns[1] // 2), edges[2]]
+        one_by_one, whole = (
+            profile_overheads(located(each, level), rules, phase_edges_ns=cut, by_marker=True)
+            for each in (trace, in_memory(trace))
+        )
+        assert one_by_one.to_dict() == whole.to_dict()
+        assert np.array_equal(one_by_one.timeline_ns, whole.timeline_ns)
+        assert one_by_one.total_ns == one_by_one.elapsed_ns * len(one_by_one.locations)
+
+
+def test_no_array_of_the_run_is_made(run, monkeypatch):
+    """A rank is read when it is needed; what is made of all of them would be as large as all of them."""
+    monkeypatch.setattr(type(run), "_arrays", property(lambda _: pytest.fail("the arrays of the whole run")))
+    for level in ("device", "process"):
+        trace = located(run, level)
+        assert profile_overheads(trace, by_marker=True).total_ns
+        assert trace.utilization().integral
+    assert profile_overheads(run).total_ns

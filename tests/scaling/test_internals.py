@@ -1,0 +1,401 @@
+"""What no answer shows by itself: components of a posterior, kernels, terms, runs, trees, parts of advice."""
+
+import functools
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special
+from scipy.stats import multivariate_normal, norm
+
+import perfcore
+from perf_formulas import Formula
+from perf_gate.comparison import growth_changes
+from perf_scaling import engine
+from perf_scaling.advice import deciding_points, outcomes
+from perf_scaling.call_tree import tree_of
+from perf_scaling.engine import fit_posterior
+from perf_scaling.growth import CLASSES, class_of, slope_points
+from perf_scaling.options import Given
+from perf_scaling.posterior import array_form
+from perf_scaling.posterior.family import (
+    GROUPS,
+    NOISES,
+    block_log_prior,
+    changes,
+    deviating_variances,
+    run_variance,
+    shapes_of,
+    spread_factor,
+)
+from perf_scaling.posterior.one_parameter import PARTS, weigh_one_parameter
+from perf_scaling.posterior.posterior import SIDES, equally_probable
+from perf_scaling.runs import runs_of
+from perf_scaling.terms import Factor, Term, product_text, product_values
+from perfcore.models.points import GrowthDraws
+
+from .test_law_posterior import N, fitted, noisy
+
+FLAT = 1e6  # variance of the level that stands for a flat prior
+
+
+def posterior_of(values, levels=N, **options):
+    """Of values (K, runs, n)."""
+    values = np.asarray(values, dtype=float)
+    path, _, point = np.indices(values.shape)
+    runs = runs_of(path.ravel(), point.ravel(), values.ravel(), (values.shape[0], values.shape[2]))
+    counts = np.where(np.isfinite(runs.means), runs.counts, 0.0)
+    spread = run_variance(runs.variances, counts)
+    return fit_posterior(np.reshape(levels, (len(levels), -1)), runs.means, counts, spread, **options)
+
+
+@functools.cache
+def drift_by_integration(last, length):
+    """Covariance of the integral of an Ornstein-Uhlenbeck process of variance 1 from the first level on, by sums."""
+    at = np.log(np.append(N, last))
+    step = (at.max() - at[0]) / 4000
+    grid = at[0] + (np.arange(4000) + 0.5) * step
+    inside = (grid[None] < at[:, None]).astype(float) * step
+    return inside @ np.exp(-np.abs(grid[:, None] - grid) / length) @ inside.T
+
+
+def brute_force(logs, noise, shape, setting, level, at):
+    """Evidence, and mean and variance at a place, of one component by conditioning a normal distribution."""
+    tau, kappa, length = setting
+    covariance = 0.5 * kappa**2 * length * drift_by_integration(at, length) + FLAT
+    own = covariance[:-1, :-1] + np.diag(tau**2 + noise)
+    if level >= 0:
+        own[level, level] += deviating_variances(np.array(tau), 1)[min(level, 1)]
+    evidence = multivariate_normal(np.zeros(len(N)), own).logpdf(logs - shape[:-1])
+    gain = np.linalg.solve(own, covariance[:-1, -1])
+    mean = shape[-1] + gain @ (logs - shape[:-1])
+    return evidence, mean, covariance[-1, -1] - gain @ covariance[:-1, -1]
+
+
+@pytest.mark.parametrize("values", [3.0 + N, 8.0 / N + 0.1 * N, np.array([5.0, 5.2, 4.9, 5.1, 9.0])])
+def test_components_against_brute_force(values):
+    """Ratios of the weights of likely components, and what these predict; the integrals are sums of 4,000 steps."""
+    given = {"given": Given(("1",), (0,))}
+    noise = np.full(5, 2e-3)
+    found = weigh_one_parameter(N, values[None], np.ones((1, 5)), noise[:1], parts=PARTS, **given)
+    shapes = shapes_of(N, **given)
+    prior = block_log_prior(np.bincount(shapes.group, minlength=len(GROUPS)) > 0)
+    means, variances = found.components([[200.0]])
+    likely = np.argsort(-found.weight[0])[:8]
+    evidence = []
+    for c in likely:
+        law, setting, level = found.law[0, c], found.setting[0, c], found.level[0, c]
+        laws = found.laws
+        curve = np.log(
+            sum(
+                a * np.append(N, 200.0) ** i
+                for a, i in zip(laws.coefficients[law], laws.exponents[law, :, 0], strict=True)
+            )
+        )
+        own, mean, variance = brute_force(np.log(values), noise, curve, found.settings[setting], level, 200.0)
+        of_level = np.log(0.5) if level < 0 else np.log(0.5 / 5)
+        evidence.append(own + of_level + shapes.log_weight[law] + prior[setting, shapes.group[law]])
+        assert means[0, c, 0] == pytest.approx(mean, abs=2e-3)
+        assert variances[0, c, 0] == pytest.approx(variance, rel=2e-2, abs=1e-4)
+    heavy = found.weight[0, likely] > 1.01 / 256  # lighter ones stand for others
+    weights = np.log(found.weight[0, likely])[heavy]
+    assert heavy.sum() >= 3
+    assert weights - weights[0] == pytest.approx(np.array(evidence)[heavy] - evidence[0], abs=5e-3)
+
+
+def test_what_is_left_out_does_not_matter():
+    """Quantiles of 256 components against those of some 8,000, which are all that count."""
+    values = noisy([3.0 + N, 10.0 + 1000.0 / N, np.full(5, 2.0)], 0.1).mean(axis=1)
+    given = (N, values, np.full(values.shape, 5.0), np.full(3, 0.01))
+    few, many = (weigh_one_parameter(*given, parts=parts).quantiles([[256.0]], SIDES) for parts in (PARTS, 8192))
+    width = np.log(many[:, :, 2] / many[:, :, 0])
+    assert np.abs(np.log(few / many) / width[:, :, None]).max() < 0.05
+
+
+@pytest.mark.parametrize("at", [32.0, 256.0])
+def test_quantiles_are_those_of_the_mixture(at):
+    """Beyond the last level with a share where the slope has changed."""
+    found = posterior_of(noisy([3.0 + N], 0.1))
+    means, variances = found.components([[at]])
+    rate, deviation = (one[0, 0] for one in changes(N[None, :1], N[None, -1:], np.array([[at]])))
+    assert (rate > 0.0) == (at > N[-1])
+    quantiles = np.log(found.quantiles([[at]], SIDES, smooth=True)[0, 0])
+    # As the posterior has them, before they are as sharply peaked as errors of real series. Of this width and noise,
+    # intervals at four times the last level are neither widened nor narrowed.
+    factor = spread_factor(np.log(max(at / N[-1], 1.0)), np.array(SIDES))
+    quantiles = quantiles[1] + (quantiles - quantiles[1]) / factor
+    for quantile, level in zip(np.exp(quantiles), SIDES, strict=True):
+        shares = [
+            found.weight[0] @ norm.cdf((np.log(quantile) - means[0, :, 0]) / np.sqrt(variances[0, :, 0] + extra))
+            for extra in (0.0, deviation**2)
+        ]
+        assert (1.0 - rate) * shares[0] + rate * shares[1] == pytest.approx(level, abs=1e-6)
+
+
+def test_settings_are_those_of_the_prior():
+    assert len(NOISES.tau) == 49
+    assert run_variance(np.zeros((1, 5)), np.ones((1, 5))) == pytest.approx([1e-4])
+
+
+# Terms of scaling laws: their text is what they compute.
+LEVELS = np.array([1.0, 2.0, 3.0, 7.5, 64.0, 1e6, 1e12])
+EXPONENTS = (-2.0, -4 / 3, -1.0, -0.5, -1 / 3, 0.0, 0.25, 0.44, 0.5, 2 / 3, 1.0, 1.3, 1.5, 7 / 4, 2.0, 3.0)
+
+
+@pytest.mark.parametrize(("exponent", "logarithm"), list(itertools.product(EXPONENTS, (0, 1, 2))))
+def test_text_and_values_are_the_same_function(exponent, logarithm):
+    """The formula parser knows nothing of terms."""
+    if not (exponent or logarithm):
+        return
+    factors = [Factor("p", exponent, logarithm)]
+    found = Formula(product_text(factors, {"p": "ranks"})).evaluate({"ranks": LEVELS})
+    assert product_values(factors, {"p": LEVELS}) == pytest.approx(found, rel=1e-12)
+
+
+def test_text_of_a_product():
+    factors = [Factor("cells", 1.5, 0), Factor("p", -1.0, 0), Factor("n", 1 / 3, 1)]
+    assert product_text(factors, {"cells": "cells", "p": "ranks", "n": "n"}) == "cells^(3/2)*n^(1/3)*log2(n)/ranks"
+
+
+def test_shapes_are_positive_and_no_two_of_a_group_are_the_same():
+    shapes = shapes_of([4.0, 8, 16, 32, 64])
+    assert np.isfinite(shapes.logs).all()
+    assert np.exp(np.logaddexp.reduce(shapes.log_weight[shapes.group == 5])) == pytest.approx(1.0)
+    centred = shapes.logs - shapes.logs[:, :1]
+    for group in range(10):
+        own = centred[shapes.group == group].round(9)
+        weight = len(np.unique(own, axis=0)) / len(own)
+        assert weight > 0.75  # powers on two grids meet
+
+
+@pytest.mark.parametrize("levels", [[1.0, 2, 4], [0.25, 0.5, 1, 2], [1e12, 2e12, 4e12], [1000.0, 1001, 1002]])
+def test_unusual_levels(levels):
+    shapes = shapes_of(levels)
+    assert len(shapes.group) > 100
+    assert np.isfinite(shapes.logs).all()
+    if min(levels) < 1.0:
+        assert not shapes.logarithms.any()
+
+
+# Draws of equal weight, against numpy's quantiles.
+def test_fewer_draws_stand_at_the_middles_of_as_many_probabilities():
+    values = np.random.default_rng(0).lognormal(size=(7, 64, 3))
+    found = equally_probable(values, 16)
+    expected = np.quantile(values, (np.arange(16) + 0.5) / 16, axis=1, method="hazen")
+    np.testing.assert_allclose(found, expected.transpose(1, 2, 0))
+
+
+# Runs that are repeated: means, spread, and outliers.
+def joined(values):
+    """Runs from an array (K, runs, n), NaN where there was none."""
+    values = np.asarray(values, dtype=float)
+    n_paths, _, n = values.shape
+    path, _, point = np.indices(values.shape)
+    there = np.isfinite(values)
+    return runs_of(path[there], point[there], values[there], (n_paths, n))
+
+
+def noisy_of_law_noise(rng, n_paths, n_runs, n, noise=0.05):
+    level = np.exp(rng.normal(0.0, 2.0, (n_paths, 1, n)))
+    return level * (1.0 + noise * rng.standard_normal((n_paths, n_runs, n)))
+
+
+def test_means_counts_and_variances_are_those_of_numpy():
+    """With two runs nothing is an outlier."""
+    values = noisy_of_law_noise(np.random.default_rng(0), 20, 2, 4)
+    runs = joined(values)
+    assert runs.means == pytest.approx(values.mean(axis=1), rel=1e-12)
+    assert (runs.counts == 2.0).all()
+    assert runs.variances == pytest.approx(values.var(axis=1, ddof=1) / values.mean(axis=1) ** 2, rel=1e-9)
+    assert not runs.outliers.any()
+
+
+def test_missing_points_have_no_mean_and_no_weight():
+    values = noisy_of_law_noise(np.random.default_rng(2), 3, 5, 4)
+    values[1, :, 2] = np.nan
+    values[2, 1:, 3] = np.nan
+    runs = joined(values)
+    assert runs.counts[1].tolist() == [5.0, 5.0, 0.0, 5.0]
+    assert np.isnan(runs.means[1, 2])
+    assert runs.means[2, 3] == values[2, 0, 3]
+    assert runs.variances[2, 3] == 0.0
+
+
+def test_one_outlier_among_five_runs_has_little_influence():
+    """A run of ten times the value moves the plain mean by 180 %."""
+    values = noisy_of_law_noise(np.random.default_rng(3), 200, 5, 5, noise=0.05)
+    clean = joined(values).means[:, 2]
+    values[:, 1, 2] *= 10.0
+    runs = joined(values)
+    assert (runs.outliers >= 1).all()
+    moved = runs.means[:, 2] / clean - 1.0
+    # The run counts as if it were at about the limit: five deviations, of which a fifth is 5 % as the noise is.
+    assert np.median(np.abs(moved)) < 0.08
+    assert np.abs(moved).max() < 0.25
+    assert runs.counts[:, 2].max() < 4.3
+    assert (np.delete(runs.counts, 2, axis=1) > 4.0).all()
+    assert np.sqrt(np.median(runs.variances[:, 2])) < 4 * 0.05  # not the 400 % of a run ten times as long
+
+
+@pytest.mark.parametrize("n_runs", [3, 4, 5])
+def test_few_paths_of_normal_noise_have_a_run_that_is_called_far(n_runs):
+    """The scale comes from 15 to 25 runs, of which a tenth of the paths would have some beyond five of it."""
+    runs = joined(noisy_of_law_noise(np.random.default_rng(4), 400, n_runs, 5))
+    assert (runs.outliers > 0).mean() <= 0.02
+
+
+@pytest.mark.parametrize("n_runs", [3, 5, 10])
+def test_variance_is_unbiased(n_runs):
+    """Of 400 paths x 5 points the mean variance is known to 3 %."""
+    runs = joined(noisy_of_law_noise(np.random.default_rng(5), 400, n_runs, 5, noise=0.05))
+    # Relative to the mean of the runs: its own noise matters to second order, 0.05^2.
+    assert runs.variances.mean() == pytest.approx(0.05**2, rel=0.04)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_array_operations_give_what_compiled_kernels_give(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    levels = np.sort(rng.choice(2.0 ** np.arange(14), rng.integers(3, 10), replace=False))
+    truth = levels ** rng.uniform(-1.0, 1.5, (3, 1)) + rng.uniform(0.0, 2.0, (3, 1))
+    values = noisy(truth, 0.03, seed=seed)
+    values[0, :, 1] = np.nan
+    points = levels[-1] * np.array([[0.7], [1.0], [2.0], [4.0]])
+    answers = []
+    for few in (24, 0):
+        monkeypatch.setattr(array_form, "FEW", few)
+        posterior = posterior_of(values, levels)
+        draws = posterior.draws(points)
+        quantiles = [posterior.quantiles(points, SIDES, run=run) for run in (False, True)]
+        answers.append((posterior.weight, np.log(quantiles), draws.logs, np.log(draws.runs()), draws.component))
+    for of_arrays, compiled, most in zip(*answers, (1e-11, 1e-10, 1e-9, 1e-9, 0.0), strict=True):
+        np.testing.assert_allclose(of_arrays, compiled, rtol=0.0, atol=most)
+
+
+def test_distributions_in_array_operations_are_those_of_scipy():
+    rng = np.random.default_rng(0)
+    freedom = np.append(np.arange(1.0, 40.0), [300.0, 4000.0])[:, None]
+    t = np.append(rng.standard_cauchy(200), [0.0, -1e6])
+    np.testing.assert_allclose(array_form.stdtr(freedom, t), special.stdtr(freedom, t), rtol=1e-10, atol=1e-12)
+    for level in (0.001, 0.025, 0.5, 0.9):
+        of_scipy = special.stdtrit(freedom, level)
+        np.testing.assert_allclose(array_form.stdtrit(freedom, level), of_scipy, rtol=1e-10, atol=1e-15)
+    ratio = np.append(rng.exponential(2.0, 200) ** 2, [0.0, np.inf])
+    other = np.array([[[1.0]], [[7.0]], [[90.0]]])
+    np.testing.assert_allclose(
+        array_form.fdtrc(freedom, other, ratio), special.fdtrc(freedom, other, ratio), rtol=1e-9, atol=1e-12
+    )
+
+
+def test_deviating_levels_count_as_robust_weights_say():
+    """Weights of Student's t of four degrees of freedom (Lange, Little, Taylor 1989), scaled by statsmodels' MAD."""
+    from statsmodels.robust.scale import mad
+
+    residuals = np.random.default_rng(4).normal(0.0, 0.03, (1, 25))
+    residuals[0, :2] = 0.3, -0.2
+    weights = 5.0 / (4.0 + (residuals / mad(residuals, center=0.0, axis=1)[:, None]) ** 2)
+    found = engine._counting_less(residuals, np.full((1, 25), 3.0))
+    np.testing.assert_allclose(found, 3.0 * np.minimum(weights, 1.0), rtol=1e-4)
+
+
+# Growth, and what advice and comparisons are made of.
+@pytest.mark.parametrize(
+    ("terms", "name"),
+    [
+        ([], "constant"),
+        ([("-1", 0)], "falling"),
+        ([("-1/3", 2)], "falling"),
+        ([("-1", 0), ("0", 1)], "logarithmic"),
+        ([("2/3", 2)], "sublinear"),
+        ([("1", 0), ("-2", 0)], "linear"),
+        ([("1", 2)], "n log n"),
+        ([("7/6", 0)], "subquadratic"),
+        ([("5/3", 1)], "subquadratic"),
+        ([("2", 0)], "quadratic"),
+        ([("2", 1)], "superquadratic"),
+        ([("9/4", 0)], "superquadratic"),
+    ],
+)
+def test_the_class_is_that_of_the_fastest_term(terms, name):
+    law = tuple(Term(1.0, (Factor("p", float(Fraction(exponent)), logarithm),)) for exponent, logarithm in terms)
+    assert CLASSES[class_of(law, "p")] == name
+
+
+def test_factors_of_other_parameters_do_not_count():
+    law = (Term(2.0, (Factor("p", -1.0, 0), Factor("n", 1.5, 0))),)
+    assert CLASSES[class_of(law, "p")] == "falling"
+    assert CLASSES[class_of(law, "n")] == "subquadratic"
+
+
+@pytest.mark.parametrize(("target", "levels"), [(256, (64, 256)), (64, (4, 64)), (16, (4, 16)), (4, (64, 4))])
+def test_the_slope_ends_at_the_target(target, levels):
+    data = pd.DataFrame({"p": N, "time_s": 1 + N})
+    model = perfcore.fit(data, fitter="scaling", at=f"p={target}")
+    assert slope_points(model, "p").ravel().tolist() == list(levels)
+
+
+def test_gaps_come_first_then_larger_levels_then_smaller_ones():
+    levels = np.array([4.0, 8, 128, 256])
+    points = deciding_points(fitted([[1 + levels]], levels), "p").ravel().tolist()
+    assert points == [32, 512, 2, 1]  # nobody measures far only to name a growth
+
+
+def test_the_other_parameters_stay_at_their_largest_level():
+    rows = [(p, n, p * n) for p in (1, 2, 4, 8) for n in (10.0, 20, 40, 80)]
+    model = perfcore.fit(pd.DataFrame(rows, columns=["p", "n", "time_s"]), fitter="scaling", parameter="p,n")
+    assert (deciding_points(model, "p")[:, 1] == 80).all()
+    assert (deciding_points(model, "n")[:, 0] == 8).all()
+
+
+def test_the_variance_now_is_that_of_the_logarithm():
+    model = fitted(noisy([1 + 0.2 * N**1.5], 0.1), at="x=256")
+    draws = model.draws([[256.0], [64.0], [128.0], [256.0]])
+    rate, deviation = changes(np.array([[N[0]]]), np.array([[N[-1]]]), np.array([[256.0]]))
+    found = outcomes(model, [[64.0], [128.0], [256.0]])
+    expected = np.log(draws.unchanged()[:, :, 0]).var() + (rate * deviation**2)[0, 0]
+    assert found.variance == pytest.approx(expected)
+    # A measurement never makes it worse on average; at the target itself it leaves no more than about its own noise.
+    then = found.variances_with_one()
+    assert (then <= found.variance * (1 + 1e-9)).all()
+    assert then[2] < min(then[1], 0.5 * found.variance)
+
+
+def test_the_surest_of_two_parameters_may_be_wrong_twice_as_often():
+    """Bonferroni by hand: worse over one of two parameters with 99%, so worse over any with 98%."""
+
+    def growth(probabilities):
+        none = np.zeros((1, 2, 8))  # exponents alike, so that the classes alone count
+        return GrowthDraws(("law",), ("constant", "linear"), np.array([probabilities]), ("p", "n"), none)
+
+    before, after = growth([[1.0, 0.0], [1.0, 0.0]]), growth([[0.01, 0.99], [1.0, 0.0]])
+    change = growth_changes((before, after), np.zeros((2, 1), dtype=np.int64), {})[0]
+    assert (change.parameter, change.classes) == ("p", ("constant", "linear"))
+    assert change.worse == pytest.approx(0.98)
+
+
+paths_of_trees = st.lists(
+    st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map("->".join), min_size=1, max_size=12, unique=True
+)
+
+
+@given(paths_of_trees)
+@settings(deadline=None)
+def test_callees_are_added_up_once(names):
+    values = 2.0 ** np.arange(len(names))  # every sum tells what was added
+    tree = tree_of(names, range(len(names)))
+    for node, full in enumerate(tree.full_names):
+        own = [v for name, v in zip(names, values, strict=True) if f"{name}->".startswith(f"{full}->")]
+        assert tree.with_callees(values)[node] == sum(own)
+        assert [tree.names[one] for one in (*tree.above(node), node)] == full.split("->")
+
+
+@given(paths_of_trees)
+def test_inclusive_values_are_not_added_up_again(names):
+    exclusive = np.arange(1.0, len(names) + 1.0)
+    alone = tree_of(names, range(len(names)))
+    whole = alone.with_callees(exclusive)
+    inclusive = np.array([whole[alone.paths.index(k)] for k in range(len(names))])
+    np.testing.assert_array_equal(tree_of(names, range(len(names)), "", True).with_callees(inclusive), whole)
