@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from perf_gate.interim_analyses import InterimAnalysis, judge_sequentially, next_analysis, sequential_plan
+from perf_gate.versions import InterimAnalysis, judge_sequentially, next_analysis, sequential_plan
 from perf_statistics.gating import Outcome, holm, judge, paired_test
 from perf_statistics.known_order import blocked_test
 

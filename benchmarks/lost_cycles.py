@@ -20,8 +20,7 @@ import pandas as pd
 import perfcore
 from perf_lost_cycles.default_models import models_for, read_models
 from perf_lost_cycles.forms import Form, Grid, Terms, candidates
-from perf_lost_cycles.generate import generate, lines_of
-from perf_lost_cycles.generation import fit_forms
+from perf_lost_cycles.generate import fit_forms, generate, lines_of
 
 Floats = npt.NDArray[np.float64]
 

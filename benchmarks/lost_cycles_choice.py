@@ -18,8 +18,7 @@ import pandas as pd
 
 import perfcore
 from perf_lost_cycles.forms import Form, FormList, Grid, Terms, candidates, product_form, union
-from perf_lost_cycles.generate import generate, held_back, on_all_points
-from perf_lost_cycles.generation import fit_forms
+from perf_lost_cycles.generate import fit_forms, generate, held_back, on_all_points
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

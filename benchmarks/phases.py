@@ -262,9 +262,9 @@ def _spliced(rng: np.random.Generator, parts: Sequence[tuple[UtilizationCurve, F
 
 def speed() -> None:
     """CPU seconds of whole fits, and of the rule after the tree."""
-    from perf_worley.bounded_models import curve_models
     from perf_worley.factor_tree import moment_tree
-    from perf_worley.number_of_phases import choose
+    from perf_worley.phase_maker import choose
+    from perf_worley.segmenters import curve_models
 
     rows = []
     for n in (10_000, 1_000_000, 10_000_000):

@@ -29,7 +29,7 @@ from scipy.optimize import curve_fit
 from speed import process_seconds, timed
 
 import perfcore
-from perf_timing.individual_fits import IndividualFits, fit_individually, subsets
+from perf_timing.individual_model import IndividualFits, fit_individually, subsets
 from perf_timing.joint_fitter import JointComparison
 from perf_timing.joint_solver import JointFit, JointProblem, data_driven_start, single_thread, solve
 from perf_timing.options import JointOptions, registered_functions

@@ -6,7 +6,7 @@ import contextlib
 import html
 import importlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfcore.base.errors import PerfError
 from perfcore.report import Report
@@ -28,6 +28,7 @@ class Shown:
     """Base of data and results: a table of pandas, a picture, and a short cell of a notebook."""
 
     __slots__ = ()
+    reporter: ClassVar[str] = ""  # ``module:function`` that makes the report of it and of the data, imported when asked
 
     def report(self, data: Any = None) -> Report:
         """The answer, figures, tables, plots, notes and next command (`perfcore.report`).
@@ -37,7 +38,9 @@ class Shown:
         data : object, optional
             What a model was fitted to; plots are drawn over it.
         """
-        raise NotImplementedError
+        module, _, function = self.reporter.partition(":")
+        report: Report = getattr(importlib.import_module(module), function)(self, data)
+        return report
 
     def to_frame(self) -> pd.DataFrame:
         """All of it as a data frame of pandas: one row for each thing that it is about."""

@@ -17,7 +17,6 @@ from perfcore.base.files import MODEL_SCHEMA, write_json
 from perfcore.data.columns import shown_names
 from perfcore.hooks.registry import Entry, registry
 from perfcore.models.points import columns_of
-from perfcore.report import Report
 from perfcore.results import Result
 from perfcore.tables import Table
 
@@ -70,6 +69,7 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     origin: Origin
 
     kind: ClassVar[str] = ""
+    reporter: ClassVar[str] = "perfcore.models.answers:report_of"
     __array_ufunc__: ClassVar[None] = None  # so that numpy's numbers leave `number * model` to this class
 
     @property
@@ -249,16 +249,7 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def formula(self) -> str:
         """The model as a formula that a person can read; empty where it has none."""
-        return "" if type(self).report is Model.report else self.report().formula
-
-    def report(self, data: Any = None) -> Report:
-        """Return the prediction at `target`, predictions over the first variable, and the parameters.
-
-        A model that has more to say overrides it; see `perfcore.report`.
-        """
-        from perfcore.models.answers import report_of
-
-        return report_of(self, data)
+        return "" if type(self).report is Model.report and self.reporter == Model.reporter else self.report().formula
 
     @property
     def table(self) -> pd.DataFrame:

@@ -11,23 +11,21 @@ from statsmodels.tsa.ar_model import AutoReg
 from statsmodels.tsa.forecasting.theta import ThetaModel
 from statsmodels.tsa.holtwinters import SimpleExpSmoothing
 
-from perf_forecast.horizon import (
-    LEVELS,
-    Resampling,
-    centrality,
-    crps_of_samples,
-    dispersion_of,
-    quantiles_of,
-    redispersed,
-    resolution_of,
-)
 from perf_forecast.options import support_of
 from perf_forecast.predictors import (
+    LEVELS,
+    Resampling,
     autoregression,
+    centrality,
+    crps_of_samples,
     damped_trend,
+    dispersion_of,
     find_seasons,
     forecasts_ahead,
     one_step_forecasts,
+    quantiles_of,
+    redispersed,
+    resolution_of,
     theta,
 )
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from perf_gate.change_detection import detect, scan
-from perf_gate.interim_analyses import InterimAnalysis, _levels, judge_sequentially, next_analysis, sequential_plan
+from perf_gate.versions import InterimAnalysis, _levels, judge_sequentially, next_analysis, sequential_plan
 from perf_statistics.gating import (
     Estimates,
     Judged,

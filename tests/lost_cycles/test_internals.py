@@ -16,8 +16,7 @@ from perf_lost_cycles.forms import (
     union,
 )
 from perf_lost_cycles.formulae import edited_models
-from perf_lost_cycles.generate import generate
-from perf_lost_cycles.generation import fit_forms
+from perf_lost_cycles.generate import fit_forms, generate
 
 FUNCTIONS = ("1", "x", "log2(x)", "x*log2(x)", "1/x")
 TERMS = Terms(("P", "D", "I"), (FUNCTIONS,) * 3)

@@ -15,7 +15,7 @@ from result_kinds import CELL_ELEMENTS, KINDS, Elements
 
 import perfcore
 from perf_experiments import Replications, Run, Runs, Summary
-from perf_experiments.costs import Needed
+from perf_experiments.recommendation import Needed
 from perf_explore import blocks
 from perf_explore.blocks import Writer
 from perf_explore.opening import open_subjects

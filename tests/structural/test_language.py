@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from perf_structural import StructuralModel, StructuralModelError
-from perf_structural.functions import grained_progress, pipeline_time
+from perf_structural.algebra import grained_progress, pipeline_time
 from perf_structural.sampling import PointwiseEvaluation
 from perfcore.base.errors import DataError
 

@@ -14,7 +14,7 @@ from scipy.stats import f as fisher
 from scipy.stats import t as student
 
 import perfcore
-from perf_timing.individual_fits import fit_individually, subsets
+from perf_timing.individual_model import fit_individually, subsets
 from perf_timing.joint_resampling import (
     bootstrap,
     leave_one_cell_out,

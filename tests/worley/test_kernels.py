@@ -13,7 +13,6 @@ import perfcore
 from perf_views.names import plain_name
 from perf_worley import segmenters as hill_climb
 from perf_worley.activity import clipped_sums
-from perf_worley.bounded_models import bounded_models, leaves_bounds
 from perf_worley.cells import (
     TOLERANCE,
     Cells,
@@ -24,15 +23,13 @@ from perf_worley.cells import (
     processor_cycle,
     residuals,
 )
-from perf_worley.comparison import Shape, match_phases
+from perf_worley.comparison import Shape, agreed_models, match_phases
 from perf_worley.factor_tree import FactorTree, PhaseBasis
-from perf_worley.joining import agreed_models
 from perf_worley.minimax import Minimax, Mixed, Uniform, least_tolerance, partition
 from perf_worley.moment_tree import BLOCK, MomentTree, ShortTree
-from perf_worley.number_of_phases import likeliest
-from perf_worley.phase_maker import knee, penalty, persistence
+from perf_worley.phase_maker import knee, likeliest, penalty, persistence
 from perf_worley.phase_model import Phase, Repetition
-from perf_worley.segmenters import HillClimb, LeastSquares, best_split, climb
+from perf_worley.segmenters import HillClimb, LeastSquares, best_split, bounded_models, climb, leaves_bounds
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Basis

@@ -15,9 +15,8 @@ from perf_experiments.points import PRINTED, VERSION, duration_text, level_text,
 from perfcore.report import Axis, Column, Figure, Note, Plot, Points, Report, Table
 
 if TYPE_CHECKING:
-    from perf_experiments.costs import Replications
     from perf_experiments.design import Design
-    from perf_experiments.recommendation import Recommendation
+    from perf_experiments.recommendation import Recommendation, Replications
     from perf_experiments.run_records import Run, Runs, Summary
 
 _MOST_NAMED = 10  # points that a budget left out; the file has all
@@ -49,7 +48,7 @@ def _factors(names: Iterable[str]) -> list[Column]:
     return [Column(name, lambda row, name=name: row.point.get(name), format=level_text, key=name) for name in names]
 
 
-def report_of_design(result: Design) -> Report:
+def report_of_design(result: Design, data: Any = None) -> Report:
     """Report how many points and runs there are, what they cost, and the points."""
     points = result.chosen()
     count, counts = len(points), result.counts(points)
@@ -58,7 +57,7 @@ def report_of_design(result: Design) -> Report:
     answer = f"{count} point{'s' * (count > 1)} of {', '.join(result.factors)}, {replications}: {sum(counts)} runs"
     figures = [Figure("points", count, format="d"), Figure("runs", sum(counts), format="d")]
     details: list[str] = []
-    if (total_s := getattr(result, "total_s", None)) is not None:  # of a `perf_experiments.costs.Budgeted`
+    if (total_s := getattr(result, "total_s", None)) is not None:  # of a `perf_experiments.recommendation.Budgeted`
         figures.append(Figure("time", total_s, "s"))
         dear = getattr(result, "too_dear_s", {})
         details = [f"dropped: {point}, {duration_text(each)} per run" for point, each in dear.items()]
@@ -80,7 +79,7 @@ def _state(run: Run) -> str:
     return "failed" if run.problem else "noisy" if run.noisy else "ok"
 
 
-def report_of_run(result: Run) -> Report:
+def report_of_run(result: Run, data: Any = None) -> Report:
     """Report all about one run, line by line."""
     facts = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
     facts = {name: value for name, value in facts.items() if name not in _LONG}
@@ -100,7 +99,7 @@ def report_of_run(result: Run) -> Report:
     return Report(title, answer, figures, tables=[table, _run_table([result], "data")])
 
 
-def report_of_runs(result: Runs) -> Report:
+def report_of_runs(result: Runs, data: Any = None) -> Report:
     """Report how many runs there are, with one row for each."""
     title, notes = f"runs of {result.store}", [Note("Check", "checksums match")] if result.checked else []
     if result.in_full:
@@ -138,7 +137,7 @@ def _plots_of_runs(runs: Sequence[Run]) -> list[Plot]:
     return [Plot("runs", marks, Axis("run"), Axis("wall time", "s"))] if marks else []
 
 
-def report_of_summary(result: Summary) -> Report:
+def report_of_summary(result: Summary, data: Any = None) -> Report:
     """Report what a call made, and what remains."""
     noisy = f", {result.noisy} of them noisy" if result.noisy else ""
     verb, store = "collected" if result.collected else "made", shlex.quote(result.store)
@@ -189,7 +188,7 @@ def _run_table(runs: Sequence[Run], importance: Any = "default") -> Table:
     return Table(columns, runs, importance=importance)
 
 
-def report_of_recommendation(result: Recommendation) -> Report:
+def report_of_recommendation(result: Recommendation, data: Any = None) -> Report:
     """Report what to measure next, what it changes at the target, and the models that disagree."""
     unit, first = result.unit or "", result.choices[0]
     after = f" {unit}" if unit else ""
@@ -232,7 +231,7 @@ def report_of_recommendation(result: Recommendation) -> Report:
     )
 
 
-def report_of_replications(result: Replications) -> Report:
+def report_of_replications(result: Replications, data: Any = None) -> Report:
     """Report how many runs are missing, how well each point is known, and the runs that it needs."""
     more = sum(each.more for each in result.wanting)
     seconds = sum(each.more * each.seconds for each in result.wanting)

@@ -15,10 +15,9 @@ from perfcore.base.errors import OptionError
 from perfcore.hooks.parameters import OptionRules
 
 if TYPE_CHECKING:
-    from perf_experiments.costs import Replications
     from perf_experiments.design import Design
     from perf_experiments.points import Point
-    from perf_experiments.recommendation import Recommendation
+    from perf_experiments.recommendation import Recommendation, Replications
     from perf_experiments.run_records import Runs, Summary
     from perfcore.data.series import Series
     from perfcore.models.model import Model
@@ -120,7 +119,7 @@ def design(
     Returns
     -------
     Design
-        A `perf_experiments.costs.Budgeted` with the costs, where ``model`` or ``runs`` tell them.
+        A `perf_experiments.recommendation.Budgeted` with the costs, where ``model`` or ``runs`` tell them.
 
     Raises
     ------
@@ -141,8 +140,8 @@ def design(
     >>> perfcore.design({"p": "1..8*2", "D": [64, 96]}, constraints=["D % p == 0", "p > 1"])
     <Design: 6 points of p, D, 2 repetitions: 12 runs; p > 1 excludes 2>
     """
-    from perf_experiments.costs import costs_by_model, costs_by_runs, within_budget
     from perf_experiments.design import make_design
+    from perf_experiments.recommendation import costs_by_model, costs_by_runs, within_budget
     from perf_experiments.store import Store
     from perfcore.models.model import Model, load
 
@@ -597,8 +596,15 @@ def next_points(
     >>> perfcore.next_points("examples/study/recorded/sor.db", precision="50%").wanting
     ()
     """
-    from perf_experiments.costs import Replications, needed_replications
-    from perf_experiments.recommendation import candidate_points, largest_levels, recommend, refuse, target_point
+    from perf_experiments.recommendation import (
+        Replications,
+        candidate_points,
+        largest_levels,
+        needed_replications,
+        recommend,
+        refuse,
+        target_point,
+    )
     from perf_experiments.run_records import parse_share
     from perf_experiments.store import Store, is_store_file
     from perfcore.models.model import Model, load

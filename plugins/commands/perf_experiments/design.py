@@ -10,7 +10,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -21,7 +21,6 @@ from perf_formulas.parser import FUNCTIONS
 from perf_tables.arguments import MOST_POINTS, check_count, parse_values
 from perfcore.base.errors import InputError, MissingDependencyError, OptionError, PerfError, UnknownNameError, key_first
 from perfcore.base.files import write_bytes
-from perfcore.report import Report
 from perfcore.results import Result
 
 Key = tuple[tuple[str, Level], ...]
@@ -209,15 +208,6 @@ def words_of(name: str, command: str | Sequence[str]) -> tuple[str, ...]:
     return words
 
 
-def blocked_order(points: Sequence[Point]) -> list[Point]:
-    """Return points in their order, those that differ in the version alone together: what they meet is the same."""
-    groups: dict[Key, list[Point]] = {}
-    for point in points:
-        without = {name: level for name, level in point.items() if name != VERSION}
-        groups.setdefault(point_key(without), []).append(point)
-    return [point for group in groups.values() for point in group]
-
-
 class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Points to measure, each several times, in random order within each replication.
 
@@ -231,6 +221,8 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ['p=1 D=4', 'p=1 D=6', 'p=2 D=4', 'p=2 D=6', 'p=4 D=4']
     """
 
+    reporter: ClassVar[str] = "perf_experiments.answers:report_of_design"
+
     factors: dict[str, list[Any]]  # levels of each factor: numbers, or words
     # {"factorial", "one-at-a-time", "points"}, all combinations; one factor varied at a time around the centre; or
     # exactly ``points``
@@ -243,11 +235,6 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # for the kind ``points`` each a level for every factor, and ``replications`` where a point has its own number
     points: list[dict[str, Any]] = []
     left_out: list[dict[str, Any]] = []  # points that are not measured, since a budget did not suffice
-
-    def report(self, data: Any = None) -> Report:
-        from perf_experiments.answers import report_of_design
-
-        return report_of_design(self)
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the TOML file that `perfcore.run` takes; gives what the command line says of it."""
@@ -306,7 +293,11 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def block(self, replication: int, points: Sequence[Point]) -> list[Point]:
         """Return the points in the random order of one replication, counted from 1; versions of one point together."""
         order = np.random.default_rng([self.seed, replication]).permutation(len(points))
-        return blocked_order([points[number] for number in order])
+        groups: dict[Key, list[Point]] = {}
+        for point in (points[number] for number in order):
+            without = {name: level for name, level in point.items() if name != VERSION}
+            groups.setdefault(point_key(without), []).append(point)
+        return [point for group in groups.values() for point in group]
 
 
 def _levels_alone(point: Mapping[str, Any]) -> dict[str, Any]:

@@ -268,9 +268,14 @@ class ResultsFile:
 def environment(program: str) -> dict[str, Any]:
     """Return facts about this machine and this moment, as JSON-ready values; what cannot be found out is None."""
     commit = _git("rev-parse", "HEAD")
+    try:
+        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "cpu model")))
     return {
         "host": platform.node(),
-        "processor": _processor(),
+        "processor": next(named, platform.processor() or platform.machine() or None),
         "cores": available_cores(),
         "memory_mib": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20,
         "system": platform.platform(),
@@ -295,15 +300,6 @@ def program_fingerprint(program: str) -> dict[str, str | None]:
     except OSError:  # one may run what one may not read
         return {"program": str(path), "program_sha256": None}
     return {"program": str(path), "program_sha256": digest}
-
-
-def _processor() -> str | None:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
-    except OSError:
-        lines = []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "cpu model")))
-    return next(named, platform.processor() or platform.machine() or None)
 
 
 def _git(*words: str) -> str | None:
@@ -435,7 +431,13 @@ class Measuring:
         options = self.options
         for _ in range(options.warmup):
             run_process(command, options.time_limit_s)
-        share = self._look()
+        was_busy = self._busy
+        share, self._busy = wait_until_idle(self.options.max_load, 0.0 if was_busy else self.options.wait_s)
+        if self._busy and not was_busy:
+            progress.note(
+                f"other work keeps {share:.0%} of the processors busy; runs are marked as noisy, and not waited for, "
+                "until it ends"
+            )
         file = None if options.results is None else ResultsFile(filled([options.results], point)[0])
         started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
         if command[0] not in self._programs:  # which may differ from version to version
@@ -462,17 +464,6 @@ class Measuring:
             results=cut(content),
             environment={**self.environment, **self._programs[command[0]]},
         )
-
-    def _look(self) -> float | None:
-        """Wait until others leave the machine alone; where that did not help once, do not wait again until it does."""
-        was_busy = self._busy
-        share, self._busy = wait_until_idle(self.options.max_load, 0.0 if was_busy else self.options.wait_s)
-        if self._busy and not was_busy:
-            progress.note(
-                f"other work keeps {share:.0%} of the processors busy; runs are marked as noisy, and not waited for, "
-                "until it ends"
-            )
-        return share
 
     def _values(self, output: bytes, file: ResultsFile | None, point: Point) -> tuple[dict[str, float], bytes]:
         """Return what the run reported, and its results file."""

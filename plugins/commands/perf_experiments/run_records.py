@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from perf_experiments.design import Key, point_key
 from perf_experiments.points import PRINTED, VERSION, Point, point_text
 from perfcore.base.errors import OptionError
-from perfcore.report import Report
 from perfcore.results import Result
 
 _COVERAGE = 0.95
@@ -88,6 +87,8 @@ class RunOptions:
 class Run(Result):
     """One run that ended, well or not."""
 
+    reporter: ClassVar[str] = "perf_experiments.answers:report_of_run"
+
     point: Point
     replication: int  # from 1; which block of the design it belongs to
     problem: str | None  # why it failed, in one line; None where it succeeded
@@ -108,11 +109,6 @@ class Run(Result):
     environment: Mapping[str, object] = field(default_factory=dict)
     number: int = 0  # in the store, from 1; 0 before it is stored
 
-    def report(self, data: Any = None) -> Report:
-        from perf_experiments.answers import report_of_run
-
-        return report_of_run(self)
-
     @property
     def succeeded(self) -> bool:
         """Whether it counts as a measurement."""
@@ -127,6 +123,8 @@ class Run(Result):
 class Runs(Result):
     """What a store holds."""
 
+    reporter: ClassVar[str] = "perf_experiments.answers:report_of_runs"
+
     store: str  # its file
     listed: tuple[Run, ...]  # those that were asked for, in the order in which they were made
     succeeded: int  # how many there are of all; ``noisy`` are those that succeeded while others used the machine
@@ -135,11 +133,6 @@ class Runs(Result):
     waiting: int  # runs that a scheduler has
     in_full: bool = False  # whether the one that is listed is shown with what it printed
     checked: bool = False  # whether all of the store was read, and is as it was written
-
-    def report(self, data: Any = None) -> Report:
-        from perf_experiments.answers import report_of_runs
-
-        return report_of_runs(self)
 
     @property
     def printed(self) -> dict[str, str]:
@@ -178,6 +171,8 @@ class Job:
 class Summary(Result):
     """What the store has of the design."""
 
+    reporter: ClassVar[str] = "perf_experiments.answers:report_of_summary"
+
     made: int  # runs of this call: those that it made itself, or collected from the scheduler
     succeeded: int  # points and replications of the design that have a measurement, and those that have failures only
     failed: int
@@ -189,11 +184,6 @@ class Summary(Result):
     collected: bool = False  # whether the runs were made by jobs of a scheduler
     at_once: int = 0  # runs that this machine made at a time, if several
     has_versions: bool = False  # whether versions of a program are compared
-
-    def report(self, data: Any = None) -> Report:
-        from perf_experiments.answers import report_of_summary
-
-        return report_of_summary(self)
 
     @property
     def status(self) -> int:

@@ -7,7 +7,7 @@ import hashlib
 import os
 import platform
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -348,12 +348,20 @@ class Store:
         try:
             number = self._rows("SELECT ifnull(max(id), 0) + 1 FROM runs")[0][0]
             output = (run.stdout, run.stderr, run.results)
+            text = msgspec.json.encode(run.environment).decode()
+            if text not in self._environments:
+                ids = self._rows("SELECT id FROM environments WHERE content = ?", (text,))
+                if not ids:
+                    ids = self._rows("SELECT ifnull(max(id), 0) + 1 FROM environments")
+                    row = (ids[0][0], text)
+                    self._connection.execute("INSERT INTO environments VALUES (?, ?, ?)", (*row, checksum(row)))
+                self._environments[text] = ids[0][0]
             values = (
                 *(number, msgspec.json.encode(run.point).decode(), run.replication, run.problem, run.started),
                 *(msgspec.json.encode(run.command).decode(), run.wall_ns, float(run.user_s), float(run.system_s)),
                 *(run.peak_memory_kib, run.exit_status, run.signal),
                 *(None if run.busy_before is None else float(run.busy_before), int(run.noisy)),
-                *(msgspec.json.encode(run.values).decode(), self._environment_number(run.environment)),
+                *(msgspec.json.encode(run.values).decode(), self._environments[text]),
                 checksum(output),
             )
             names = (*RUN_COLUMNS, "checksum", *OUTPUT)
@@ -376,17 +384,6 @@ class Store:
         with self._sqlite_errors():
             self._begin()
         return replace(run, number=number)
-
-    def _environment_number(self, content: Mapping[str, object]) -> int:
-        text = msgspec.json.encode(content).decode()
-        if text not in self._environments:
-            ids = self._rows("SELECT id FROM environments WHERE content = ?", (text,))
-            if not ids:
-                ids = self._rows("SELECT ifnull(max(id), 0) + 1 FROM environments")
-                row = (ids[0][0], text)
-                self._connection.execute("INSERT INTO environments VALUES (?, ?, ?)", (*row, checksum(row)))
-            self._environments[text] = ids[0][0]
-        return self._environments[text]
 
     def runs(self, number: int | None = None) -> list[Run]:
         """Return all runs in the order in which they were made, without output; or one run with everything."""

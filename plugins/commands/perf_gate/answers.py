@@ -55,7 +55,7 @@ _CV_SOURCES = {
 _CV_CURE = "several old files, or --session-cv, replace it"
 
 
-def report_of_versions(result: VersionGate) -> Report:
+def report_of_versions(result: VersionGate, data: Any = None) -> Report:
     """Return how many times as slow each benchmark is, with intervals and the verdict."""
     answer, figures = _answer_of_versions(result)
     return Report(
@@ -342,7 +342,7 @@ def _doubts(result: VersionGate) -> list[str]:
     return texts
 
 
-def report_of_history(result: HistoryGate) -> Report:
+def report_of_history(result: HistoryGate, data: Any = None) -> Report:
     """Return where each benchmark and the suite changed, by how much and how probably."""
     answer, figures = _answer_of_history(result)
     drawn = [*([] if result.suite is None else [result.suite]), *result.judged][:_MOST_PANELS]
@@ -514,7 +514,7 @@ def _sparkline(values: Sequence[float]) -> str:
     return "".join(_BARS[int((value - low) / (high - low) * (len(_BARS) - 1))] for value in values)
 
 
-def report_of_self_test(result: SelfTest) -> Report:
+def report_of_self_test(result: SelfTest, data: Any = None) -> Report:
     """Return the machine's noise, how often one version would be called slower, and the rounds that a limit needs."""
     chances, limit = result.chances, f"{result.limit:g}x"
     rounds = chances.rounds
@@ -566,7 +566,7 @@ def report_of_self_test(result: SelfTest) -> Report:
     )
 
 
-def report_of_added(result: Added) -> Report:
+def report_of_added(result: Added, data: Any = None) -> Report:
     """Return what was added to a history."""
     count = len(result.benchmarks)
     columns = [

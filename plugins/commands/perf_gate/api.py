@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from perf_gate.benchmark_runs import LongTable
     from perf_gate.comparison import Comparison
     from perf_gate.history import Added, HistoryGate
-    from perf_gate.interim_analyses import InterimAnalysis
     from perf_gate.self_test import SelfTest
-    from perf_gate.versions import VersionGate
+    from perf_gate.versions import InterimAnalysis, VersionGate
     from perfcore.models.model import Model
     from perfcore.results import Result
 

@@ -68,7 +68,7 @@ def read_set(name: str, read_file: ReadFile, values: Sequence[str] = ()) -> Long
     import pandas as pd
 
     folder = Path(name)
-    if _is_asv(folder):
+    if folder.is_dir() and (any(folder.glob("*/machine.json")) or (folder / "machine.json").is_file()):
         results = sorted([*folder.glob("*/*.json"), *folder.glob("*.json")])
         return _asv_table([file for file in results if file.name not in _NOT_RESULTS], folder, name, is_history=True)
     files = named_files(name) or [folder]
@@ -191,11 +191,6 @@ class _Results(msgspec.Struct):
     env_name: str = ""
     result_columns: list[str] = []
     results: dict[str, Any] = {}
-
-
-def _is_asv(path: Path) -> bool:
-    """Return whether a folder holds results of asv."""
-    return path.is_dir() and (any(path.glob("*/machine.json")) or (path / "machine.json").is_file())
 
 
 def _is_asv_result(path: Path) -> bool:

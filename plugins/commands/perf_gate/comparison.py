@@ -7,7 +7,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,6 @@ from perfcore.models.fitting import coerce, default_fitter, fit, types_to_read
 from perfcore.models.model import Model, is_model_file, load
 from perfcore.models.points import N_DRAWS, Drawn, GrowthDraws, PartDraws
 from perfcore.reading import Read
-from perfcore.report import Report
 from perfcore.results import Result
 
 _SURE = 1.96  # standard errors to the ends of a 95 % interval
@@ -268,6 +267,8 @@ class Measured(NamedTuple):
 class Comparison(Result):
     """Two models at n points."""
 
+    reporter: ClassVar[str] = "perf_gate.comparison_answers:report_of"
+
     names: tuple[str, str]
     unit: str | None
     along: str  # parameter along which crossings were looked for: the first that varies, empty where none does
@@ -341,11 +342,6 @@ class Comparison(Result):
     def status(self) -> int:
         """Exit status: 3 where something could not be fitted."""
         return 3 if any(self.left_out) else 0
-
-    def report(self, data: Any = None) -> Report:
-        from perf_gate.comparison_answers import report_of
-
-        return report_of(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {

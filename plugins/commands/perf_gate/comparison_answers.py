@@ -26,7 +26,7 @@ _WIDEST = 100.0  # ratios further from 1 than this are at the side
 _RATIO = "95% interval of the ratio"
 
 
-def report_of(comparison: Comparison) -> Report:
+def report_of(comparison: Comparison, data: Any = None) -> Report:
     """Where the second differs from the first: at measured points first, and then beyond them."""
     return Report(
         title=f"{comparison.names[1]} against {comparison.names[0]}",

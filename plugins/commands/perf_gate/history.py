@@ -45,7 +45,6 @@ from perfcore.base import progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.base.files import alone, check_folder, write_bytes
-from perfcore.report import Report
 from perfcore.results import Result
 
 if TYPE_CHECKING:
@@ -60,17 +59,13 @@ _TOGETHER, _OWN = 6, 2.0  # commits from the suite's step and times its size, up
 class Added(Result):
     """What was added to a history."""
 
+    reporter: ClassVar[str] = "perf_gate.answers:report_of_added"
     json_kind: ClassVar[str] = "history"
 
     path: str
     commit: str
     benchmarks: tuple[str, ...]
     values: int  # that the file holds now
-
-    def report(self, data: Any = None) -> Report:
-        from perf_gate.answers import report_of_added
-
-        return report_of_added(self)
 
     def to_dict(self) -> dict[str, Any]:
         return vars(self)
@@ -305,6 +300,7 @@ class JudgedSeries:
 class HistoryGate(Result):
     """Verdicts on the histories of n benchmarks."""
 
+    reporter: ClassVar[str] = "perf_gate.answers:report_of_history"
     json_kind: ClassVar[str] = "gate"
 
     source: str
@@ -346,11 +342,6 @@ class HistoryGate(Result):
                 change = f"{change_of(step.size):+.1%} since {each.commit_of(step)}"
             cases.append((each.series.name, each.outcome.value, change))
         return cases
-
-    def report(self, data: Any = None) -> Report:
-        from perf_gate.answers import report_of_history
-
-        return report_of_history(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {

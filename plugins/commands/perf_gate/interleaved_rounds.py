@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perf_gate.benchmark_runs import LongTable, long_table
-from perf_gate.interim_analyses import InterimAnalysis, next_analysis, sequential_plan
-from perf_gate.versions import VersionGate
+from perf_gate.versions import InterimAnalysis, VersionGate, next_analysis, sequential_plan
 from perf_tables.arguments import parse_duration
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError
@@ -88,7 +87,10 @@ def _rounds(how: Measuring, store: Path) -> Iterator[int]:
         with tempfile.TemporaryDirectory() as folder:
             _run(how, Path(folder) / "warm-up.db", how.warmup)
     with progress.bar("rounds", how.max_rounds) as advance:
-        kept = _rounds_in(store)
+        import perfcore
+
+        runs = perfcore.runs(store).listed if store.exists() else ()
+        kept = max((run.replication for run in runs), default=0)
         advance(min(kept, how.max_rounds))
         for rounds in range(max(1, min(kept, how.max_rounds)), how.max_rounds + 1):
             started = time.monotonic()
@@ -134,14 +136,6 @@ def _run(how: Measuring, store: Path, rounds: int) -> None:
         printed = perfcore.runs(store, show=bad.number).listed[0].stderr.decode(errors="replace").strip().splitlines()
         last = f" ({printed[-1][:_LONGEST]})" if printed else ""
         raise DataError(f"{bad.point['version']}, round {bad.replication}: {bad.problem}{last}{where}")
-
-
-def _rounds_in(store: Path) -> int:
-    """Rounds that a store has, the last perhaps in part."""
-    import perfcore
-
-    runs = perfcore.runs(store).listed if store.exists() else ()
-    return max((run.replication for run in runs), default=0)
 
 
 def _read(store: Path, columns: Sequence[str]) -> LongTable:

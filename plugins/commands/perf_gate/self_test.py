@@ -16,7 +16,6 @@ from perf_statistics.gating import Sessions, judge, paired_test, session_test
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.data.units import seconds_per
-from perfcore.report import Report
 from perfcore.results import Result
 
 FEWEST_RUNS = 6  # three pairs of neighbours
@@ -90,6 +89,7 @@ _OF_ONE_PROCESS = ("pytest-benchmark",)  # values of a file are iterations, whic
 class SelfTest(Result):
     """What runs of one version say about the machine, benchmark by benchmark."""
 
+    reporter: ClassVar[str] = "perf_gate.answers:report_of_self_test"
     json_kind: ClassVar[str] = "gate"
 
     source: str
@@ -110,11 +110,6 @@ class SelfTest(Result):
     @property
     def cases(self) -> list[tuple[str, str, str]]:
         return []
-
-    def report(self, data: Any = None) -> Report:
-        from perf_gate.answers import report_of_self_test
-
-        return report_of_self_test(self)
 
     def to_dict(self) -> dict[str, Any]:
         chances = self.chances

@@ -123,7 +123,7 @@ def _bracketed(figure: Figure) -> str:
     return f"{number_text(figure.value)}{_after(figure.unit)} [{number_text(low)}, {number_text(high)}]"
 
 
-def report_of_prediction(result: Prediction) -> Report:
+def report_of_prediction(result: Prediction, data: Any = None) -> Report:
     """Report a distribution and its statistics."""
     evaluation, unit, statistics = result.evaluation, result.unit, result.statistics
     lowest, highest = evaluation.support
@@ -159,7 +159,7 @@ def report_of_prediction(result: Prediction) -> Report:
     )
 
 
-def report_of_choice(result: Choice) -> Report:
+def report_of_choice(result: Choice, data: Any = None) -> Report:
     """Report candidates side by side: the best, and by how much."""
     statistic, unit, figures = result.statistic, result.unit, result.figures
     best = figures[result.chosen]
@@ -204,7 +204,7 @@ def report_of_choice(result: Choice) -> Report:
     )
 
 
-def report_of_decomposition(result: Decomposition) -> Report:
+def report_of_decomposition(result: Decomposition, data: Any = None) -> Report:
     """Report how work is divided, and when all machines are done."""
     unit, statistic = result.unit, result.statistic
     shares = " + ".join(f"{share:,}" for share in result.shares[:8]) + " + ..." * (len(result.shares) > 8)
@@ -256,7 +256,7 @@ def report_of_decomposition(result: Decomposition) -> Report:
     )
 
 
-def report_of_solution(result: Solution) -> Report:
+def report_of_solution(result: Solution, data: Any = None) -> Report:
     """Report the value of an input that suffices, and all that were tried."""
     asked = f"at or below {result.limit:g}{_after(result.unit)} with {result.probability:.4g} probability"
     if result.found is None:
@@ -299,7 +299,7 @@ def report_of_solution(result: Solution) -> Report:
     )
 
 
-def report_of_value(result: MeasuredValue) -> Report:
+def report_of_value(result: MeasuredValue, data: Any = None) -> Report:
     """Report samples as a stochastic value, and what it leaves out of them."""
     value, samples, column = result.value, result.window.values, result.column
     count = f"{result.count:,} sample{'s' * (result.count != 1)}"
@@ -367,7 +367,7 @@ def _statistic(value: StochasticValue, name: str, levels: Sequence[float]) -> fl
     return number if math.isfinite(number) else None
 
 
-def report_of_model(result: StructuralModel) -> Report:
+def report_of_model(result: StructuralModel, data: Any = None) -> Report:
     """Report a structural model: its equation and its inputs."""
     equations = [f"{name} = {part.equation or part.model}" for name, part in result.components.items()]
     components = [line for equation in equations for line in equation.split("\n")]
@@ -416,7 +416,7 @@ def _described(definition: Input) -> str:
     return text if len(values) == 1 else f"{text}, ... ({len(values)} copies)"
 
 
-def report_of_predictions(result: Predictions) -> Report:
+def report_of_predictions(result: Predictions, data: Any = None) -> Report:
     """Report predictions from a file, before anything is known of what happened."""
     first, count = result.values[0], len(result.values)
     columns = [
@@ -444,7 +444,7 @@ def report_of_predictions(result: Predictions) -> Report:
     )
 
 
-def report_of_judgement(result: Judgement) -> Report:
+def report_of_judgement(result: Judgement, data: Any = None) -> Report:
     """Report whether predictions held: coverage, bias and scores."""
     statistics, count = result.statistics, len(result.actual)
     known = unit_in_name(result.name)
@@ -546,7 +546,7 @@ def _plots_of_judgement(result: Judgement) -> list[Plot]:
     return [runs, Plot("places", bars, Axis("PIT"), Axis("runs"), width=0.25)]
 
 
-def report_of_recalibration(result: Recalibration) -> Report:
+def report_of_recalibration(result: Recalibration, data: Any = None) -> Report:
     """Report what past predictions teach later ones."""
     gain = 1.0 - result.score_after / result.score_before
     figures: list[Figure] = []

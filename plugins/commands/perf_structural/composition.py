@@ -25,8 +25,17 @@ from perf_formulas.parser import (
     folded,
     variables,
 )
-from perf_structural.algebra import Algebra, Constant, Expression, Pair, Place
-from perf_structural.functions import EQUATION_FUNCTIONS, OVER_COPIES, as_integer, parsed
+from perf_structural.algebra import (
+    EQUATION_FUNCTIONS,
+    OVER_COPIES,
+    Algebra,
+    Constant,
+    Expression,
+    Pair,
+    Place,
+    as_integer,
+    parsed,
+)
 from perf_structural.model_file import Component, StructuralModelError, error_context, predict_fitted
 from perf_structural.sampling import correlated_pairs
 from perfcore.base.errors import DataError, UnknownNameError

@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from perf_structural.structural_model import StructuralModel
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import build
-from perfcore.report import Report
 from perfcore.results import Result
 from perfcore.stochastic import StochasticValue, default_representation
 
@@ -51,6 +50,8 @@ class Division:
 class Decomposition(Result):
     """Work divided."""
 
+    reporter: ClassVar[str] = "perf_structural.answers:report_of_decomposition"
+
     shares: tuple[int, ...]  # whole units of work for each machine; their sum is what was to be divided
     times: tuple[StochasticValue, ...]  # time of each machine with its share
     figures: tuple[float, ...]  # the statistic of each
@@ -59,11 +60,6 @@ class Decomposition(Result):
     finish: StochasticValue | None = None  # time at which the last machine is done, of all at the same draws
     divisions: tuple[Division, ...] = ()  # this one first, and others to compare it with, if there are draws
     next: str = ""  # the command that follows
-
-    def report(self, data: Any = None) -> Report:
-        from perf_structural.answers import report_of_decomposition
-
-        return report_of_decomposition(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -220,6 +216,8 @@ class Trial:
 class Solution(Result):
     """The value of an input with which a result keeps a limit often enough."""
 
+    reporter: ClassVar[str] = "perf_structural.answers:report_of_solution"
+
     name: str  # the input
     unit: str  # of the limit; empty where there is none
     limit: float  # what was asked for: results up to the limit with at least this probability
@@ -228,11 +226,6 @@ class Solution(Result):
     most: bool  # whether it is the largest that suffices, instead of the least
     tried: tuple[Trial, ...]  # all values that were looked at, in order
     next: str = ""  # the command that follows
-
-    def report(self, data: Any = None) -> Report:
-        from perf_structural.answers import report_of_solution
-
-        return report_of_solution(self)
 
     @property
     def best(self) -> Trial:
@@ -307,21 +300,15 @@ def solve_for(
     if kept == (True, True):
         threshold = low
     elif any(kept):
-        threshold = _boundary(suffices, low, high, is_integer)
+        threshold, bad = (low, high) if suffices(low) else (high, low)
+        step = 1.0 if is_integer else _RESOLUTION * (high - low)
+        while abs(threshold - bad) > step:
+            middle = (threshold + bad) // 2 if is_integer else 0.5 * (threshold + bad)
+            threshold, bad = (middle, bad) if suffices(middle) else (threshold, middle)
     in_order = tuple(trials[value] for value in sorted(trials))
     most = kept == (True, False)
     solution = None if threshold is None else trials[threshold]
     return Solution(name, units.pop(), limit, probability, solution, most, in_order)
-
-
-def _boundary(suffices: Callable[[float], bool], low: float, high: float, is_integer: bool) -> float:
-    """Return the value that suffices next to one that does not, of which one is at each end."""
-    good, bad = (low, high) if suffices(low) else (high, low)
-    step = 1.0 if is_integer else _RESOLUTION * (high - low)
-    while abs(good - bad) > step:
-        middle = (good + bad) // 2 if is_integer else 0.5 * (good + bad)
-        good, bad = (middle, bad) if suffices(middle) else (good, middle)
-    return good
 
 
 def _probability_with(

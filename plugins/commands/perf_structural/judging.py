@@ -20,7 +20,6 @@ from perf_structural.samples import first_prediction, read_actual, read_predicti
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.base.files import write_json
-from perfcore.report import Report
 from perfcore.results import Result
 
 if TYPE_CHECKING:
@@ -46,6 +45,7 @@ _EDGES: Floats = np.array([*_TAIL, *np.arange(1, 100) / 100.0, *(1.0 - level for
 class Predictions(Result):
     """Predictions from a file: stochastic values, one for each run, or a single one for all."""
 
+    reporter: ClassVar[str] = "perf_structural.answers:report_of_predictions"
     Options: ClassVar[type] = ValidationOptions
 
     values: tuple[StochasticValue, ...]
@@ -71,11 +71,6 @@ class Predictions(Result):
     def read(cls, path: str | os.PathLike[str]) -> Self:
         """Read the values of a file: one JSON document after another, each a value or a list of them."""
         return cls(tuple(read_predictions(path)), os.fspath(path))
-
-    def report(self, data: Any = None) -> Report:
-        from perf_structural.answers import report_of_predictions
-
-        return report_of_predictions(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {"rows": [value.to_dict() for value in self.values]}
@@ -115,6 +110,8 @@ class Judgement(Result):
     averages leave it out.
     """
 
+    reporter: ClassVar[str] = "perf_structural.answers:report_of_judgement"
+
     representations: tuple[str, ...]  # what the predictions are, each name once
     actual: Floats  # in the order of the predictions
     mean: Floats  # predicted means
@@ -129,11 +126,6 @@ class Judgement(Result):
     at_name: str = "run"  # what ``at`` and the actual values are called
     name: str = "actual"
     next: str = ""  # the command that follows
-
-    def report(self, data: Any = None) -> Report:
-        from perf_structural.answers import report_of_judgement
-
-        return report_of_judgement(self)
 
     @property
     def verdict(self) -> str:
@@ -409,6 +401,8 @@ def shares_by_rank(masses: npt.ArrayLike, bin_of_actual: int | None) -> Floats:
 class Recalibration(Result):
     """A monotone map of probabilities, learned from past predictions and what then happened."""
 
+    reporter: ClassVar[str] = "perf_structural.answers:report_of_recalibration"
+
     levels: tuple[float, ...]  # probabilities, increasing from 0 to 1
     places: tuple[float, ...]  # by level: the predicted quantile that becomes the quantile of this level
     runs: int  # that it was learned from
@@ -417,11 +411,6 @@ class Recalibration(Result):
     score_after: float = float("nan")
     held_before: Mapping[float, float] = field(default_factory=dict)
     held_after: Mapping[float, float] = field(default_factory=dict)
-
-    def report(self, data: Any = None) -> Report:
-        from perf_structural.answers import report_of_recalibration
-
-        return report_of_recalibration(self)
 
     def __post_init__(self) -> None:
         for name in ("levels", "places"):

@@ -26,7 +26,7 @@ from perfcore.base.errors import DataError, OptionError
 from perfcore.data.units import nanoseconds_per
 from perfcore.hooks.options import build
 from perfcore.reading.source import without_compressed_ending
-from perfcore.report import Note, Report
+from perfcore.report import Note
 from perfcore.results import Result
 from perfcore.stochastic import default_name, default_representation, representation_named
 
@@ -170,6 +170,7 @@ def limits_of_quantile(samples: Floats, level: float, size: float = math.inf) ->
 class MeasuredValue(Result):
     """A stochastic value that represents samples."""
 
+    reporter: ClassVar[str] = "perf_structural.answers:report_of_value"
     json_kind: ClassVar[str] = "value"
 
     window: Samples  # the samples
@@ -183,11 +184,6 @@ class MeasuredValue(Result):
         """Write the value; return what the command line prints about it."""
         self.files.append(os.fspath(path))
         return self.value.save(path)
-
-    def report(self, data: Any = None) -> Report:
-        from perf_structural.answers import report_of_value
-
-        return report_of_value(self)
 
     @property
     def column(self) -> str:

@@ -8,7 +8,7 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +39,6 @@ from perfcore import stochastic as arithmetic
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import build, describe
-from perfcore.report import Report
 from perfcore.results import Result
 from perfcore.stochastic import StochasticValue, as_value, default_representation, performer_of
 
@@ -359,17 +358,14 @@ def _again(algebra: Algebra, node: Expression, operands: Sequence[Expression]) -
 class Prediction(Result):
     """The distribution of one result."""
 
+    reporter: ClassVar[str] = "perf_structural.answers:report_of_prediction"
+
     name: str
     unit: str  # empty where there is none
     evaluation: Evaluation
     composition_notes: tuple[str, ...] = ()  # what was met when the equation was written out
     draws: npt.NDArray[np.float64] | None = field(default=None, repr=False)
     next: str = ""  # the command that follows
-
-    def report(self, data: Any = None) -> Report:
-        from perf_structural.answers import report_of_prediction
-
-        return report_of_prediction(self)
 
     @property
     def value(self) -> StochasticValue:

@@ -28,11 +28,11 @@ from perf_structural.algebra import (
     Place,
     Product,
     Sum,
+    compute,
     leaves,
     ordered,
     shown,
 )
-from perf_structural.functions import compute
 from perf_tables import thread_count
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, UnknownNameError

@@ -16,15 +16,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from perf_formulas.parser import Parser, Variable
+from perf_structural.algebra import EQUATION_FUNCTIONS
 from perf_structural.composition import Composing, Composition
-from perf_structural.functions import EQUATION_FUNCTIONS
 from perf_structural.inputs import Input, as_quantities, read_input, with_words
 from perf_structural.judging import Recalibration
 from perf_structural.model_file import ModelFile, StructuralModelError, by_name, error_context, read_as, read_component
 from perf_structural.options import PredictionOptions, Statistic
 from perf_structural.prediction import Part, Prediction, predict_jointly, probability_below
 from perfcore.base.errors import DataError
-from perfcore.report import Report
 from perfcore.results import Result
 
 # Runs that follow are compared with the prediction.
@@ -48,6 +47,7 @@ class StructuralModel(Result):
     (30.0, 60.0)
     """
 
+    reporter: ClassVar[str] = "perf_structural.answers:report_of_model"
     Options: ClassVar[type] = PredictionOptions
 
     equation: str
@@ -90,11 +90,6 @@ class StructuralModel(Result):
             folder=Path(path).parent,
             recalibration=file.recalibration,
         )
-
-    def report(self, data: Any = None) -> Report:
-        from perf_structural.answers import report_of_model
-
-        return report_of_model(self)
 
     def with_inputs(self, inputs: Mapping[str, Any]) -> StructuralModel:
         """Return the same model with some inputs replaced or added, given as for the constructor."""
@@ -176,17 +171,14 @@ def _check_name(name: str) -> None:
 class Choice(Result):
     """Candidates side by side."""
 
+    reporter: ClassVar[str] = "perf_structural.answers:report_of_choice"
+
     predictions: Mapping[str, Prediction]  # by the candidates' names, in the order given
     statistic: Statistic
     figures: Mapping[str, float]  # the statistic of each
     chosen: str  # the candidate with the smallest; of equals the first
     beaten: Mapping[str, float] = field(default_factory=dict)
     next: str = ""  # the command that follows
-
-    def report(self, data: Any = None) -> Report:
-        from perf_structural.answers import report_of_choice
-
-        return report_of_choice(self)
 
     @property
     def unit(self) -> str:

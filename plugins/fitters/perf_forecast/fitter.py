@@ -18,7 +18,7 @@ import perfcore
 from perf_forecast.model import Ahead, ForecastModel, SeriesForecasts
 from perf_forecast.options import Bounds, ForecastOptions, support_of
 from perf_tables.arguments import parse_duration
-from perf_tables.series import Window, check_durations, take_window
+from perf_tables.series import check_durations, take_window
 from perfcore import Series, UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.arrays import Floats
@@ -51,7 +51,7 @@ class ForecastFitter(Fitter):
     Missing samples are left out; a step is the time between samples.
 
     Sources: R. Wolski, "Dynamically Forecasting Network Performance Using the Network Weather Service", 1998; those
-    named in `perf_forecast.predictors` and `perf_forecast.horizon`.
+    named in `perf_forecast.predictors` and `perf_forecast.predictors`.
 
     Examples
     --------
@@ -129,8 +129,13 @@ class ForecastFitter(Fitter):
                 f"{len(values)} samples" if len(values) < _KEPT else f"the last {_KEPT} samples, which are looked at,"
             )
             progress.note(f"{window.source}: {told_by} tell {horizon} steps ahead, and not {options.horizon}")
+        digest = hashlib.sha256(f"{window.column} {window.time_unit}".encode())
+        digest.update(np.ascontiguousarray(window.times).tobytes())
+        digest.update(np.ascontiguousarray(window.values).tobytes())
         return ForecastModel(
-            origin=Origin("forecast", to_dict(options), window.source, _fingerprint(window), perfcore.__version__),
+            origin=Origin(
+                "forecast", to_dict(options), window.source, f"sha256:{digest.hexdigest()[:32]}", perfcore.__version__
+            ),
             column=window.column,
             time_unit=window.time_unit,
             last_time=float(window.times[-1]),
@@ -179,8 +184,7 @@ def distributions_ahead(
 
     Predictors are chosen again every few steps. Between two choices their quantiles go over into one another.
     """
-    from perf_forecast.horizon import PERSISTENCE, Mixer, resolution_of
-    from perf_forecast.predictors import forecasts_ahead
+    from perf_forecast.predictors import PERSISTENCE, Mixer, forecasts_ahead, resolution_of
 
     first, horizon = max(0, len(values) - _KEPT), steps_ahead[-1]
     recent, paths = values[first:], forecasts_ahead(values, horizon, seasons, first)
@@ -219,8 +223,7 @@ def mean_ahead(values: Floats, count: int, bounds: Bounds) -> tuple[Floats, Floa
     What is carried over from the past are errors of, and outcomes after, forecasts of such means: blocks of so many
     values that began when the forecast was much as it is now.
     """
-    from perf_forecast.horizon import LEVELS, Mixer, resolution_of
-    from perf_forecast.predictors import find_seasons, forecasts_ahead
+    from perf_forecast.predictors import LEVELS, Mixer, find_seasons, forecasts_ahead, resolution_of
 
     if len(values) < max(_FEWEST, 2 * count + 1):
         raise DataError(
@@ -237,10 +240,3 @@ def mean_ahead(values: Floats, count: int, bounds: Bounds) -> tuple[Floats, Floa
     resolution = resolution_of(values[first:]) / steps
     mixer = Mixer(forecasts, outcomes, steps, resolution, bounds)
     return LEVELS, mixer.now(mixer.choose())
-
-
-def _fingerprint(window: Window) -> str:
-    digest = hashlib.sha256(f"{window.column} {window.time_unit}".encode())
-    digest.update(np.ascontiguousarray(window.times).tobytes())
-    digest.update(np.ascontiguousarray(window.values).tobytes())
-    return f"sha256:{digest.hexdigest()[:32]}"

@@ -15,7 +15,6 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.data.units import NANOSECONDS
 from perfcore.models.model import Model, Parameter
-from perfcore.report import Report
 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
@@ -80,6 +79,7 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
     at: int = 1
     naive_error: float | None = None
 
+    reporter: ClassVar[str] = "perf_forecast.answers:report_of"
     kind: ClassVar[str] = "forecast"
 
     def __post_init__(self) -> None:
@@ -125,11 +125,6 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
         """
         errors = self.ahead[steps - 1].errors
         return tuple(error / self.naive_error for error in errors) if errors and self.naive_error else ()
-
-    def report(self, data: Any = None) -> Report:
-        from perf_forecast.answers import report_of
-
-        return report_of(self, data)
 
     @property
     def forecast(self) -> float:
@@ -232,6 +227,7 @@ class SeriesForecasts(Model, frozen=True, forbid_unknown_fields=True):
     forecasts: dict[str, ForecastModel]
     failures: dict[str, str]
 
+    reporter: ClassVar[str] = "perf_forecast.answers:report_of_several"
     kind: ClassVar[str] = "forecasts"
 
     def __post_init__(self) -> None:
@@ -278,8 +274,3 @@ class SeriesForecasts(Model, frozen=True, forbid_unknown_fields=True):
             for name, model in self.forecasts.items()
             for parameter in model.parameters
         )
-
-    def report(self, data: Any = None) -> Report:
-        from perf_forecast.answers import report_of_several
-
-        return report_of_several(self, data)

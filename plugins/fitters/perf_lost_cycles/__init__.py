@@ -31,7 +31,7 @@ def register_fitters(register: Register) -> None:
     )
     register(
         "modgen",
-        "perf_lost_cycles.generation:ModgenFitter",
+        "perf_lost_cycles.generate:ModgenFitter",
         options="perf_lost_cycles.options:ModgenOptions",
         help="models of every category over several factors, made of default models; their sum is the application",
     )

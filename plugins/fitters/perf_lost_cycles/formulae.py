@@ -24,7 +24,7 @@ from perf_lost_cycles.default_models import (
     write_models,
 )
 from perf_lost_cycles.forms import term_values
-from perf_lost_cycles.generation import generate_model
+from perf_lost_cycles.generate import generate_model
 from perf_lost_cycles.lca import LcaModel, lca_model
 from perf_lost_cycles.modgen import ModgenModel
 from perf_lost_cycles.options import LcaOptions, ModgenOptions
@@ -149,7 +149,10 @@ def edited_models(
         return (*others, str(file)), (*file_models, *copies, *added)
 
     def is_gone(model: DefaultModel) -> bool:
-        return _serves(model, category, factor) and _terms(model) in gone
+        return (
+            plain_name(category) in plain_words(model.category)
+            and (model.factor == ANY or plain_name(factor) in plain_words(model.factor))
+        ) and _terms(model) in gone
 
     if any(map(is_gone, foreign)):
         others, file_models = [], list(everything)
@@ -162,13 +165,6 @@ def edited_models(
 
 def _terms(model: DefaultModel) -> tuple[str, ...]:
     return tuple(sorted(model.terms))
-
-
-def _serves(model: DefaultModel, category: str, factor: str) -> bool:
-    """Return whether it is one of the category's own models over the factor."""
-    return plain_name(category) in plain_words(model.category) and (
-        model.factor == ANY or plain_name(factor) in plain_words(model.factor)
-    )
 
 
 def _without(model: DefaultModel, category: str, factor: str, symbols: Sequence[str]) -> list[DefaultModel]:

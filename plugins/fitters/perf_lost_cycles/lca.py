@@ -34,7 +34,6 @@ from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin, Points
 from perfcore.models.points import Rival
 from perfcore.models.ranking import Candidate, Ranking
-from perfcore.report import Report
 
 # A rival's leave-one-out sum of squares is at most this many times that of the chosen model.
 _NEARBY = 2.0
@@ -43,6 +42,7 @@ _NEARBY = 2.0
 class LcaModel(ModgenModel, frozen=True, forbid_unknown_fields=True, dict=True):
     """The model of `modgen` over one factor: one line of points, of which each category has its best default model."""
 
+    reporter: ClassVar[str] = "perf_lost_cycles.answers:lca_report"
     kind: ClassVar[str] = "lost cycles of one factor"
 
     def __post_init__(self) -> None:
@@ -109,12 +109,6 @@ class LcaModel(ModgenModel, frozen=True, forbid_unknown_fields=True, dict=True):
                 text = f"{name} = {candidate.text(self.factor_name)}"
                 alternatives.append(Rival(text, figure, values if chosen is not None else others + values))
         return tuple(alternatives)
-
-    def report(self, data: Any = None) -> Report:
-        """Return the largest category with its model, and all categories."""
-        from perf_lost_cycles.answers import lca_report
-
-        return lca_report(self, data)
 
     def texts(self) -> tuple[str, ...]:
         return tuple(fits[0].text(self.factor_name) for fits in self.default_fits)

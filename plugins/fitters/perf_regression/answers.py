@@ -33,6 +33,13 @@ def report_of(model: RegressionModel, data: Any = None) -> Report:
     runs = f"{sum(len(group.value) for group in model.groups):,} runs"
     of = runs if len(model.groups) == 1 else f"medians of {len(model.groups)} fits, {runs}"
     formula = _formula(model)
+    words, given = [], model.origin.options
+    for field in describe(registry().entry("fitters", model.origin.fitter).load_options()):
+        if (value := given[field.name]) and value != field.default:
+            words += [field.flag, ",".join(value) if isinstance(value, (tuple, list)) else str(value)]
+    if unequal < _UNEQUAL:
+        words += ["--errors", "HC3"]
+    command = " ".join(map(quote, ["perf", "fit", model.origin.source, "--fitter", model.origin.fitter, *words]))
     return Report(
         title=f"{model.value_name} by {model.origin.fitter}, {Path(model.origin.source).name}",
         answer=f"{formula} ({', '.join(f'{each.name} {each.text}' for each in figures)}; {of})",
@@ -40,7 +47,7 @@ def report_of(model: RegressionModel, data: Any = None) -> Report:
         tables=[_coefficients(model)],
         draw=lambda: _plots(model, data),
         notes=_notes(model, unequal),
-        next=_next_command(model, unequal),
+        next=f"{command} -o model.json --plot fit.png" if Path(model.origin.source).exists() else "",
         formula=formula,
     )
 
@@ -114,17 +121,6 @@ def _notes(model: RegressionModel, unequal: float) -> list[Note]:
         assumed.append("linearized intervals")
     by_label = {"Assumed": [errors, *assumed], "Uncertain": open_, "Not fitted": failed}
     return [Note(label, text) for label, texts in by_label.items() for text in texts]
-
-
-def _next_command(model: RegressionModel, unequal: float) -> str:
-    words, given = [], model.origin.options
-    for field in describe(registry().entry("fitters", model.origin.fitter).load_options()):
-        if (value := given[field.name]) and value != field.default:
-            words += [field.flag, ",".join(value) if isinstance(value, (tuple, list)) else str(value)]
-    if unequal < _UNEQUAL:
-        words += ["--errors", "HC3"]
-    command = " ".join(map(quote, ["perf", "fit", model.origin.source, "--fitter", model.origin.fitter, *words]))
-    return f"{command} -o model.json --plot fit.png" if Path(model.origin.source).exists() else ""
 
 
 def _plots(model: RegressionModel, data: Any) -> list[Plot]:
@@ -218,13 +214,20 @@ def usl_report_of(model: UslModel, data: Any = None) -> Report:
     else:  # sigma is 0
         figures = []
         answer = f"{'Speedup' if is_time else 'Throughput'} is linear in p: contention and coherency are 0"
+    largest = model.ranges["p"][1]
+    kept = [note for note in report.notes if note.label != "Uncertain" or "distinguishable" not in note.text]
+    kept.insert(0, Note("Assumed", f"{model.quantity}s"))
+    if model.has_peak and found["p*"].value > largest:
+        kept.append(Note("Uncertain", f"the peak lies beyond the data, which end at p = {largest:g}"))
+    if model.groups[0].estimates[1] < 0.0:
+        kept.append(Note("Uncertain", "contention is negative: speedup is superlinear at small p"))
     return replace(
         report,
         answer=answer,
         figures=[*figures, figure("efficiency", "efficiency at the largest p", ""), *report.figures],
         tables=[_law(model, derived)],
         draw=lambda: _law_plots(model, data),
-        notes=_law_notes(model, report.notes, found),
+        notes=kept,
     )
 
 
@@ -235,17 +238,6 @@ def _law(model: UslModel, derived: list[Derived]) -> Table:
     rows = [*tests, *((each.name, each.value, None, each.interval) for each in derived)]
     columns = [Column("quantity", 0), Column("estimate", 1), Column("standard error", 2, format=".3g")]
     return Table([*columns, Column("95% interval", 3, format=".4g", key=("lower", "upper"))], rows)
-
-
-def _law_notes(model: UslModel, notes: Any, found: dict[str, Derived]) -> list[Note]:
-    largest = model.ranges["p"][1]
-    kept = [note for note in notes if note.label != "Uncertain" or "distinguishable" not in note.text]
-    kept.insert(0, Note("Assumed", f"{model.quantity}s"))
-    if model.has_peak and found["p*"].value > largest:
-        kept.append(Note("Uncertain", f"the peak lies beyond the data, which end at p = {largest:g}"))
-    if model.groups[0].estimates[1] < 0.0:
-        kept.append(Note("Uncertain", "contention is negative: speedup is superlinear at small p"))
-    return kept
 
 
 def _law_plots(model: UslModel, data: Any) -> list[Plot]:

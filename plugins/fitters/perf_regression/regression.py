@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,22 +15,23 @@ import numpy as np
 import perfcore
 from perf_formulas.formula import Formula
 from perf_formulas.parametric import ParametricFormula
-from perf_regression.options import WEIGHTS, RegressionOptions
-from perf_regression.runs import Group, groups_of, measured, names_of
+from perf_regression.options import WEIGHTS, MeasuredOptions, RegressionOptions
 from perf_tables.points import check_coverage, named_points
 from perfcore.base import progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.contracts import Fitter
+from perfcore.data.columns import existing_column
 from perfcore.data.measurements import Measurements
+from perfcore.data.observations import labels_of, numbers_of, values_of, without_duplicates
 from perfcore.hooks.options import to_dict
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Model, Origin, Parameter, Points
 from perfcore.models.points import DesignRows, Observed, measurements_for
-from perfcore.report import Report
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 _COLLINEAR = 1e-13  # smallest over largest singular value of the terms at unit length
 _ILL_CONDITIONED = 1e8
@@ -153,6 +154,7 @@ def fit_group(formula: ParametricFormula, group: Group, options: RegressionOptio
 class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     """A formula with its coefficients, for each group of runs."""
 
+    reporter: ClassVar[str] = "perf_regression.answers:report_of"
     kind: ClassVar[str] = "regression"
     options: RegressionOptions
     coefficients: tuple[str, ...]
@@ -343,12 +345,6 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
             frames.append(pd.DataFrame(columns))
         return pd.concat(frames, ignore_index=True)
 
-    def report(self, data: Any = None) -> Report:
-        """Return the formula with its errors, and the coefficients with tests."""
-        from perf_regression.answers import report_of
-
-        return report_of(self, data)
-
     def details(self) -> dict[str, Any]:
         coefficients = self.plain_tables()[0].records()
         fits = [dict(zip(self.options.by, g.names, strict=True)) | self.figures(g) for g in self.groups]
@@ -437,3 +433,67 @@ def influence_of(results: Any) -> Any:
     if hasattr(results.model, "wexog"):
         return OLS(results.model.wendog, results.model.wexog).fit().get_influence()
     return results.get_influence(observed=False)
+
+
+class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Runs that have coefficients of their own: names by column of ``--by``, points by variable."""
+
+    names: tuple[str, ...]
+    points: dict[str, tuple[float, ...]]
+    value: tuple[float, ...]
+    weights: tuple[float, ...] | None = None
+    clusters: tuple[int, ...] | None = None
+    estimates: tuple[float, ...] = ()
+
+
+def measured(data: Measurements, options: MeasuredOptions, used: Collection[str] = ()) -> Measurements:
+    """The rows that count, with the roles that the options give; the value may be the one column that is left."""
+    runs = data.with_roles(parameters=options.parameter, value=options.value, unit=options.unit)
+    runs = runs.where(options.where) if options.where else runs
+    if runs.roles.value is None:
+        numbers = [str(name) for name in runs.table.select_dtypes("number").columns]
+        left = [name for name in numbers if name not in {*used, *runs.roles.parameters.values()}]
+        if len(left) != 1:
+            raise OptionError(f"{runs.source}: which column was measured? Give --value COLUMN, of {listing(numbers)}")
+        runs = runs.with_roles(value=left[0])
+    return runs
+
+
+def groups_of(runs: Measurements, options: RegressionOptions) -> Iterator[Group]:
+    """The runs of each group, with their weights and clusters; rows without a value are left out."""
+    import pandas as pd
+
+    runs.require_roles()
+    columns = list(runs.table.columns)
+    is_positive = options.family == "gamma" or options.weights == "relative"
+    y = values_of(runs, notes := list[str](), zeros=not is_positive, signed=not is_positive, minus_one=is_positive)
+    kept = ~np.isnan(y)
+    kept &= without_duplicates(runs, kept, notes=notes)
+    for note in notes:
+        progress.note(f"{runs.source}: {note}")
+    table = pd.DataFrame({s: numbers_of(runs, c, kept, signed=True) for s, c in runs.roles.parameters.items()})
+    names = {f"by {c}": names_of(runs, existing_column(c, columns)) for c in options.by} or {"": np.zeros(len(table))}
+    table = table.assign(**names, **{"value =": y})
+    if options.weights == "relative":
+        table["weights ="] = y**-2
+    elif options.weights == "1/variance":
+        spread = table[kept].groupby([*names, *runs.roles.parameters])["value ="].transform("var")
+        if not (spread > 0.0).all():
+            raise DataError(f"{runs.source}: --weights 1/variance needs runs of different values at every point")
+        table["weights ="] = 1.0 / spread
+    elif options.weights != "equal":
+        table["weights ="] = numbers_of(runs, existing_column(options.weights, columns), kept)
+    if options.errors.startswith("cluster:"):
+        column = existing_column(options.errors.partition(":")[2], columns)
+        table["clusters ="] = pd.factorize(names_of(runs, column))[0]
+    for group, rows in table[kept].groupby(list(names)):
+        further: list[Any] = [tuple(rows[n].tolist()) if n in rows else None for n in ("weights =", "clusters =")]
+        points = {symbol: tuple(rows[symbol].tolist()) for symbol in runs.roles.parameters}
+        yield Group(tuple(map(str, group)) if options.by else (), points, tuple(rows["value ="].tolist()), *further)
+
+
+def names_of(runs: Measurements, column: str) -> Any:
+    """Texts of a column, one for each row."""
+    everything = np.ones(len(runs.table), dtype=np.bool_)
+    names, index = labels_of(runs.with_roles(code=(column,), system=(), category=()), "code", everything)
+    return np.array(names)[index]

@@ -15,15 +15,13 @@ import numpy as np
 
 from perf_formulas.parametric import ParametricFormula
 from perf_regression.options import RegressionOptions, UslOptions
-from perf_regression.regression import Estimates, RegressionModel, fit_group, origin_of, regress
-from perf_regression.runs import groups_of, measured
+from perf_regression.regression import Estimates, RegressionModel, fit_group, groups_of, measured, origin_of, regress
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import numbers_of, values_of
 from perfcore.data.units import is_rate, is_time
-from perfcore.report import Report
 
 _LEAST_POINTS = 4
 _NAMES = ("gamma", "sigma", "kappa")
@@ -46,6 +44,7 @@ class Derived(NamedTuple):
 class UslModel(RegressionModel, frozen=True, forbid_unknown_fields=True, dict=True):
     """The law with its coefficients, 0 where they would be negative; intervals are of the law without such bounds."""
 
+    reporter: ClassVar[str] = "perf_regression.answers:usl_report_of"
     kind: ClassVar[str] = "usl"
     quantity: str
     free: tuple[float, ...]  # coefficients without bounds
@@ -94,12 +93,6 @@ class UslModel(RegressionModel, frozen=True, forbid_unknown_fields=True, dict=Tr
         if self.quantity == "time":
             return 1.0 / value, (1.0 / high, 1.0 / low if low > 0.0 else np.inf)
         return value, (low, high)
-
-    def report(self, data: Any = None) -> Report:
-        """Return where throughput peaks, and the coefficients of the law."""
-        from perf_regression.answers import usl_report_of
-
-        return usl_report_of(self, data)
 
     def details(self) -> dict[str, Any]:
         return super().details() | {"derived": [each._asdict() for each in self.derived()]}

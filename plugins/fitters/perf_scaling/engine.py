@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 _MANY = 30  # levels from which on more than one may deviate
-_ROUNDS = 2
+_ROUNDS, _MANY_MEANS = 2, 5000  # of so many means at points of several parameters one round takes long enough
 _FREEDOM = 4.0
 _LEAST_LEVELS = 3  # that are left
 _MOST_PATHS = 200  # of which the median and the share are known well enough
+_MOST_MEANS = 2000  # of several parameters, for the same reason
 _SIDES = (0.025, 0.975)
 
 
@@ -41,7 +42,8 @@ def fit_posterior(
         return replace(of_times, means=means, reciprocal=True)
     posterior = _weighed(points, means, counts, spread, given)
     many = np.flatnonzero((counts > 0.0).sum(axis=1) >= _MANY)
-    for _ in range(_ROUNDS if len(many) else 0):
+    rounds = 1 if points.shape[1] > 1 and means.size > _MANY_MEANS else _ROUNDS
+    for _ in range(rounds if len(many) else 0):
         fitted = posterior.of_paths(many).quantiles(points, (0.5,), smooth=True)[:, :, 0]
         counts = posterior.counts.copy()
         counts[many] = _counting_less(np.log(means[many] / fitted), counts[many])
@@ -104,7 +106,8 @@ def check_holdout(model: ScalingModel) -> HoldoutCheck | None:
     paths = np.flatnonzero(usable)
     if not len(paths):
         return None
-    paths = paths[np.argsort(-np.nanmean(model.means[paths], axis=1), kind="stable")][:_MOST_PATHS]
+    most = _MOST_PATHS if len(model.symbols) == 1 else min(_MOST_PATHS, max(1, _MOST_MEANS // len(model.measured)))
+    paths = paths[np.argsort(-np.nanmean(model.means[paths], axis=1), kind="stable")][:most]
     options = model.origin.options
     posterior = model.posterior.of_paths(paths)
     refit = fit_posterior(

@@ -10,16 +10,16 @@ import numpy as np
 import perfcore
 from perf_statistics import CRITERIA
 from perf_statistics.goodness import finite, information, r_squared
-from perf_timing.individual_fits import (
+from perf_timing.individual_model import (
     BEST_OF_EACH,
     LEAST_FREEDOM,
     IndividualFits,
+    IndividualModel,
     PairFit,
     fit_individually,
     freedom_warning,
     subsets,
 )
-from perf_timing.individual_model import IndividualModel
 from perf_timing.options import IndividualOptions, number_of_terms, registered_functions
 from perf_timing.prepared import (
     Characteristic,

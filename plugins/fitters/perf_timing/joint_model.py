@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -30,7 +30,6 @@ from perfcore.base.errors import DataError
 from perfcore.models.model import Parameter, Points
 from perfcore.models.points import DesignRows
 from perfcore.models.ranking import Candidate
-from perfcore.report import Report
 
 _EFFECTS = (0.0, 0.03, 0.1, 0.3, 1.0)  # standard deviation of a pair's effect, in the logarithm; equally likely
 _COMMON_DRIFTS = (0.0, 0.06, 0.25, 1.0)  # of the drift that all pairs share; equally likely
@@ -253,6 +252,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     dropped: tuple[str, ...]
     ranking: tuple[Candidate, ...]
 
+    reporter: ClassVar[str] = "perf_timing.answers:joint_report"
     kind: ClassVar[str] = "joint timing model"
     is_joint: ClassVar[bool] = True
     needed_options: ClassVar[tuple[str, ...]] = ("weights", "intervals", "level")
@@ -478,12 +478,6 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             return np.full(len(self.observations.value), np.nan)
         predicted = np.array(self.left_out, dtype=np.float64)
         return relative_errors(predicted, np.array(self.observations.value))
-
-    def report(self, data: Any = None) -> Report:
-        """Return how well unmeasured pairs are predicted, work and speed, and all parameters."""
-        from perf_timing.answers import joint_report
-
-        return joint_report(self, data)
 
     @property
     def formula(self) -> str:

@@ -11,7 +11,7 @@ def register_segmenters(register: Register) -> None:
     """Announce the bundled segmenters."""
     register(
         "bounded",
-        "perf_worley.bounded_models:Bounded",
+        "perf_worley.segmenters:Bounded",
         options="perfcore.hooks.options:NoOptions",
         help="least sum of squares on 512 cells, within the processors",
     )

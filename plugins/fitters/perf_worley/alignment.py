@@ -497,7 +497,15 @@ def candidates(signal: Signal) -> list[Candidate]:
         for lag in range(_WINDOW, 2 * _WINDOW):
             if FEWEST * lag > n + lag // 2:
                 break
-            correlation = _alike(cells, sums, squares, lag, _FLOOR * variance)
+            products = np.concatenate([[0.0], np.cumsum((cells[:-lag] * cells[lag:]).sum(axis=1))])
+            product = products[lag:] - products[:-lag]
+            means = sums[lag:] - sums[:-lag]
+            spread = squares[lag:] - squares[:-lag] - (means**2).sum(axis=1) / lag
+            count = len(product)
+            covariance = product - (means[:count] * means[lag : lag + count]).sum(axis=1) / lag
+            correlation = np.asarray(
+                2.0 * covariance / (spread[:count] + spread[lag : lag + count] + 2.0 * (_FLOOR * variance) * lag)
+            )
             # The contiguous run of the largest sum.
             running = np.concatenate([[0.0], np.cumsum(correlation - _LIKE)])
             end = int(np.argmax(running - np.minimum.accumulate(running)))
@@ -511,14 +519,3 @@ def candidates(signal: Signal) -> list[Candidate]:
         if all(abs(np.log(each.period / other.period)) > _APART for other in kept):
             kept.append(each)
     return kept[:_MOST]
-
-
-def _alike(cells: Floats, sums: Floats, squares: Floats, lag: int, floor: float) -> Floats:
-    """Return the correlation of the window from each cell with the window that follows it."""
-    products = np.concatenate([[0.0], np.cumsum((cells[:-lag] * cells[lag:]).sum(axis=1))])
-    product = products[lag:] - products[:-lag]
-    means = sums[lag:] - sums[:-lag]
-    spread = squares[lag:] - squares[:-lag] - (means**2).sum(axis=1) / lag
-    count = len(product)
-    covariance = product - (means[:count] * means[lag : lag + count]).sum(axis=1) / lag
-    return np.asarray(2.0 * covariance / (spread[:count] + spread[lag : lag + count] + 2.0 * floor * lag))

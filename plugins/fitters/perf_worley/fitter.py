@@ -82,7 +82,7 @@ class PhasesFitter(Fitter):
 
     Choose it to see which phases a run has, how the utilization develops within each, and what runs.
 
-    Source: D. M. Hawkins' dynamic programme on cells, and the rule of `perf_worley.number_of_phases`.
+    Source: D. M. Hawkins' dynamic programme on cells, and the rule of `perf_worley.phase_maker`.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class PhasesFitter(Fitter):
 
     @classmethod
     def join_runs(cls, parts: Any, fields: Any, name: str) -> Any:
-        from perf_worley.joining import join_runs
+        from perf_worley.comparison import join_runs
 
         return join_runs(parts, fields, name)
 

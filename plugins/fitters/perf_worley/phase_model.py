@@ -22,7 +22,6 @@ from perfcore.data.units import NANOSECONDS, readable
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Model, Parameter, Points
 from perfcore.models.points import DesignRows
-from perfcore.report import Report
 from perfcore.results import Result
 
 _FEWEST_SHOWN = 2  # iterations of a phase
@@ -70,7 +69,7 @@ class Repetition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the rule ``auto`` found; see `perf_worley.number_of_phases.Choice`."""
+    """What the rule ``auto`` found; see `perf_worley.phase_maker.Choice`."""
 
     degree: int  # highest degree of a phase
     gain: float  # what the phases gain over one, in units of the noise
@@ -111,6 +110,7 @@ def function_of_time(name: str, elapsed: Floats, scale: float) -> Floats:
 class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Phases of a processor-utilization curve."""
 
+    reporter: ClassVar[str] = "perf_worley.answers:phase_report"
     worth: ClassVar[float] = WORTH
     time_unit: str  # of all times
     phases: tuple[Phase, ...]
@@ -202,12 +202,6 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     def design_rows(self, points: Points) -> DesignRows:
         """Return none: phases are those of one run."""
         raise OptionError("phases are those of one run, of which no single point can be measured")
-
-    def report(self, data: Any = None) -> Report:
-        """Return the number of phases and the mean, each phase, and how the fit depends on their number."""
-        from perf_worley.answers import phase_report
-
-        return phase_report(self, data)
 
     def views(self, data: Any = None, file: Path | None = None) -> Any:
         """Return the page with sliders that fit anew; it is loaded when it is shown."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -76,7 +76,13 @@ def _adaptive(samples: Floats, levels: npt.ArrayLike, most: int, tolerance: floa
     It begins with bins between quantiles. Single values with much probability get bins without width. The bin with the
     largest error of the distribution function is divided where that error is largest, until it is small everywhere.
     """
-    values, below, up_to = _distinct(samples)
+    starts = np.flatnonzero(np.concatenate([[True], samples[1:] > samples[:-1]]))
+    ends = np.append(starts[1:], len(samples))
+    if len(starts) > _MOST_PLACES:
+        some = np.linspace(0, len(starts) - 1, _MOST_PLACES).round().astype(np.intp)
+        some = np.union1d(some, np.flatnonzero(ends - starts > len(samples) / _MOST_PLACES))
+        starts, ends = starts[some], ends[some]
+    values, below, up_to = samples[starts], starts / len(samples), ends / len(samples)
     is_atom = up_to - below > max(2.0 * _TOLERANCE, 0.5 / most, 1.5 / len(samples))
     if is_atom.sum() > (most - 1) // 2:
         is_atom &= up_to - below > 4.0 * _TOLERANCE
@@ -96,17 +102,6 @@ def _adaptive(samples: Floats, levels: npt.ArrayLike, most: int, tolerance: floa
         level = min(max(level, knots[0, at - 1]), knots[0, at])  # quantiles lie between samples, half of one off
         knots = np.insert(knots, at, [level, value], axis=1)
         is_done[worst] = True
-
-
-def _distinct(samples: Floats) -> tuple[Floats, Floats, Floats]:
-    """Distinct values of sorted samples, and shares of the samples below and up to each; of many, some."""
-    starts = np.flatnonzero(np.concatenate([[True], samples[1:] > samples[:-1]]))
-    ends = np.append(starts[1:], len(samples))
-    if len(starts) > _MOST_PLACES:
-        some = np.linspace(0, len(starts) - 1, _MOST_PLACES).round().astype(np.intp)
-        some = np.union1d(some, np.flatnonzero(ends - starts > len(samples) / _MOST_PLACES))
-        starts, ends = starts[some], ends[some]
-    return samples[starts], starts / len(samples), ends / len(samples)
 
 
 def _knots_of(
@@ -342,7 +337,9 @@ class Histogram(StochasticValue):
         low, high = self.support
         if low == high:
             return abs(actual - low)
-        return crps_piecewise_linear(*jumps_of(self.cdf, np.union1d(self.edges, self.means)), actual)
+        places = np.union1d(self.edges, self.means)
+        limits = np.stack([self.cdf(np.nextafter(places, -np.inf)), self.cdf(places)], axis=1)
+        return crps_piecewise_linear(*(np.repeat(places, 2), limits.ravel()), actual)
 
     def __repr__(self) -> str:
         if len(self.masses) > _SHOWN_BINS:
@@ -351,12 +348,6 @@ class Histogram(StochasticValue):
             return f"Histogram({len(self.masses)} bins from {lower:.6g} to {upper:.6g}, {spread})"
         bins = zip(self.edges[:-1], self.edges[1:], self.masses, strict=True)
         return f"Histogram({', '.join(f'[{low:.6g}, {high:.6g}]: {mass:.4g}' for low, high, mass in bins)})"
-
-
-def jumps_of(cdf: Callable[[Floats], Floats], places: Floats) -> tuple[Floats, Floats]:
-    """Each of ``places`` (k,) twice (2k,), and the limits of a distribution function from the left and the right."""
-    limits = np.stack([cdf(np.nextafter(places, -np.inf)), cdf(places)], axis=1)
-    return np.repeat(places, 2), limits.ravel()
 
 
 def crps_piecewise_linear(knots: npt.ArrayLike, cdf: npt.ArrayLike, actual: float) -> float:

@@ -27,20 +27,6 @@ _FEWEST = 20  # below, the test's distribution is not the one that it assumes
 _DOUBTFUL = 0.05
 
 
-def crps_of_normals(mean: npt.ArrayLike, std: npt.ArrayLike, actual: npt.ArrayLike) -> Floats:
-    """Continuous ranked probability score of normal distributions.
-
-    Source: T. Gneiting and A. E. Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", Journal of the
-    American Statistical Association 102 (2007), section 4.2; there it is a gain, here a loss.
-    """
-    centre, spread, x = (np.asarray(argument, dtype=np.float64) for argument in (mean, std, actual))
-    error = x - centre
-    z = np.divide(error, spread, out=np.zeros(np.broadcast_shapes(error.shape, spread.shape)), where=spread > 0.0)
-    density = np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
-    score = spread * (z * (2.0 * ndtr(z) - 1.0) + 2.0 * density - 1.0 / np.sqrt(np.pi))
-    return np.where(spread > 0.0, score, np.abs(error))
-
-
 # Arithmetic of normal distributions: the mean and standard deviation of a result, and how far it is from a normal.
 #
 # Sums and differences are exact. For the others the mean and standard deviation are exact too, but for a quotient,
@@ -424,7 +410,12 @@ class Normal(StochasticValue):
         return np.asarray(self.mean + self.std * ndtri(levels))
 
     def crps(self, actual: float) -> float:
-        return float(crps_of_normals(self.mean, self.std, actual))
+        centre, spread, x = (np.asarray(argument, dtype=np.float64) for argument in (self.mean, self.std, actual))
+        error = x - centre
+        z = np.divide(error, spread, out=np.zeros(np.broadcast_shapes(error.shape, spread.shape)), where=spread > 0.0)
+        density = np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
+        score = spread * (z * (2.0 * ndtr(z) - 1.0) + 2.0 * density - 1.0 / np.sqrt(np.pi))
+        return float(np.where(spread > 0.0, score, np.abs(error)))
 
     def __repr__(self) -> str:
         return f"Normal({self.mean:.6g} ± {self.std:.6g})"

@@ -318,16 +318,15 @@ class AtPlaces:
         share = extra / (1.0 + extra * row[np.arange(len(row)), deviant])
         return extra, row, share[:, None] * self.weights[n, h, :, deviant]
 
-    def explained(self, n: Ints, h: Ints, residuals: Floats) -> Floats:
-        """Return what residuals (K, C, k) add at the places (K, C, T), for noises (K,) and settings (K, C)."""
-        if residuals.size * len(self.places) <= _NUMBERS_AT_ONCE * 8:
-            return np.asarray(np.einsum("pcti,pci->pct", self.weights[n[:, None], h], residuals))
-        added = np.empty((*h.shape, len(self.places)))
-        pairs, pair = np.unique(n[:, None] * len(self.covariances.settings) + h, return_inverse=True)
-        for number, code in enumerate(pairs.tolist()):
-            own = pair.reshape(h.shape) == number
-            added[own] = residuals[own] @ self.weights[divmod(code, len(self.covariances.settings))].T
-        return added
+
+def _weighted(weights: Floats, number: Ints, residuals: Floats) -> Floats:
+    """Return residuals (K, C, k) times those of weights (B, T, k) with numbers (K, C)."""
+    if residuals.size * weights.shape[1] <= _NUMBERS_AT_ONCE * 8:
+        return np.asarray(np.einsum("pcti,pci->pct", weights[number], residuals))
+    sums = np.empty((*number.shape, weights.shape[1]))
+    for one in np.unique(number).tolist():
+        sums[number == one] = residuals[number == one] @ weights[one].T
+    return sums
 
 
 def predict_components(
@@ -339,7 +338,8 @@ def predict_components(
     the number of the level that deviates or -1.
     """
     noise_of = at.covariances.noise_of
-    means = law + at.explained(noise_of, setting, residuals)
+    weights = at.weights.reshape(-1, *at.weights.shape[2:])
+    means = law + _weighted(weights, noise_of[:, None] * at.weights.shape[1] + setting, residuals)
     variances = at.remaining[noise_of[:, None], setting]
     path, c = np.nonzero(deviant >= 0)
     numbers = noise_of[path], setting[path, c], deviant[path, c]
@@ -456,16 +456,14 @@ def draw_paths(
     extra, row, shift = at.deviation(n[far], h[far], level[far] - 1, deviating)
     adjusted[far] -= shift[:, :, None] * row[:, None]
     variances[far, level[far] - 1] += extra
-    answers = np.empty((len(h), len(at.places), normals.shape[1]))  # to each normal number
+    drawn = -(adjusted * np.sqrt(variances)[:, None]) @ normals[:, :k].T
     for length in np.unique(known.settings[:, 2]).tolist():
         own = known.settings[h, 2] == length
-        responses = _drift_responses(known.points, at.places, length, first, normals.shape[1])
+        drifts = _drift_responses(known.points, at.places, length, first, normals.shape[1]) @ normals.T
         scale = known.settings[h[own], 1] * math.sqrt(0.5 * length)
-        answers[own] = scale[:, None, None] * (responses[k:] - adjusted[own] @ responses[:k])
-    answers[:, :, :k] -= adjusted * np.sqrt(variances)[:, None]
-    drawn = (answers.reshape(-1, normals.shape[1]) @ normals.T).reshape(len(h), len(at.places), len(normals))
+        drawn[own] += scale[:, None, None] * (drifts[k:] - adjusted[own] @ drifts[:k])
     number = np.where(occurs[kinds], number, 0)
-    constant = law + np.einsum("pcti,pci->pct", adjusted[number], residuals)
+    constant = law + _weighted(adjusted, number, residuals)
     of_draws = drawn[np.take_along_axis(number, component, axis=1), :, np.arange(len(normals))]
     return np.asarray(np.take_along_axis(constant, component[..., None], axis=1) + of_draws)
 

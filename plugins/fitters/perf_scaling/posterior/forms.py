@@ -21,58 +21,57 @@ from perfcore.base.arrays import Floats, Ints
 
 _ITERATIONS, _TRIES = 40, 8
 _LEAST, _MOST = 0.3, 4.0  # exponents with which the search begins
+_MANY_LEVELS, _FIRST_LAWS, _HOPELESS = 64, 6, 40.0  # the last of logarithms of the evidence
 _FARTHER, _FAR = 1.5, 15.0  # a cost of so many times the least and this more: no scatter or drift makes up for that
 
 
-class Form(NamedTuple):
-    """Logarithms of T terms at k points: ``constant + slopes theta``, times powers of logarithms."""
+class Forms(NamedTuple):
+    """Logarithms of up to T terms of F forms at k points: ``constant + slopes theta``, times powers of logarithms."""
 
-    floor: float
-    constant: Floats  # (T, k)
-    factor: Floats  # (T, k)
-    slopes: Floats  # (P, T, k)
-    is_exponent: Ints  # parameter of each number in theta (P,), -1 of shares and of numbers that are not used
-    middle: Floats  # of the prior of theta (P,)
+    floor: Floats  # (F,)
+    constant: Floats  # (F, T, k)
+    factor: Floats  # (F, T, k)
+    slopes: Floats  # (F, P, T, k)
+    is_exponent: Ints  # parameter of each number in theta (F, P), -1 of shares and of numbers that are not used
+    middle: Floats  # of the prior of theta (F, P)
     precision: Floats
-    log_weight: float
+    log_weight: Floats  # (F,)
 
-    def at(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Logarithm of the law (B, k) for theta (B, P), and its gradient (B, k, P)."""
-        power = self.constant + np.tensordot(theta, self.slopes, axes=1)
-        terms = self.factor * np.exp(np.minimum(power, 300.0))
-        total = np.maximum(self.floor + terms.sum(axis=1), 1e-300)
-        return np.log(total), np.einsum("bti,ati->bia", terms / total[:, None], self.slopes)
+    def values(self, f: Ints, theta: Floats) -> tuple[Floats, Floats]:
+        """Return logarithms of laws (B, k) with theta (B, P), and the shares of their terms (B, T, k)."""
+        power = (theta[:, None] @ self.slopes.reshape(*self.middle.shape, -1)[f])[:, 0]
+        power = self.constant[f] + power.reshape(-1, *self.constant.shape[1:])
+        terms = self.factor[f] * np.exp(np.minimum(power, 300.0))
+        total = np.maximum(self.floor[f, None] + terms.sum(axis=1), 1e-300)
+        return np.log(total), terms / total[:, None]
 
-    def best(self, values: Floats, weights: Floats, slopes: Floats, scales: Floats) -> tuple[Floats, Floats]:
-        """Theta (K, P) that explains each path best, and its cost (K,), by Levenberg and Marquardt's method.
+    def gradients(self, f: Ints, shares: Floats) -> Floats:
+        """Return gradients (B, k, P) of the logarithms of laws."""
+        return np.asarray(np.einsum("bti,bati->bia", shares, self.slopes[f]))
 
-        The search for exponents begins at slopes (K, q) times each of some scales.
+    def best(self, f: Ints, theta: Floats, values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        """Return theta (B, P) that explains values (B, k) best, and the cost (B,), by Levenberg and Marquardt's method.
+
+        The search begins at theta.
         """
-        is_free = self.is_exponent >= 0
-        starts = slopes[:, None, self.is_exponent] * (scales if is_free.any() else scales[:1])[:, None]
-        starts = np.where(is_free, np.copysign(np.clip(np.abs(starts), _LEAST, _MOST), starts), 0.0)
-        theta = starts.reshape(-1, starts.shape[2])
-        values, weights = (np.repeat(array, starts.shape[1], axis=0) for array in (values, weights))
-        shares = weights / weights.sum(axis=1, keepdims=True)
+        theta, shares = theta.copy(), weights / weights.sum(axis=1, keepdims=True)
 
         def centred(theta: Floats, rows: Ints) -> tuple[Floats, Floats, Floats]:
-            value, gradient = self.at(theta)
-            residual = values[rows] - value
+            value, of_terms = self.values(f[rows], theta)
+            gradient, residual = self.gradients(f[rows], of_terms), values[rows] - value
             residual -= (shares[rows] * residual).sum(axis=1, keepdims=True)
-            gradient -= np.einsum("bi,bia->ba", shares[rows], gradient)[:, None]
-            prior = (self.precision * (theta - self.middle) ** 2).sum(axis=1)
+            gradient -= shares[rows, None] @ gradient
+            prior = (self.precision[f[rows]] * (theta - self.middle[f[rows]]) ** 2).sum(axis=1)
             return residual, gradient, 0.5 * ((weights[rows] * residual**2).sum(axis=1) + prior)
 
-        rows = np.arange(len(theta))
-        residuals, gradients, costs = centred(theta, rows)
+        residuals, gradients, costs = centred(theta, np.arange(len(theta)))
         damping, tries, iterations = np.full(len(theta), 1e-2), np.zeros(len(theta)), np.zeros(len(theta))
-        if not self.slopes.any():
-            rows = rows[:0]
+        rows, numbers = np.flatnonzero((self.slopes != 0.0).sum(axis=(1, 2, 3))[f]), range(theta.shape[1])
         while len(rows):
-            weighed = gradients[rows] * weights[rows][:, :, None]
-            right = np.einsum("bia,bi->ba", weighed, residuals[rows]) - self.precision * (theta[rows] - self.middle)
-            normal = np.swapaxes(weighed, 1, 2) @ gradients[rows] + np.diag(self.precision)
-            normal[:, range(theta.shape[1]), range(theta.shape[1])] *= 1.0 + damping[rows, None]
+            precision, weighed = self.precision[f[rows]], np.swapaxes(gradients[rows] * weights[rows, :, None], 1, 2)
+            right = (weighed @ residuals[rows, :, None])[:, :, 0] - precision * (theta[rows] - self.middle[f[rows]])
+            normal = weighed @ gradients[rows]
+            normal[:, numbers, numbers] = (normal[:, numbers, numbers] + precision) * (1.0 + damping[rows, None])
             trial = theta[rows] + np.clip(np.linalg.solve(normal, right[:, :, None])[:, :, 0], -2.0, 2.0)
             residual, gradient, cost = centred(trial, rows)
             better = cost < costs[rows]
@@ -84,9 +83,36 @@ class Form(NamedTuple):
             tries[rows] = np.where(better, 0, tries[rows] + 1)
             iterations[accepted] += 1
             rows = rows[goes_on & (tries[rows] < _TRIES) & (iterations[rows] < _ITERATIONS)]
-        costs = costs.reshape(starts.shape[:2])
+        return theta, costs
+
+    def search(self, values: Floats, weights: Floats, slopes: Floats, scales: Floats) -> tuple[Floats, Floats]:
+        """Return theta (K, F, P) of each path and form, and its cost (K, F); infinite of many points and a poor form.
+
+        The search for exponents begins at slopes (K, q) times each of some scales. Of many points some are looked at
+        first.
+        """
+        if (step := values.shape[1] // _MANY_LEVELS) > 1:
+            some = np.arange(0, values.shape[1], step)
+            of_some = self._replace(
+                constant=self.constant[..., some], factor=self.factor[..., some], slopes=self.slopes[..., some]
+            )
+            theta, costs = of_some.search(values[:, some], weights[:, some], slopes, scales)
+            path, f = np.nonzero(costs <= 2.0 * _FARTHER * costs.min(axis=1, keepdims=True) + _FAR)
+            costs = np.full(costs.shape, np.inf)
+            theta[path, f], costs[path, f] = self.best(f, theta[path, f], values[path], weights[path])
+            return theta, costs
+        is_free = self.is_exponent >= 0
+        starts = slopes[:, None, self.is_exponent] * scales[:, None, None]
+        starts = np.where(is_free, np.copysign(np.clip(np.abs(starts), _LEAST, _MOST), starts), 0.0)
+        path, start, f = np.nonzero(
+            np.broadcast_to(is_free.any(axis=1) | (np.arange(len(scales)) == 0)[:, None], starts.shape[:3])
+        )
+        costs = np.full(starts.shape[:3], np.inf)
+        starts[path, start, f], costs[path, start, f] = self.best(
+            f, starts[path, start, f], values[path], weights[path]
+        )
         best = costs.argmin(axis=1)[:, None]
-        theta = np.take_along_axis(theta.reshape(starts.shape), best[:, :, None], axis=1)[:, 0]
+        theta = np.take_along_axis(starts, best[..., None], axis=1)[:, 0]
         return theta, np.take_along_axis(costs, best, axis=1)[:, 0]
 
 
@@ -101,7 +127,7 @@ class Draws(NamedTuple):
 
 
 def weigh_forms(
-    forms: list[Form], points: Floats, values: Floats, noise: Floats, slopes: Floats, scales: Floats, settings: Floats,
+    forms: Forms, points: Floats, values: Floats, noise: Floats, slopes: Floats, scales: Floats, settings: Floats,
     log_setting: Floats, deviates: float, deviating: Floats, reference: float, normals: Floats,
 ) -> Draws:  # fmt: skip
     """Components of each path: draws of a law, a noise, and which level deviates.
@@ -112,40 +138,45 @@ def weigh_forms(
     `reference` of a level. `normals` (N, P) are standard normal.
     """
     (n_paths, k), n_draws = values.shape, len(normals)
-    theta, costs = (
-        np.stack(arrays, axis=1)
-        for arrays in zip(
-            *(form.best(values, 1.0 / (reference + noise), slopes, scales) for form in forms), strict=True
-        )
-    )
+    theta, costs = forms.search(values, 1.0 / (reference + noise), slopes, scales)
     path, number = np.nonzero(costs <= _FARTHER * costs.min(axis=1, keepdims=True) + _FAR)
-    theta, middle = theta[path, number], np.array([form.middle for form in forms])[number]
-    precision, gradients = (
-        np.array([form.precision for form in forms])[number],
-        np.empty((len(path), k, theta.shape[1])),
-    )
-    linear = values[path].copy()
-    for f, form in enumerate(forms):
-        chosen = number == f
-        value, gradients[chosen] = form.at(theta[chosen])
-        linear[chosen] -= value
-    linear += (gradients @ (theta - middle)[:, :, None])[:, :, 0]  # what a law that is linear in theta leaves
+    theta, middle, precision = theta[path, number], forms.middle[number], forms.precision[number]
+    value, shares = forms.values(number, theta)
+    gradients = forms.gradients(number, shares)
+    # What a law that is linear in theta leaves.
+    linear = values[path] - value + (gradients @ (theta - middle)[:, :, None])[:, :, 0]
     probability = min(0.5, deviates * k)
     log_none, log_one = math.log(1.0 - probability), math.log(probability / k)
-    prior = np.array([form.log_weight for form in forms])[number] + 0.5 * np.log(precision).sum(axis=1)
-    masses = np.full((n_paths, len(settings), len(forms), k + 1), -np.inf)
+    prior = forms.log_weight[number] + 0.5 * np.log(precision).sum(axis=1)
+    masses = np.full((n_paths, len(settings), len(forms.floor), k + 1), -np.inf)
     covariances = Covariances(points, noise, settings)
     noise_of, vectors = covariances.noise_of[path], np.concatenate([linear[:, :, None], gradients], axis=2)
-    for h, extra in enumerate(deviating.tolist()):
-        common = log_setting[h] + covariances.evidence[noise_of, h] + log_none
-        fit = _linear_fit(covariances.project(noise_of, np.full_like(path, h), vectors), vectors, precision)
-        explained = (fit.q * linear).sum(axis=1) - (fit.right * fit.solution).sum(axis=1)
-        none = common + prior - 0.5 * (explained + fit.determinant)
+
+    def weigh(own: Ints, h: int, extra: float) -> None:
+        """Write the evidence of some laws of paths under one setting."""
+        fit = _linear_fit(
+            covariances.project(noise_of[own], np.full_like(own, h), vectors[own]), vectors[own], precision[own]
+        )
+        explained = (fit.q * linear[own]).sum(axis=1) - (fit.right * fit.solution).sum(axis=1)
+        none = log_setting[h] + covariances.evidence[noise_of[own], h] + log_none + prior[own]
+        none -= 0.5 * (explained + fit.determinant)
         residual = fit.q - (fit.along @ fit.solution[:, :, None])[:, :, 0]
-        diagonal = covariances.diagonal[noise_of, h] - (fit.along * (fit.along @ fit.inverse)).sum(axis=2)
+        diagonal = covariances.diagonal[noise_of[own], h] - (fit.along * (fit.along @ fit.inverse)).sum(axis=2)
         spread = 1.0 + extra * np.maximum(diagonal, 0.0)
         more = 0.5 * extra * residual**2 / spread - 0.5 * np.log(spread)
-        masses[path, h, number] = none[:, None] + np.insert(more + (log_one - log_none), 0, 0.0, axis=1)
+        masses[path[own], h, number[own]] = none[:, None] + np.insert(more + (log_one - log_none), 0, 0.0, axis=1)
+
+    every, first = np.arange(len(path)), np.empty(0, dtype=np.int64)
+    if k >= _MANY_LEVELS:  # where the best laws make a setting hopeless, others are not weighed under it
+        rank = np.argsort(np.argsort(costs, axis=1), axis=1)[path, number]
+        first, every = every[rank < _FIRST_LAWS], every[rank >= _FIRST_LAWS]
+    for h, extra in enumerate(deviating.tolist() if len(first) else []):
+        weigh(first, h, extra)
+    reached = masses.max(axis=(2, 3))
+    hopeless = reached < reached.max(axis=1, keepdims=True) - _HOPELESS if len(first) else np.zeros_like(reached, bool)
+    for h, extra in enumerate(deviating.tolist()):
+        if len(own := every[~hopeless[path[every], h]]):
+            weigh(own, h, extra)
     shares = np.exp(masses - masses.max(axis=(1, 2, 3), keepdims=True)).reshape(n_paths, -1).cumsum(axis=1)
     sides = np.arange(n_draws) + 0.5
     kinds = np.stack([np.searchsorted(row / row[-1] * n_draws, sides) for row in shares])
@@ -180,7 +211,7 @@ def _linear_fit(projected: Floats, vectors: Floats, precision: Floats) -> _Linea
 
 
 def _drawn(
-    forms: list[Form], values: Floats, vectors: Floats, middle: Floats, precision: Floats, pairs: Ints,
+    forms: Forms, values: Floats, vectors: Floats, middle: Floats, precision: Floats, pairs: Ints,
     covariances: Covariances, kinds: Ints, deviating: Floats, normals: Floats,
 ) -> Draws:  # fmt: skip
     """Draws of theta for each path and the kind (4, K N): path, noise, form, level that deviates or -1.
@@ -210,10 +241,7 @@ def _drawn(
     of_draws = np.tile(normals, (len(values), 1))
     shifts = np.einsum("ba,bac->bc", of_draws, fit.roots[group]) + fit.solution[group]
     theta = shifts + middle[pair][group]
-    residuals = values[path[group]].copy()
-    for f, drawn_form in enumerate(forms):
-        chosen = form[group] == f
-        residuals[chosen] -= drawn_form.at(theta[chosen])[0]
+    residuals = values[path[group]] - forms.values(form[group], theta)[0]
     exact = (residuals * project(group, residuals[:, :, None])[:, :, 0]).sum(axis=1)
     exact += (precision[pair][group] * shifts**2).sum(axis=1)
     excess = 0.5 * (of_solution[group] + (of_draws**2).sum(axis=1) - exact)

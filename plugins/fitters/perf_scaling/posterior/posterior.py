@@ -172,13 +172,11 @@ class Posterior:
         each place and covariance, of which paths of one noise have some in common.
         """
         (n, width), n_paths = (len(self.points), self.law.shape[1]), len(self.means)
-        occurring, setting = _renumbered(self.setting, self.setting >= 0, len(self.settings))
-        settings = self.settings[occurring]
-        of_noise = len(settings) * n * (n + len(levels)) + len(levels) * _KINDS * more
+        of_noise = len(self.settings) * n * (n + len(levels)) + len(levels) * _KINDS * more
         share = len(np.unique(np.nan_to_num(self.noise), axis=0)) / max(n_paths, 1)
         longest = int(_NUMBERS_AT_ONCE / (len(levels) * (n * width + more) + share * of_noise))
         patterns, pattern = np.unique(np.isfinite(self.means), axis=0, return_inverse=True)
-        deviating = deviating_variances(settings[:, 0], self.points.shape[1])
+        deviating = deviating_variances(self.settings[:, 0], self.points.shape[1])
         logs, noise, log_levels = self._logs_of_laws, self.noise, np.log(levels)
         for number, is_measured in enumerate(patterns):
             measured, paths = np.flatnonzero(is_measured), np.flatnonzero(pattern.ravel() == number)
@@ -187,11 +185,13 @@ class Posterior:
             for begin in range(0, len(paths), max(longest, 1)):
                 rows = paths[begin : begin + max(longest, 1)]
                 laws, law = self._laws_of(rows)
+                occurring, setting = _renumbered(self.setting[rows], self.setting[rows] >= 0, len(self.settings))
+                settings = self.settings[occurring]
                 at = array_form.AtPlaces.of(
                     np.log(self.points[measured]), noise[np.ix_(rows, measured)], settings, log_levels
                 )
                 residuals = logs[np.ix_(rows, measured)][:, None] - laws.logs(self.points[measured])[law]
-                known = residuals, laws.logs(levels)[law], setting[rows], place[self.level[rows]], deviating
+                known = residuals, laws.logs(levels)[law], setting, place[self.level[rows]], deviating[occurring]
                 yield rows, at, known
 
     def quantiles(

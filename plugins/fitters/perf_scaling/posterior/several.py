@@ -16,7 +16,7 @@ import numpy as np
 
 from perf_scaling.options import Given
 from perf_scaling.posterior.family import DEVIATES, NOISES, PRIOR, deviating_variance, settings
-from perf_scaling.posterior.forms import Form, weigh_forms
+from perf_scaling.posterior.forms import Forms, weigh_forms
 from perf_scaling.posterior.posterior import Laws, Posterior, in_parts
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import OptionError
@@ -90,18 +90,12 @@ def weigh_several(
     for number, measured in enumerate(patterns):
         used, paths = np.flatnonzero(measured), np.flatnonzero(pattern.ravel() == number)
         at = (levels[used], np.nan_to_num(base)[used])
-        forms_at = [
-            Form(
-                form.floor or not form.terms,
-                *_terms_at(form, bool(free[f]), fixed[f], logs[f], width, *at),
-                middle[f],
-                precision[f],
-                log_weights[f],
-            )
-            for f, form in enumerate(chosen)
-        ]
+        terms_at = [_terms_at(form, bool(free[f]), fixed[f], logs[f], width, *at) for f, form in enumerate(chosen)]
+        constant, factor, of_theta, is_exponent = map(np.array, zip(*terms_at, strict=True))
+        floor = np.array([float(form.floor or not form.terms) for form in chosen])
+        forms_at = Forms(floor, constant, factor, of_theta, is_exponent, middle, precision, log_weights)
 
-        def part(chunk: slice, paths: Ints = paths, used: Ints = used, forms_at: list[Form] = forms_at) -> None:
+        def part(chunk: slice, paths: Ints = paths, used: Ints = used, forms_at: Forms = forms_at) -> None:
             rows = paths[chunk]
             draws = weigh_forms(
                 forms_at, levels[used], values[np.ix_(rows, used)], noise[np.ix_(rows, used)], slopes[rows],
@@ -111,7 +105,7 @@ def weigh_several(
             theta[rows], form_of[rows], setting[rows], weight[rows] = draws[0], draws[1], draws[2], draws[4]
             level[rows] = np.append(used, -1)[draws.level]
 
-        size = len(NOISES.tau) * len(forms_at) * (len(used) + 1)
+        size = len(NOISES.tau) * len(chosen) * (len(used) + 1)
         in_parts(part, len(paths), max(1, _NUMBERS_AT_ONCE // size))
     setting = np.where(weight > 0.0, setting, -1)
     laws = _stored_laws(chosen, uses, free, fixed, logs, n_shares, theta, form_of, top)
@@ -124,7 +118,7 @@ def weigh_several(
 def _terms_at(
     form: _Form, free: bool, fixed: Floats, logs: Ints, width: int, levels: Floats, base: Floats
 ) -> tuple[Floats, Floats, Floats, Ints]:
-    """Terms of a form as `Form` has them, at points (k, q) given by logarithms of their levels over the largest."""
+    """Terms of a form as `Forms` has them, at points (k, q) given by logarithms of their levels over the largest."""
     n_terms, shift = len(form.terms), 0 if form.floor else 1
     shares = max(n_terms - shift, 0)
     factor = np.zeros((len(logs), len(levels)))
