@@ -65,10 +65,10 @@ _SPREADS = {
 }
 _STATISTIC_WORD = re.compile(rf"(?:^|[ (\[])(?:{_TABLES['spread']['statistic']})(?:$|[ )\]])")
 _RUNS = re.compile(_TABLES["spread"]["runs"])
-_SIZES: dict[str, str] = {}
-for _key, _text in _TABLES["sizes"].items():
-    _SIZES[_key] = re.sub(r"{(\w+)}", lambda match: _SIZES[match[1]], _text)
-SCALING_KINDS = tuple(_SIZES["weak_or_strong"].split())
+_PATTERNS: dict[str, str] = {}
+for _key, _text in _TABLES["names"].items():
+    _PATTERNS[_key] = re.sub(r"{(\w+)}", lambda match: _PATTERNS[match[1]], _text)
+SCALING_KINDS = tuple(_PATTERNS["weak_or_strong"].split())
 _COUNT_WITH_SPREAD = _TABLES["spread"]["count_with_spread"].split("|")  # may be anything, unless there is a spread
 
 
@@ -363,15 +363,9 @@ def is_size(column: str) -> bool:
     return bool(_WORDS["size"].intersection(names[-1:]) or "".join(names[-2:]) in _WORDS["offered"])
 
 
-def size_scope(column: str) -> str:
-    """Return ``"whole"`` for the size of a problem, ``"share"`` for that of one processor; empty for other names."""
-    plain = re.sub(r"[\s\-#]+", "_", column.strip()).strip("_")
-    return next((s for s in ("share", "whole") if re.fullmatch(_SIZES[s], plain, re.IGNORECASE)), "")
-
-
-def is_of_each(unit_or_name: str) -> bool:
-    """Return whether a quantity is that of one processor, such as ``samples/s/GPU``."""
-    return re.fullmatch(_SIZES["rate_of_one"], unit_or_name, re.IGNORECASE) is not None
+def is_named(what: str, name: str) -> bool:
+    """Return whether a whole name is one of those that a regular expression of the vocabulary means: ``"nodes"``."""
+    return re.fullmatch(_PATTERNS[what], name, re.IGNORECASE | re.DOTALL) is not None
 
 
 def is_program(column: str) -> bool:

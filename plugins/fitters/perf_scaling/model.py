@@ -36,7 +36,7 @@ from perf_scaling.terms import Law, PathData
 from perf_tables.points import check_coverage, named_points
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import OptionError, listing
-from perfcore.data.columns import guess_roles, is_of_each, is_speed, shown_names
+from perfcore.data.columns import guess_roles, is_named, is_speed, shown_names
 from perfcore.data.units import is_time
 from perfcore.models.model import Model, Parameter, Points
 from perfcore.models.points import N_DRAWS, DesignRows, Drawn, GrowthDraws, Observed, PartDraws, Rival
@@ -251,7 +251,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         if not self._counts_processors or self.whole.several or self.scaling == "layouts":
             return ""
         if self.reciprocal:
-            return "rate of each" if is_of_each(self.unit or self.value_name) else "rate"
+            return "rate of each" if is_named("rate_of_one", self.unit or self.value_name) else "rate"
         if not self._is_time or self.scaling:
             return self.scaling if self._is_time else ""
         if len(self.symbols) > 1:  # the others, such as a size, are held

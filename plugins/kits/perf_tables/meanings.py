@@ -23,12 +23,12 @@ from perfcore.data.columns import (
     direction,
     is_called_rate,
     is_called_time,
+    is_named,
     is_of_spread,
     is_processors,
     is_run_identifier,
     is_size,
     plain_name,
-    size_scope,
     spread_kind,
     without_unit,
     words,
@@ -144,15 +144,17 @@ def scaling_of(data: Measurements) -> str:
             if len(kinds) == 1 and "" not in kinds:
                 return kinds.pop()
         processors = data.numbers(parameters[0])
-        scopes = {name: scope for name in names if (scope := size_scope(name))}
-        for name, scope in scopes.items() if len(np.unique(processors)) > 1 and np.isfinite(processors).all() else ():
+        plain = {name: re.sub(r"[\s\-#]+", "_", name.strip()).strip("_") for name in names}
+        of_one = {name: is_named("size_of_one", text) for name, text in plain.items()}
+        sizes = [name for name in names if of_one[name] or is_named("size", plain[name])]
+        for name in sizes if len(np.unique(processors)) > 1 and np.isfinite(processors).all() else ():
             size = data.numbers(name)
             if not ((size > 0.0) & (size < np.inf)).all():
                 continue
             if np.ptp(size) == 0.0:
-                return "weak" if scope == "share" else "strong"
+                return "weak" if of_one[name] else "strong"
             per_processor = size / processors
-            if scope == "whole" and np.ptp(per_processor) <= _ALIKE * per_processor.mean():
+            if not of_one[name] and np.ptp(per_processor) <= _ALIKE * per_processor.mean():
                 return "weak"
         return ""
 
