@@ -97,7 +97,7 @@ PARTS = {
         "plugins/fitters",
         "perf_scaling",
         ("engine.py",),
-        tuple(f"tests/scaling/test_{name}.py" for name in ("law_posterior", "law_model", "internals")),
+        tuple(f"tests/scaling/test_{name}.py" for name in ("internals", "law_tables", "law_posterior")),
     ),
     "whatif": Part(
         "plugins/commands",
