@@ -254,12 +254,6 @@ def test_more_of_one_version_after_the_other_decides_nothing() -> None:
     assert (gate.designs, gate.outcome.value, gate.more_rounds.tolist()) == (("blocked",), "inconclusive", [-1])
 
 
-def test_three_runs_show_how_many_digits_values_have() -> None:
-    """Half of the last digit, as a share, of either version."""
-    gate = perfcore.gate([0.02] * 3, [0.03] * 3)
-    assert gate.orders[0].rounding == pytest.approx(0.005 / 0.02 + 0.005 / 0.03)
-
-
 def test_the_noise_of_many_runs_is_that_of_their_deciles() -> None:
     runs = np.random.default_rng(9).lognormal(0.0, 0.05, (2, 12))
     noise = [np.subtract(*np.percentile(own, [90, 10])) / (2.0 * stats.norm.ppf(0.9)) / np.median(own) for own in runs]
