@@ -16,6 +16,7 @@ from perf_forecast.options import support_of
 from perf_forecast.predictors import (
     LEVELS,
     Resampling,
+    _crps,
     autoregression,
     centrality,
     crps_of_samples,
@@ -174,6 +175,26 @@ def test_gains_are_shares_and_medians_are_samples():
         if "median of" in name or "trimmed" in name:
             assert int(name.split()[-1]) % 2 == 1, name
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("name", "lags"),
+    [
+        ("autoregression of 4", [1, 2, 3, 4]),
+        ("autoregression of 3 and 1 season of 7", [1, 2, 3, 6, 7, 8]),
+        ("autoregression of 3 and 2 seasons of 7", [1, 2, 3, 6, 7, 8, 13, 14, 15]),
+    ],
+)
+def test_autoregressions_have_the_lags_that_they_are_called_by(name, lags):
+    """Of a season its length, and one sample more or less."""
+    found = forecasts_ahead(VALUES, 3, (7,), 60)[name]
+    np.testing.assert_allclose(found, autoregression(VALUES, lags, 3, 60))
+
+
+@pytest.mark.parametrize(("actual", "expected"), [(-0.3, 0.3 + 1 / 3), (0.2, 0.2**2 - 0.2 + 1 / 3), (1.3, 1.3 - 2 / 3)])
+def test_the_score_of_quantiles_of_a_uniform_distribution(actual, expected):
+    """Gneiting and Raftery's integral, which is y^2 - y + 1/3 within 0 and 1."""
+    assert _crps(LEVELS, actual) == pytest.approx(expected, abs=0.003)
 
 
 def test_no_moving_forecast_knows_what_comes_after():
