@@ -394,11 +394,12 @@ def test_a_time_that_has_grown_goes_on_growing():
     assert beyond([2.0, 4.0, 8.0], [1, 2, 4], 8) == pytest.approx(expected, rel=1e-6)
 
 
-def test_a_time_that_grows_little_lies_between_growth_and_none():
-    """Of the root of p, which has doubled since p = 1, at twice the largest scale."""
-    off = math.log(2**0.25)
-    expected = 2 * 2**0.25 * math.exp((4 * USUAL_DRIFT + off) / 5)
-    assert beyond([1.0, 2**0.5, 2.0], [1, 2, 4], 8) == pytest.approx(expected, rel=1e-6)
+@pytest.mark.parametrize("last", [2.0, 3.0])
+def test_a_time_that_grows_little_lies_between_growth_and_none(last):
+    """Of a power of p, by which no more than three times as long is taken as at p = 1, at twice the largest scale."""
+    off = 0.25 * math.log(last)  # half of a doubling's
+    expected = last * math.exp(off + (4 * USUAL_DRIFT + off) / 5)
+    assert beyond([1.0, last**0.5, last], [1, 2, 4], 8) == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_component_drifts_as_its_scales_did():
