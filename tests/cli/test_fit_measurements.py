@@ -59,8 +59,7 @@ def test_pairs_of_the_individual_fits(perf):
 
 
 @pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize("words", [JOINT, SINGLE])
-@pytest.mark.parametrize("ending", ["svg", "html"])
+@pytest.mark.parametrize(("words", "ending"), [(JOINT, "svg"), (SINGLE, "html")])
 def test_what_was_written_is_named_last(perf, words, ending):
     Path("new").mkdir()
     lines = perf("fit", "runs.csv", *words, "-o", "new/m.json", "--plot", f"new/m.{ending}").lines

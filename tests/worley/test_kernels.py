@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_views.names import plain_name
 from perf_worley import segmenters as hill_climb
 from perf_worley.activity import clipped_sums
 from perf_worley.cells import (
@@ -419,27 +418,6 @@ def test_long_intervals_across_many_stretches_take_no_memory():
     tracemalloc.stop()
     assert sums.ravel().tolist() == [1_000_000] * 4000
     assert peak < 2_000_000
-
-
-@pytest.mark.parametrize(
-    ("name", "plain"),
-    [
-        ("void (anonymous namespace)::elementwise<int, (A)2>(int, B<C>)", "elementwise"),
-        ("Hello::Hello(CkMigrateMessage*)", "Hello::Hello"),
-        ("std::pair<int, int> lib::sorted(std::vector<int> const&) const", "sorted"),
-        ("bool lib::T::operator<(T const&)", "T::operator<"),
-        ("lapack_dgemm", "lapack_dgemm"),
-        ("Wait/WaitAll", "Wait/WaitAll"),
-        ("(outside of all regions)", "(outside of all regions)"),
-        ("a  b\nc", "a b c"),
-        ("<", "<"),
-        ("::", "::"),
-        ("f(", "f("),
-        ("((((<<<<::", "((((<<<<::"),
-    ],
-)
-def test_names_of_functions(name, plain):
-    assert plain_name(name) == plain
 
 
 def bursts(seed, n_steps=1500):

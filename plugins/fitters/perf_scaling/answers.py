@@ -184,6 +184,8 @@ def _model_lines(model: ScalingModel) -> list[tuple[str, str]]:
     spans = [f"{name}={min(v):.6g}..{max(v):.6g}" for name, v in
              zip(model.parameter_names.values(), model.points.values(), strict=True)]  # fmt: skip
     text = f"{row.model.text(3)}, error {row.model.fit_error:.1%}"
+    if abs(row.missed) > max(MISSED, row.model.fit_error * math.sqrt(len(model.measured))):  # an exception, not fitted
+        text += f" but for {model.point_text(row.missed_at)}"
     is_apart = abs(math.log(row.continued / row.predicted)) > _APART
     if row.reach_of_target > 1.0 and is_apart and not row.likely[0] <= row.continued <= row.likely[1]:
         text += f"; continued it gives {_amount(row.continued, model.unit)}, but {WHY}"

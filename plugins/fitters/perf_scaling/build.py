@@ -114,11 +114,14 @@ def target_of(
                 raise OptionError(f"--at {word}: name the parameters: {', '.join(columns.values())}")
         if name not in symbols:
             raise UnknownNameError("parameter", name, shown_names(columns).values())
+        if symbols[name] in named:
+            raise OptionError(f"--at {word}: expected one value of each parameter (`perf project` takes several)")
         named[symbols[name]] = parse_values(level)[0]
         if not named[symbols[name]] > 0.0:
             raise OptionError(f"--at {word}: a positive level is expected")
     missing = [symbol for symbol in defaults if symbol not in named] if named else []
     if missing:
         name = shown_names(columns)[missing[0]]
-        raise OptionError(f"--at {','.join(assignments)}: {name} is missing; give a level of each parameter")
+        given = ",".join(assignments)
+        raise OptionError(f"--at {given}: {name} is missing; give all in one: --at {given},{name}=LEVEL")
     return {**defaults, **named}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -169,17 +168,6 @@ def _taken_for(column: Column) -> str:
     return "moment" if is_moment else "number" if meaning == "identifier" else meaning
 
 
-def suggested_command(columns: Sequence[Column], options: TableOptions, source: str) -> str:
-    """A ``perf fit`` that means what it says: one parameter and one time, or what remains to be said."""
-    taken = [(column.name, _taken_for(column)) for column in columns]
-    times = [name for name, kind in taken if kind in ("time", "rate")]
-    varied = [name for name, kind in taken if kind in ("processors", "size")]
-    if len(times) == 1 and len(varied) == 1:
-        arguments = f"--parameter {shlex.quote(varied[0])} --value {shlex.quote(times[0])}"
-        return f"perf fit {shlex.quote(source)} {arguments}"
-    return ""
-
-
 @dataclass(frozen=True)
 class Roles:
     """The meaning of a table; fields that a kind does not use are None or empty.
@@ -200,6 +188,19 @@ class Roles:
     values: tuple[Column, ...] = ()
     varied: tuple[Column, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+def _assumed_measurements(columns: Sequence[Column], options: TableOptions, look: Table | None) -> Roles | None:
+    """Measurements of the only time or rate over the only number of processors or size."""
+    if look is None or options.kind not in ("auto", "measurements"):
+        return None
+    taken = [(column, _taken_for(column)) for column in columns]
+    times = [column for column, kind in taken if kind in ("time", "rate")]
+    varied = [column for column, kind in taken if kind in ("processors", "size")]
+    if len(times) != 1 or len(varied) != 1:
+        return None
+    note = f"assumed: {one_line(times[0].name)} is measured over {one_line(varied[0].name)} (--value, --parameter)"
+    return Roles("measurements", varied=tuple(varied), values=tuple(times), notes=(note,))
 
 
 def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, look: Table | None = None) -> Roles:
@@ -258,10 +259,10 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
         measured = [column for column in numbers if not is_run_identifier(column.name)]
         if len(measured) == 1 and (is_called_time(measured[0].name) or is_called_rate(measured[0].name)):
             return Roles("measurements", values=tuple(measured))  # of runs that texts alone tell apart
+    if (assumed := _assumed_measurements(columns, options, look)) is not None:
+        return assumed
     subject = "this table" if options.kind == "auto" else f"a {options.kind}"
-    command = suggested_command(columns, options, source)
-    problem = f"the columns {what_columns_hold(columns)} do not say what {subject} is made of"
-    problem += f"; {f'try: {command}' if command else _FIXES}"
+    problem = f"the columns {what_columns_hold(columns)} do not say what {subject} is made of; {_FIXES}"
     raise InputError(source, problem, line=1)
 
 
