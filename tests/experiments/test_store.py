@@ -23,7 +23,6 @@ WELL = Run(
     values={"time": 2.25},
     stdout=b"\xff out",
     stderr=b"err",
-    results=b"{}",
     environment={"host": "node7"},
 )
 

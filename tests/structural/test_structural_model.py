@@ -269,7 +269,6 @@ def test_many_components_need_no_deep_stack():
     assert StructuralModel("c0", components=components, inputs={"x": 1}).predict().value.support == (2001.0, 2001.0)
 
 
-# Units as labels: the International System's prefixes, and nothing that does not convert.
 # Files that are told from data and fitted models: structural models, predictions, and how a series is shown.
 INTERVAL = {"lower": 1, "upper": 9}
 NORMAL = {"representation": "normal", "mean": 5.0, "std": 1.0}
