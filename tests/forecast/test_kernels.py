@@ -297,6 +297,9 @@ def test_seasons_in_noise(lengths, shape):
         lambda noise: AT / 300 + noise,
         lambda noise: lfilter([1.0], [1.0, -0.9], noise),
         lambda noise: lfilter([1.0], [1.0, -1.6, 0.8], noise),  # swings without a fixed length
+        lambda noise: (
+            np.sin(2 * np.pi * np.cumsum(1 / (30 + 10 * np.sin(AT / 300)))) + 0.3 * noise
+        ),  # of a changing one
         lambda noise: np.where(noise > 2.0, np.exp(noise), 0.0),
     ],
 )
