@@ -97,7 +97,7 @@ PARTS = {
         "plugins/fitters",
         "perf_scaling",
         ("engine.py",),
-        tuple(f"tests/scaling/test_{name}.py" for name in ("law_posterior", "law_model", "internals")),
+        tuple(f"tests/scaling/test_{name}.py" for name in ("internals", "law_tables", "law_posterior")),
     ),
     "whatif": Part(
         "plugins/commands",
@@ -119,10 +119,6 @@ PARTS = {
         (
             "tests/core/test_columns.py",
             "tests/io/test_table_shapes.py",
-            *(
-                f"tests/cli/test_info.py::test_{name}"
-                for name in ("facts_of_measurements", "measurements_of_codes_on_systems")
-            ),
             "tests/scaling/test_law_model.py",
         ),
     ),

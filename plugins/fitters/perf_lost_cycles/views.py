@@ -358,15 +358,6 @@ def models_file(names: Sequence[str], model_file: Path | None) -> Path:
     return Path("models.toml") if model_file is None else model_file.with_name(f"{model_file.stem}-models.toml")
 
 
-def check_formulas(lines: Sequence[str], symbol: str, levels: Sequence[float]) -> None:
-    """Refuse formulas that cannot be default models of a factor; one line for each that is wrong."""
-    wrong = [text for text in formula_mistakes(lines, symbol, levels) if text]
-    if not any(lines):
-        wrong.append(f"no formula is left; give at least one, such as a + b*{symbol}")
-    if wrong:
-        raise DataError("\n".join(wrong))
-
-
 def formula_mistakes(lines: Sequence[str], symbol: str, levels: Sequence[float]) -> list[str]:
     """For each formula what is wrong with it as a default model; empty if nothing is, or where there is none.
 
@@ -581,7 +572,11 @@ def formulae_edit(
     names, points = tuple(model.origin.options["models"]), model.observations.points
     # Empty lines too, so that the numbers of lines are those that are seen.
     typed_lines = [line.strip() for line in form.get(_FORMULAS, "").split("\n")]
-    check_formulas(typed_lines, symbol, np.unique(points[symbol]).tolist())
+    wrong = [text for text in formula_mistakes(typed_lines, symbol, np.unique(points[symbol]).tolist()) if text]
+    if not any(typed_lines):
+        wrong.append(f"no formula is left; give at least one, such as a + b*{symbol}")
+    if wrong:
+        raise DataError("\n".join(wrong))
     lines = [line for line in typed_lines if line]
     path = form.get(_FILE, "").strip() or str(models_file(names, file))
     if not path.lower().endswith(".toml"):
