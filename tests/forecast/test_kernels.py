@@ -16,6 +16,7 @@ from perf_forecast.options import support_of
 from perf_forecast.predictors import (
     LEVELS,
     Resampling,
+    _crps,
     autoregression,
     centrality,
     crps_of_samples,
@@ -176,6 +177,26 @@ def test_gains_are_shares_and_medians_are_samples():
     assert len(names) == len(set(names))
 
 
+@pytest.mark.parametrize(
+    ("name", "lags"),
+    [
+        ("autoregression of 4", [1, 2, 3, 4]),
+        ("autoregression of 3 and 1 season of 7", [1, 2, 3, 6, 7, 8]),
+        ("autoregression of 3 and 2 seasons of 7", [1, 2, 3, 6, 7, 8, 13, 14, 15]),
+    ],
+)
+def test_autoregressions_have_the_lags_that_they_are_called_by(name, lags):
+    """Of a season its length, and one sample more or less."""
+    found = forecasts_ahead(VALUES, 3, (7,), 60)[name]
+    np.testing.assert_allclose(found, autoregression(VALUES, lags, 3, 60))
+
+
+@pytest.mark.parametrize(("actual", "expected"), [(-0.3, 0.3 + 1 / 3), (0.2, 0.2**2 - 0.2 + 1 / 3), (1.3, 1.3 - 2 / 3)])
+def test_the_score_of_quantiles_of_a_uniform_distribution(actual, expected):
+    """Gneiting and Raftery's integral, which is y^2 - y + 1/3 within 0 and 1."""
+    assert _crps(LEVELS, actual) == pytest.approx(expected, abs=0.003)
+
+
 def test_no_moving_forecast_knows_what_comes_after():
     changed = VALUES.copy()
     changed[100:] += 100.0
@@ -297,6 +318,9 @@ def test_seasons_in_noise(lengths, shape):
         lambda noise: AT / 300 + noise,
         lambda noise: lfilter([1.0], [1.0, -0.9], noise),
         lambda noise: lfilter([1.0], [1.0, -1.6, 0.8], noise),  # swings without a fixed length
+        lambda noise: (
+            np.sin(2 * np.pi * np.cumsum(1 / (30 + 10 * np.sin(AT / 300)))) + 0.3 * noise
+        ),  # of a changing one
         lambda noise: np.where(noise > 2.0, np.exp(noise), 0.0),
     ],
 )
