@@ -86,7 +86,7 @@ def write_inputs(folder: Path, size: int) -> dict[str, str]:
 def ring(size: int, n_ranks: int) -> str:
     """Return a trace of Paraver whose ranks compute and send to the next one, in so many records."""
     lines = []
-    for k in range(size // (3 * n_ranks)):
+    for k in range(size // (5 * n_ranks)):
         now = 2000 * k
         for rank in range(1, n_ranks + 1):
             to = rank % n_ranks + 1
@@ -94,7 +94,8 @@ def ring(size: int, n_ranks: int) -> str:
             computed, got = now + 1000 + 13 * rank, now + 1500
             lines += [f"1:{where}:{now}:{computed}:1", f"1:{where}:{computed}:{now + 2000}:3"]
             lines.append(f"3:{where}:{computed}:{computed}:{there}:{got}:{got + 200}:1000:1")
-    ranks, end = ",".join(f"1:{rank}" for rank in range(1, n_ranks + 1)), 2000 * (size // (3 * n_ranks))
+            lines += [f"2:{where}:{computed}:50000001:41", f"2:{where}:{now + 2000}:50000001:0"]
+    ranks, end = ",".join(f"1:{rank}" for rank in range(1, n_ranks + 1)), 2000 * (size // (5 * n_ranks))
     return "\n".join([f"#Paraver (01/01/2026 at 12:00):{end}_ns:1({n_ranks}):1:{n_ranks}({ranks})", *lines, ""])
 
 
