@@ -162,6 +162,8 @@ def decode_json(content: bytes, shape: Any = Any) -> Any:
         return msgspec.json.decode(content, type=shape)
     except msgspec.ValidationError:
         raise
+    except RecursionError:
+        raise msgspec.DecodeError("it is nested too deeply") from None
     except msgspec.DecodeError:
         repaired = null_non_finite(content)
         if repaired == content:
