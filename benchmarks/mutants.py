@@ -20,12 +20,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-HANG_S = 240
+HANG_S, AS_LONG = 900, 5  # a change that makes the tests take so many times as long is noticed
 COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
 OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult}
 _EXAMPLES = "import doctest, importlib, sys; sys.exit(doctest.testmod(importlib.import_module(sys.argv[1])).failed > 0)"
@@ -202,10 +203,12 @@ def main() -> int:
         places = list(_places(part))
         if missing := [file for file in part.tests if not (ROOT / file).exists()]:
             raise SystemExit(f"{name}: no such tests: {', '.join(missing)}")
-        if _noticed(part, places[0][0], places[0][0].read_text()):
+        start = time.monotonic()
+        if _noticed(part, places[0][0], places[0][0].read_text(), HANG_S):
             raise SystemExit(f"{name}: its tests fail without any change")
+        limit_s = min(HANG_S, 60.0 + AS_LONG * (time.monotonic() - start))
         chosen = random.Random(given.seed).sample(places, min(given.most, len(places)))
-        lived = [shown for module, number in chosen if (shown := _survivor(part, module, number))]
+        lived = [shown for module, number in chosen if (shown := _survivor(part, module, number, limit_s))]
         survivors += lived
         table.append(f"| {name} | {len(places)} | {len(chosen)} | {len(chosen) - len(lived)} | {len(lived)} |")
     print("\n".join(table))
@@ -223,11 +226,11 @@ def _places(part: Part) -> Iterator[tuple[Path, int]]:
         yield from ((module, number) for number in range(sites.count))
 
 
-def _survivor(part: Part, module: Path, number: int) -> str:
+def _survivor(part: Part, module: Path, number: int, limit_s: float) -> str:
     """The lines that differ where no test notices the change; they are printed at once."""
     plain = ast.unparse(ast.parse(module.read_text()))
     changed = ast.unparse(ast.fix_missing_locations(Sites(number).visit(ast.parse(module.read_text()))))
-    if _noticed(part, module, changed):
+    if _noticed(part, module, changed, limit_s):
         print(".", file=sys.stderr, flush=True)
         return ""
     lines = difflib.unified_diff(plain.splitlines(), changed.splitlines(), lineterm="", n=1)
@@ -236,7 +239,7 @@ def _survivor(part: Part, module: Path, number: int) -> str:
     return shown
 
 
-def _noticed(part: Part, module: Path, changed: str) -> bool:
+def _noticed(part: Part, module: Path, changed: str, limit_s: float) -> bool:
     package = ROOT / part.folder / part.package
     with tempfile.TemporaryDirectory(prefix="perf-mutant-") as folder:
         stale = shutil.ignore_patterns("*.nbi", "*.nbc") if "@kernel" in changed else None  # kernels call each other
@@ -245,13 +248,13 @@ def _noticed(part: Part, module: Path, changed: str) -> bool:
         name = ".".join([part.package, *module.relative_to(package).with_suffix("").parts])
         own = [sys.executable, "-c", _EXAMPLES, name]
         tests = [sys.executable, "-P", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *part.tests]
-        return any(_fails(words, folder) for words in (own, tests))
+        return any(_fails(words, folder, limit_s) for words in (own, tests))
 
 
-def _fails(words: list[str], folder: str) -> bool:
+def _fails(words: list[str], folder: str, limit_s: float) -> bool:
     environment = os.environ | {"PYTHONPATH": folder}
     try:
-        done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, timeout=HANG_S, check=False)
+        done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, timeout=limit_s, check=False)
     except subprocess.TimeoutExpired:
         return True
     return done.returncode != 0

@@ -47,12 +47,36 @@ def test_path_and_replay_by_hand(tmp_path):
     asked = perfcore.whatif(tmp_path / "t.json", region="step#0", compute=["GEMM=2", "host=inf"])
     assert runtimes(asked) == {"GEMM 2x faster, ideal host": 345}
     assert found.path.by_kernel == {"gemm": 200_000, "relu": 183_000}
+    report = found.report()
+    assert report.answer == (
+        "t.json, step#0: GPU kernels are 76.6% of the critical path of 500 us; GPU 2x faster saves 191.5 us (38%), "
+        "host 2x faster saves 40 us (8%)"
+    )
+    assert report.tables[0].shown()[1] == [
+        ["GPU", "383", "76.6%", "180", "308.5"], ["collectives", "0", "0.0%", "500", "500"],
+        ["host", "90", "18.0%", "445", "460"], ["gaps of the GPU", "2", "0.4%", "-", "-"],
+        ["launch", "15", "3.0%", "-", "-"], ["return from waiting", "10", "2.0%", "-", "-"],
+    ]  # fmt: skip
+    activities = next(table.shown() for table in report.tables if table.shown()[0][0] == "host activity")
+    assert activities[1] == [["c", "40", "8.0%"], ["a", "10", "2.0%"], ["cudaLaunchKernel", "10", "2.0%"]]
+    notes = report.notes_by_label()
+    assert notes["Kernels"] == ["gemm 200 us, relu 183 us"]
+    host = "no operator (Python?) 30 us, operators 50 us, runtime calls 10 us; most: aten::c 40 us, aten::a 10 us"
+    assert notes["Host"] == [host]
+    # Kernels of 383 and 20 us on the only stream; the collective of 20.
+    bound = "busiest stream (host with an ideal GPU 180 us, collectives at their best bandwidth 20 us)"
+    assert notes["Lower bound"] == [f"403 us, {bound}"]
 
 
 def test_savings_of_every_step(tmp_path):
     file = write(tmp_path / "t.json", [each for k in range(3) for each in step(k, 600 * k)])
     found = perfcore.whatif(file, compute={"gpu": 2})
     assert found.scenarios[0].step_savings_ns == (191_500,) * 3
+    report = found.report()
+    steps = "3 of 500 us on average, GPU 2x faster saves 191.5 us (191.5 us to 191.5 us)"
+    assert report.notes_by_label()["Steps"] == [steps]
+    # From the first event to the last of three steps 600 us apart: 480 us of the third one.
+    assert report.tables[0].shown()[1][1][1:] == ["1.105", f"{(1680 - 3 * 191.5) / 1680 - 1:+.1%}"]
     assert perfcore.whatif(file, region="step").runtime_ns == 1_700_000
     assert perfcore.whatif(file, region="step#2").runtime_ns == 500_000
 
@@ -227,6 +251,26 @@ def rank_events(gemm, begun, shift=0, **described):
     return [{**each, "ts": each["ts"] + shift} for each in events]
 
 
+def test_collectives_of_one_operation_and_size_take_no_longer_than_the_fastest_of_them(tmp_path):
+    """100, 30 and 60 us, the last of half the size, and 200 us of a kernel: 200 + 30 + 30 + 60 on the stream."""
+    events, at = [], 0
+    for number, (name, us, n) in enumerate([("ncclKernel", 100, 1000), ("gemm", 200, 0), ("ncclKernel", 30, 1000),
+                                            ("ncclKernel", 60, 500)]):  # fmt: skip
+        told = {
+            "Collective name": "allreduce",
+            "In msg nelems": n,
+            "Out msg nelems": n,
+            "dtype": "Float",
+            "Group size": 8,
+        }
+        events.append(event("kernel", name, at, us, 7, correlation=number, **(told if n else {})))
+        at += us + 10
+    found = perfcore.whatif(write(tmp_path / "t.json", events))
+    assert found.least_ns["busiest stream"] == 320_000
+    assert found.least_ns["collectives at their best bandwidth"] == 120_000
+    assert found.collectives_ns == 190_000
+
+
 def test_ranks_meet_in_collectives(tmp_path):
     """The rank with 300 us of work determines when the collective of 40 us begins."""
     for rank, events in enumerate([rank_events(100, 110), rank_events(300, 310)]):
@@ -238,6 +282,8 @@ def test_ranks_meet_in_collectives(tmp_path):
                                "collectives 2x faster": 380, "ideal collectives": 360}  # fmt: skip
     assert found.least_ns == {"host with an ideal GPU": 70_000, "busiest stream": 340_000,
                               "collectives at their best bandwidth": 40_000}  # fmt: skip
+    joined = "rank 1 87.5%, rank 0 12.5% of the path; 1 collectives join them"
+    assert found.report().notes_by_label()["Ranks"] == [joined]
     asked = perfcore.whatif(tmp_path, compute={"gemm": 2})
     assert runtimes(asked) == {"gemm 2x faster": 250}
     alone = perfcore.whatif(tmp_path / "rank0.json", compute={"gemm": 2})

@@ -38,55 +38,34 @@ def traces(draw):
 @settings(deadline=None, max_examples=40)
 @given(trace=traces())
 def test_as_every_nanosecond_says(trace):
-    [profile] = overheads(trace)
-    found = dict(zip(profile.categories, profile.by_category_ns.tolist(), strict=True))
-    expected = dict.fromkeys(found, 0)
+    """By stream, where time is hidden or exposed; and by GPU, where what is hidden stands beside the categories."""
+    [streams], [gpus] = overheads(trace), overheads(by_gpu(trace))
+    of_streams, of_gpus = (dict.fromkeys(profile.categories, 0) for profile in (streams, gpus))
     unions = {name: np.zeros(5, int) for name in ("GPU 0", "GPU 1")}
     start, end = trace.span_ns
     for now in range(start, end):
-        states = [None] * 3
-        for location, state in zip(
-            *(column[(trace.start_ns <= now) & (now < trace.end_ns)] for column in (trace.location, trace.state)),
-            strict=True,
-        ):
-            states[location] = state
-        for device, mine in (("GPU 0", states[:2]), ("GPU 1", states[2:])):
-            computes = 0 in mine
-            for state in mine:
-                hidden = "hidden" if computes else "exposed"
-                names = {0: "computing", 1: f"{hidden} communication", 2: f"{hidden} copies", None: "idle"}
-                expected[names[state]] += 1
-            unions[device] += [computes, 1 in mine, computes and 1 in mine, 2 in mine, computes and 2 in mine]
-    assert found == expected
-    assert {
-        each.device: [each.computing_ns, each.communicating_ns, each.hidden_communication_ns, each.copying_ns,
-                      each.hidden_copies_ns]
-        for each in profile.devices
-    } == {device: times.tolist() for device, times in unions.items()}  # fmt: skip
-
-
-@settings(deadline=None, max_examples=40)
-@given(trace=traces())
-def test_gpus_as_every_nanosecond_says(trace):
-    """The same with a GPU as one location: what is exposed is a category, what is hidden stands beside."""
-    [profile] = overheads(by_gpu(trace))
-    found = dict(zip(profile.categories, profile.by_category_ns.tolist(), strict=True))
-    expected = dict.fromkeys(found, 0)
-    hidden = np.zeros((2, 2), int)
-    start, end = trace.span_ns
-    for now in range(start, end):
         running = (trace.start_ns <= now) & (now < trace.end_ns)
-        of = [set(trace.state[running & (trace.location < 2)]), set(trace.state[running & (trace.location == 2)])]
-        names = {0: "computing", 1: "exposed communication", 2: "exposed copies", 3: "idle"}
-        for gpu, states in enumerate(of):
-            expected[names[min(states, default=3)]] += 1
-            hidden[:, gpu] += [states >= {0, 1}, states >= {0, 2}]
-    assert found == expected
-    assert profile.cycles_ns.sum(axis=(0, 2)).tolist() == [end - start] * 2
-    assert profile.hidden_ns[:, :, 0].tolist() == hidden.tolist()
-    [streams] = overheads(trace)
-    assert profile.devices == streams.devices
-    assert by_gpu(trace).utilization().integral * 1000 == pytest.approx(found["computing"])
+        states = dict(zip(trace.location[running].tolist(), trace.state[running].tolist(), strict=True))
+        for device, places in (("GPU 0", (0, 1)), ("GPU 1", (2,))):
+            mine = {states.get(place) for place in places} - {None}
+            computes, communicates, copies = (state in mine for state in range(3))
+            unions[device] += [computes, communicates, computes and communicates, copies, computes and copies]
+            names = ("computing", "exposed communication", "exposed copies", "idle")
+            of_gpus[names[min(mine, default=3)]] += 1
+            hidden = "hidden" if computes else "exposed"
+            for place in places:
+                kinds = {0: "computing", 1: f"{hidden} communication", 2: f"{hidden} copies", None: "idle"}
+                of_streams[kinds[states.get(place)]] += 1
+    for profile, expected in ((streams, of_streams), (gpus, of_gpus)):
+        assert dict(zip(profile.categories, profile.by_category_ns.tolist(), strict=True)) == expected
+        assert {
+            each.device: [each.computing_ns, each.communicating_ns, each.hidden_communication_ns, each.copying_ns,
+                          each.hidden_copies_ns]
+            for each in profile.devices
+        } == {device: times.tolist() for device, times in unions.items()}  # fmt: skip
+    assert gpus.cycles_ns.sum(axis=(0, 2)).tolist() == [end - start] * 2
+    assert gpus.hidden_ns[:, :, 0].T.tolist() == [times[[2, 4]].tolist() for times in unions.values()]
+    assert by_gpu(trace).utilization().integral * 1000 == pytest.approx(of_gpus["computing"])
 
 
 def test_other_locations_have_the_standard_categories():

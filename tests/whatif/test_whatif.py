@@ -123,3 +123,69 @@ def test_what_may_not_be_asked():
     ):
         with pytest.raises(error, match=said):
             whatif(trace, **options)
+
+
+def tables_of(report):
+    """Rows of each table by the heading of its first column."""
+    return {header[0]: rows for header, rows in (table.shown() for table in report.tables)}
+
+
+def test_the_report_says_what_the_paths_are_made_of():
+    """40 ns of work, a message of 10 and a barrier of 10, and 50 of work; with another network 90 of work, 5, and 2."""
+    report = whatif(trace_of(exchange()), network="2ns,4GB/s").report()
+    assert report.answer == "network 2 ns and 4 GB/s changes the runtime most: 110 ns to 97 ns (-11.82%)"
+    assert [figure.value for figure in report.figures] == pytest.approx([97e-9, 97 / 110 - 1])
+    tables = tables_of(report)
+    assert tables["scenario"] == [["baseline", "110", "-"], ["network 2 ns and 4 GB/s", "97", "-11.8%"]]
+    assert tables["class"] == [
+        ["computing", f"{90 / 110:.2%}", f"{90 / 97:.2%}"], ["messages", f"{10 / 110:.2%}", "0.00%"],
+        ["in MPI_Barrier", f"{10 / 110:.2%}", f"{2 / 97:.2%}"], ["in MPI_Send", "0.00%", f"{5 / 97:.2%}"],
+        ["sum", "110 ns", "97 ns"],
+    ]  # fmt: skip
+    assert tables["rank"][:2] == [["rank 0", f"{100 / 110:.2%}", "100.00%"], ["rank 1", f"{10 / 110:.2%}", "0.00%"]]
+    assert tables["run"] == [["baseline", "rank 0", "rank 1", "1", "10", f"{10 / 110:.2%}"]]
+    assert tables["operation"] == [
+        ["MPI_Barrier", "2", "all members have arrived", "0", "all"],
+        ["sends", "1", "the receive is posted", "0", "nobody"],
+    ]
+    notes = report.notes_by_label()
+    assert notes["Check"] == ["0 of 4 calls violate the inferred synchronisation rules"]
+    assert notes["Critical path"] == ["82% computing, 9% messages, 9% in MPI_Barrier"]
+    (plot,) = report.plots
+    assert np.sum([bars.values for bars in plot.marks], axis=0).tolist() == [110, 97]
+    last = plot.marks[-1]
+    assert np.add(last.base, last.values).tolist() == [110, 97]  # one behind the other
+
+
+def test_the_report_of_a_sweep_says_from_where_on_little_is_gained():
+    """Rounded halves of 50 and 20 ns, and 5 of the barrier: 8x saves 62 of 66 ns; 1x is the baseline."""
+    report = whatif(trace_of(late_barrier()), compute=["sol*=1x..16x"]).report()
+    assert report.answer == "sol* 1x to 16x as fast: 75 ns to 9 ns (-88.0%), 94% of it by 8x"
+    rows = tables_of(report)["scenario"]
+    assert [row[1] for row in rows] == ["75", "40", "22", "13", "9"]
+    assert rows[1] == ["sol* 2x faster", "40", f"{40 / 75 - 1:+.1%}"]
+    assert [plot.name for plot in report.plots] == ["sweep", "paths"]
+
+
+def test_details_say_what_else_the_runtime_may_be():
+    report = whatif(trace_of(late_barrier()), balance="computing", network="5x").report()
+    assert "upper bound" in report.answer
+    lines = [line for line in report.details if "sensitivity" in line]
+    # 30 ns of work each, 1 of the barrier, 20 of work; without it 50.
+    assert lines == [f"  sensitivity (zero transfer time): {50 / 51 - 1:+.2%}"]
+    noise = whatif(trace_of(late_barrier()), noise=0.05)
+    low, high = (noise.answers[0].value.quantile(share) for share in (0.025, 0.975))
+    (row,) = [row for row in tables_of(noise.report())["scenario"] if "noise" in row[0]]
+    assert [float(bound) for bound in row[3].strip("[]").split(", ")] == pytest.approx([1e9 * low, 1e9 * high], abs=0.5)
+
+
+def test_tables_and_pictures_name_the_longest_classes_and_add_up_the_others():
+    """One rank: ten calls of 1 to 10 ns, one each 100 ns."""
+    run = by_hand([[(f"MPI_Op{k}", 100 * k, 100 * k + k) for k in range(1, 11)]])
+    report = whatif(trace_of(run), network="2x").report()
+    rows = tables_of(report)["class"]
+    assert [row[0] for row in rows] == ["computing", *(f"in MPI_Op{k}" for k in range(10, 3, -1)), "others", "sum"]
+    assert [row[1] for row in rows[-3:]] == [f"{4 / 1010:.2%}", f"{(1 + 2 + 3) / 1010:.2%}", "1.01 us"]
+    bars = {bar.label: bar.values[0] for bar in report.plots[0].marks}
+    assert list(bars) == ["computing", *(f"in MPI_Op{k}" for k in range(10, 5, -1)), "others"]
+    assert (bars["others"], sum(bars.values())) == (1 + 2 + 3 + 4 + 5, 1010)
