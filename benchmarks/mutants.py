@@ -54,6 +54,12 @@ PARTS = {
         ("histogram_arithmetic.py", "normal.py"),
         tuple(f"tests/stochastic/test_{name}.py" for name in ("histogram", "kernels", "normal", "stochastic")),
     ),
+    "normal": Part(
+        "plugins/stochastic",
+        "perf_stochastic",
+        ("normal.py",),
+        ("tests/stochastic/test_normal.py", "tests/stochastic/test_kernels.py"),
+    ),
     "laws": Part(
         "plugins/fitters",
         "perf_scaling",
@@ -67,7 +73,7 @@ PARTS = {
         ("tests/timing/test_kernels.py", "tests/timing/test_bounds.py", "tests/timing/test_strohmaier_fitter.py"),
     ),
     "gate": Part(
-        "plugins/kits", "perf_statistics", ("gating.py",), ("tests/gate/test_kernels.py", "tests/gate/test_versions.py")
+        "plugins/kits", "perf_statistics", ("gating.py",), ("tests/gate/test_versions.py", "tests/gate/test_kernels.py")
     ),
     "versions": Part(
         "plugins/commands", "perf_gate", ("versions.py",), ("tests/gate/test_versions.py", "tests/gate/test_kernels.py")
@@ -76,16 +82,22 @@ PARTS = {
         "plugins/commands",
         "perf_gate",
         ("comparison.py",),
-        ("tests/compare/test_comparison.py", "tests/scaling/test_law_comparison.py", "tests/scaling/test_internals.py"),
+        (
+            *("tests/compare/test_kernels.py", "tests/compare/test_comparison.py"),
+            *("tests/scaling/test_law_comparison.py", "tests/scaling/test_internals.py"),
+        ),
     ),
     "predictors": Part(
-        "plugins/fitters", "perf_forecast", ("predictors.py",), ("tests/forecast/test_forecast_fitter.py",)
+        "plugins/fitters",
+        "perf_forecast",
+        ("predictors.py",),
+        ("tests/forecast/test_kernels.py", "tests/forecast/test_forecast_fitter.py"),
     ),
     "engine": Part(
         "plugins/fitters",
         "perf_scaling",
         ("engine.py",),
-        tuple(f"tests/scaling/test_{name}.py" for name in ("law_posterior", "law_model", "internals")),
+        tuple(f"tests/scaling/test_{name}.py" for name in ("internals", "law_tables", "law_posterior")),
     ),
     "whatif": Part(
         "plugins/commands",
@@ -107,10 +119,6 @@ PARTS = {
         (
             "tests/core/test_columns.py",
             "tests/io/test_table_shapes.py",
-            *(
-                f"tests/cli/test_info.py::test_{name}"
-                for name in ("facts_of_measurements", "measurements_of_codes_on_systems")
-            ),
             "tests/scaling/test_law_model.py",
         ),
     ),

@@ -227,6 +227,21 @@ NSYS_TABLE = (
     "30000,500,12,H100 (0),1,7,[CUDA memset]\n"
 )
 NSYS_SUMS = "Time (%),Total Time (ns),Instances,Avg (ns),Name\n61.5,820,20,41.0,gemm\n"
+_RULER = "  ".join(["-" * 20, *["-" * 12] * 6]) + "  \n"
+TORCH_TABLE = (  # of torch.profiler: key_averages().table(), of PyTorch 2 with activities=[CPU, CUDA]
+    _RULER + "                Name  Self CPU %      Self CPU     CPU total     Self CUDA    CUDA total  # of Calls \n"
+    + _RULER
+    + "            aten::mm           0.60%     245.000us      20.200ms       9.000ms       9.000ms           200  \n"
+    "  ampere_sgemm_64x64           0.00%       0.000us       0.000us       9.000ms       9.000ms           200  \n"
+    "         Memcpy HtoD           0.00%       0.000us       0.000us       3.000ms       3.000ms             2  \n"
+    + _RULER + "Self CPU time total: 40.600ms\nSelf CUDA time total: 12.000ms\n"
+)  # fmt: skip
+HISTORY = "".join(
+    f'{{"commit":"c{k}","benchmark":"sort/100","value":{100 + k}.0,"unit":"ns","better":"smaller","machine":"",'
+    f'"started":"2026-01-0{k + 1}T00:00:00+00:00"}}\n'
+    for k in range(3)
+)
+SCALARS = "Wall time,Step,Value\n1700000000.5,0,2.5\n1700000010.5,100,2.0\n1700000020.5,200,1.5\n"  # of TensorBoard
 
 SAMPLES = {
     "benchmark-lines": [("bench.txt", LIBTEST), ("criterion.log", CRITERION_CONSOLE)],
@@ -240,8 +255,8 @@ SAMPLES = {
     "benchmark-reports": [("sysbench.txt", SYSBENCH), ("hpcg.txt", HPCG)],
     "iperf3": [("iperf.json", IPERF)],
     "gpu-tables": [("kernels.csv", ROCPROF_TABLE), ("cuda_gpu_trace.csv", NSYS_TABLE)],
-    "gpu-sums": [("cuda_gpu_kern_sum.csv", NSYS_SUMS)],
-    "json-records": [("runs.jsonl", JSON_LINES), ("series.json", JSON_ARRAY)],
+    "gpu-sums": [("cuda_gpu_kern_sum.csv", NSYS_SUMS), ("averages.txt", TORCH_TABLE)],
+    "json-records": [("runs.jsonl", JSON_LINES), ("series.json", JSON_ARRAY), ("history.jsonl", HISTORY)],
     "csv": [
         ("curve.csv", CURVE),
         ("series.tsv", SERIES.replace(",", "\t")),

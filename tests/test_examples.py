@@ -239,19 +239,19 @@ def test_the_whole_chain(tmp_path):
 
 # The programs of examples/under_load compute what they should, and their recorded predictions come from before.
 ROOT = Path(__file__).parents[1]
-EXAMPLE = ROOT / "examples" / "under_load"
-RECORDED_OF_EXAMPLE_UNDER_LOAD = EXAMPLE / "recorded"
+UNDER_LOAD = ROOT / "examples" / "under_load"
+RECORDED_UNDER_LOAD = UNDER_LOAD / "recorded"
 needs_two_processors = pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="needs Linux and two processors"
 )
 
 
 @pytest.fixture(scope="module")
-def example_of_example_under_load():
+def under_load():
     """Imports a module of the example, of examples/sor or of benchmarks; workers, which are spawned, find it too."""
     known = set(sys.modules)
     with pytest.MonkeyPatch.context() as patch:
-        for folder in (ROOT / "benchmarks", EXAMPLE.with_name("sor"), EXAMPLE):
+        for folder in (ROOT / "benchmarks", UNDER_LOAD.with_name("sor"), UNDER_LOAD):
             patch.syspath_prepend(folder)
         yield importlib.import_module
     for name in set(sys.modules) - known:
@@ -270,8 +270,8 @@ def stencil(shape, omega_below, omega_above):
     return matrix
 
 
-def test_sweeps_solve_the_triangles_and_workers_do_what_matrices_do(example_of_example_under_load):
-    lu = example_of_example_under_load("lu")
+def test_sweeps_solve_the_triangles_and_workers_do_what_matrices_do(under_load):
+    lu = under_load("lu")
     problem = lu.Problem(planes=3, rows=5, columns=4, workers=3)
     right = problem.right_hand_side()
     shape, omega = right.shape, lu.OMEGA
@@ -291,8 +291,8 @@ def test_sweeps_solve_the_triangles_and_workers_do_what_matrices_do(example_of_e
     assert min(first.compute_s) > 0.0
 
 
-def test_slaves_together_breed_what_one_loop_does(example_of_example_under_load):
-    genetic = example_of_example_under_load("genetic")
+def test_slaves_together_breed_what_one_loop_does(under_load):
+    genetic = under_load("genetic")
     problem = genetic.Problem(cities=9, population=6, children=5, slaves=2, seed=3)
     distances = problem.distances()
     population = problem.first()
@@ -314,8 +314,8 @@ def test_slaves_together_breed_what_one_loop_does(example_of_example_under_load)
         np.testing.assert_allclose(breeding.lengths, lengths)
 
 
-def test_a_load_goes_on_where_it_was_left(example_of_example_under_load):
-    load = example_of_example_under_load("background_load")
+def test_a_load_goes_on_where_it_was_left(under_load):
+    load = under_load("background_load")
     burst = load.Burst(3.0, 6.0)
 
     def busy_at(times, begin_s):
@@ -336,12 +336,12 @@ def test_a_load_goes_on_where_it_was_left(example_of_example_under_load):
 
 
 @pytest.mark.parametrize("name", ["sor", "genetic", "lu"])
-def test_the_models_are_their_equations(example_of_example_under_load, name):
+def test_the_models_are_their_equations(under_load, name):
     """Both equations agree where only one processor is shared; else the other's share comes to the exponent."""
-    program = example_of_example_under_load("programs").program_named(name)
+    program = under_load("programs").program_named(name)
     inputs = {**program.inputs, "benchmark": {"value": 2, "unit": "us"}, "exchange": {"value": 50, "unit": "us"}}
     paper, barrier = (
-        StructuralModel.read(EXAMPLE / file).with_inputs(inputs) for file in (f"{name}-paper.toml", f"{name}.toml")
+        StructuralModel.read(UNDER_LOAD / file).with_inputs(inputs) for file in (f"{name}-paper.toml", f"{name}.toml")
     )
     expected = program.steps * (program.work * 2e-6 / 0.5 + 50e-6)
     assert paper.with_inputs({"cpu": [0.5, 0.8]}).predict().value.mean == pytest.approx(expected)
@@ -352,34 +352,34 @@ def test_the_models_are_their_equations(example_of_example_under_load, name):
     assert program.progress(found.mean, 2e-6, program.steps * 50e-6) == pytest.approx(0.5 * 0.8**0.7)
 
 
-def test_recorded_predictions_come_from_samples_before_the_run(example_of_example_under_load, tmp_path):
+def test_recorded_predictions_come_from_samples_before_the_run(under_load, tmp_path):
     """They stay the same where all later samples are forgotten."""
-    experiments = example_of_example_under_load("experiments")
+    experiments = under_load("experiments")
     for name in ("dedicated.db", "lu-both-samples.csv", "lu-both-runs.csv", "lu-mixed-samples.csv"):
         (tmp_path / "recorded").mkdir(exist_ok=True)
-        shutil.copy(RECORDED_OF_EXAMPLE_UNDER_LOAD / name, tmp_path / "recorded")
-    shutil.copy(EXAMPLE / "lu-paper.toml", tmp_path)
-    runs = (RECORDED_OF_EXAMPLE_UNDER_LOAD / "lu-both-runs.csv").read_text().splitlines()
+        shutil.copy(RECORDED_UNDER_LOAD / name, tmp_path / "recorded")
+    shutil.copy(UNDER_LOAD / "lu-paper.toml", tmp_path)
+    runs = (RECORDED_UNDER_LOAD / "lu-both-runs.csv").read_text().splitlines()
     until_s = float(runs[3].split(",")[0])
-    heading, *samples = (RECORDED_OF_EXAMPLE_UNDER_LOAD / "lu-both-samples.csv").read_text().splitlines()
+    heading, *samples = (RECORDED_UNDER_LOAD / "lu-both-samples.csv").read_text().splitlines()
     kept = [line for line in samples if float(line.split(",")[0]) <= until_s]
     assert len(kept) < len(samples)
     (tmp_path / "recorded" / "lu-both-samples.csv").write_text("\n".join([heading, *kept, ""]))
     (tmp_path / "recorded" / "lu-both-runs.csv").write_text("\n".join([*runs[:4], ""]))
     made = experiments.predict(tmp_path / "recorded", "lu-both", "paper")
-    stored = experiments.read_predictions(RECORDED_OF_EXAMPLE_UNDER_LOAD / "lu-both-paper.json")[: len(made)]
+    stored = experiments.read_predictions(RECORDED_UNDER_LOAD / "lu-both-paper.json")[: len(made)]
     assert len(made) == 3
     for value, other in zip(made, stored, strict=True):
         np.testing.assert_allclose(value.edges, other.edges, rtol=1e-9)
         np.testing.assert_allclose(value.masses, other.masses, rtol=1e-9, atol=1e-12)
-    barrier = StructuralModel.read(EXAMPLE / "sor.toml").predict(bins=experiments.BINS).value
-    last = experiments.read_predictions(RECORDED_OF_EXAMPLE_UNDER_LOAD / "sor-mixed-barrier.json")[-1]
+    barrier = StructuralModel.read(UNDER_LOAD / "sor.toml").predict(bins=experiments.BINS).value
+    last = experiments.read_predictions(RECORDED_UNDER_LOAD / "sor-mixed-barrier.json")[-1]
     assert barrier.mean == pytest.approx(last.mean, rel=1e-9)
 
 
 @needs_two_processors
-def test_a_run_goes_on_with_the_load_of_the_last_one(example_of_example_under_load, tmp_path, monkeypatch):
-    measure = example_of_example_under_load("measure")
+def test_a_run_goes_on_with_the_load_of_the_last_one(under_load, tmp_path, monkeypatch):
+    measure = under_load("measure")
     monkeypatch.chdir(tmp_path)
     program = measure.program_named("lu", scale=0.05)
     processors = sorted(os.sched_getaffinity(0))[:2]
@@ -395,9 +395,11 @@ def test_a_run_goes_on_with_the_load_of_the_last_one(example_of_example_under_lo
 
 @pytest.mark.slow
 @needs_two_processors
-def test_the_whole_chain_of_example_under_load(tmp_path):
+def test_the_whole_chain_under_load(tmp_path):
     for name in ("sor", "under_load"):
-        shutil.copytree(EXAMPLE.with_name(name), tmp_path / name, ignore=shutil.ignore_patterns("recorded", "*cache*"))
+        shutil.copytree(
+            UNDER_LOAD.with_name(name), tmp_path / name, ignore=shutil.ignore_patterns("recorded", "*cache*")
+        )
     for design, count in (("dedicated.toml", 6), ("loaded.toml", 20)):
         path = tmp_path / "under_load" / design
         text = path.read_text().replace(f"replications = {count}", "replications = 1")
@@ -411,12 +413,12 @@ def test_the_whole_chain_of_example_under_load(tmp_path):
 
 
 # The functions of the example program do what it says of them.
-EXAMPLE_OF_EXAMPLE_SCALING_LAWS = Path(__file__).parents[1] / "examples" / "scaling_laws"
+SCALING_LAWS = Path(__file__).parents[1] / "examples" / "scaling_laws"
 
 
 @pytest.fixture
 def bodies(monkeypatch):
-    monkeypatch.syspath_prepend(str(EXAMPLE_OF_EXAMPLE_SCALING_LAWS))
+    monkeypatch.syspath_prepend(str(SCALING_LAWS))
     import bodies
 
     yield bodies

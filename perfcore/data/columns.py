@@ -65,6 +65,10 @@ _SPREADS = {
 }
 _STATISTIC_WORD = re.compile(rf"(?:^|[ (\[])(?:{_TABLES['spread']['statistic']})(?:$|[ )\]])")
 _RUNS = re.compile(_TABLES["spread"]["runs"])
+_PATTERNS: dict[str, str] = {}
+for _key, _text in _TABLES["names"].items():
+    _PATTERNS[_key] = re.sub(r"{(\w+)}", lambda match: _PATTERNS[match[1]], _text)
+SCALING_KINDS = tuple(_PATTERNS["weak_or_strong"].split())
 _COUNT_WITH_SPREAD = _TABLES["spread"]["count_with_spread"].split("|")  # may be anything, unless there is a spread
 
 
@@ -359,6 +363,16 @@ def is_size(column: str) -> bool:
     return bool(_WORDS["size"].intersection(names[-1:]) or "".join(names[-2:]) in _WORDS["offered"])
 
 
+def is_named(what: str, name: str) -> bool:
+    """Return whether a whole name is one of those that a regular expression of the vocabulary means: ``"nodes"``."""
+    return re.fullmatch(_PATTERNS[what], name, re.IGNORECASE | re.DOTALL) is not None
+
+
+def is_program(column: str) -> bool:
+    """Return whether a name is that of a column that names programs."""
+    return column.strip().lower() in _WORDS["program"]
+
+
 def is_speed(unit: str | None, *names: str) -> bool:
     """Return whether what was measured is work per time, by its unit, or without one by what its columns are called."""
     return is_rate(unit) if unit and unit != "%" else bool(names) and all(map(is_called_rate, names))
@@ -398,6 +412,11 @@ def is_run_identifier(column: str) -> bool:
     """Return whether a name is that of a column in which runs differ that were meant to be the same."""
     plain = plain_name(column).strip("# ")
     return plain in _OF_RUNS or plain.removesuffix(" #") in _OF_RUNS or is_of_spread(column)
+
+
+def is_repetition(field: str) -> bool:
+    """Return whether a field of a file's name is that of a run among those that were meant to be the same."""
+    return field in _WORDS["repetition"] or is_run_identifier(field)
 
 
 def is_of_spread(column: str) -> bool:

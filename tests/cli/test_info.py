@@ -31,15 +31,6 @@ def test_a_curve_and_what_can_be_done_with_it(perf):
     assert facts["notes"].startswith("start has no unit: its times are taken in us")
 
 
-RUNS = "code,system,procs,time_s\n" + "".join(
-    f"{code},{system},{p},{100 / p + size}\n"
-    for code, size in (("LU", 1), ("SP", 2))
-    for system in ("SP2", "T3D")
-    for p in (4, 8, 16, 32)
-    if (code, system, p) != ("SP", "T3D", 32)
-)
-
-
 def facts_of(outcome):
     """Facts as the program prints them: the label, then its lines."""
     facts, label = {}, ""
@@ -48,21 +39,6 @@ def facts_of(outcome):
         label = start or label
         facts.setdefault(label, []).append(text.strip())
     return facts
-
-
-def test_measurements_and_their_roles(perf, folder):
-    (folder / "runs.csv").write_text(RUNS)
-    facts = facts_of(perf("info", "runs.csv"))
-    assert facts["kind"] == ["measurements"]
-    assert facts["rows"] == facts["observations"] == ["15"]
-    assert facts["parameters"] == ["p=procs"]
-    assert facts["value"] == ["time_s [s]"]
-    assert facts["points"] == ["procs: 4 values, 4, 8, 16, 32"]
-    assert facts["range"] == ["4.125 to 27 s"]
-    assert facts["codes"] == ["LU, SP"]
-    assert facts["systems"] == ["SP2, T3D"]
-    assert "never measured" not in facts
-    assert "rows to know about" not in facts
 
 
 def test_runs_of_several_classes_are_no_observations(perf, refused, folder):

@@ -39,6 +39,11 @@ class Curve(CurveFitter):
         return coefficients[0] + 0 * points["p"]
 
 
+class Bent(Curve):
+    def estimate(self, points, values, options):
+        return (1.0, 2.0, 3.0)
+
+
 class Halves(Segmenter):
     def segment(self, curve, n_phases, basis):
         return 1 / 0  # segment
@@ -79,6 +84,7 @@ def register_readers(register):
 @hookimpl
 def register_fitters(register):
     register("raising-curve", "raising:Curve", options="perfcore.models.fitter:CurveOptions", help="a mean")
+    register("bent", "raising:Bent", options="perfcore.models.fitter:CurveOptions", help="three numbers for one")
 
 
 @hookimpl
@@ -136,6 +142,16 @@ def test_whatever_raises_is_named_with_its_line(perf):
         outcome = perf(*line.split(), status=2, short=True)
         assert " ".join(re.sub(r"^perf: \w+: ", "", outcome.err).split()) == f"{place} fix: -v shows the traceback"
         assert "Traceback" not in outcome.err
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_fitter_without_faults_of_its_own_names_what_is_wrong(perf, refused):
+    """As the user's, or as that of the plugin whose coefficients have another shape."""
+    assert perf("fit", "runs.csv", "--fitter", "raising-curve", "--at", "16").lines[0].startswith("At p=16: 3.22 s")
+    said = refused("fit", "runs.csv", "--fitter", "raising-curve", "--at", "q=16")
+    assert said == "--at 'q=16': NAME=NUMBER is expected, with a name of p"
+    said = refused("fit", "runs.csv", "--fitter", "bent")
+    assert "Bent.estimate returned an array of shape (3,); (1,) is expected" in said
 
 
 @pytest.mark.usefixtures("plugin")

@@ -72,55 +72,18 @@ def test_the_guide_shows_the_files_that_are_written(new, tmp_path):
 
 
 def test_a_package_of_each_kind_keeps_its_contract(new, tmp_path):
+    """And the fitter finds a power law without noise exactly: 8, 4, 2, 1, and 0.5 at p=16."""
     for kind in KINDS:
         installed(tmp_path, new(f"my-{kind}", kind, tmp_path))
-    checked = run(tmp_path, *(["plugins", "check", f"perfcore-my-{kind}"] for kind in KINDS))
+    (tmp_path / "runs.csv").write_text("p,time_s\n1,8\n2,4\n4,2\n8,1\n")
+    *checked, fitted = run(
+        tmp_path,
+        *(["plugins", "check", f"perfcore-my-{kind}"] for kind in KINDS),
+        ["fit", "runs.csv", "--fitter", "my-fitter", "--at", "16"],
+    )
     said = "1 plugins, 1 implementations: all can be imported and keep their contracts\n"
     assert checked == [[0, said]] * len(KINDS)
-
-
-def test_a_new_fitter_works_in_every_command(new, tmp_path):
-    """On a power law without noise, which is found exactly: 8, 4, 2, 1, and 0.5 at p=16."""
-    installed(tmp_path, new("power", "fitter", tmp_path))
-    (tmp_path / "runs.csv").write_text("p,time_s\n1,8\n2,4\n4,2\n8,1\n")
-    results = run(
-        tmp_path,
-        ["fit", "runs.csv", "--fitter", "power", "--at", "16", "-o", "m.json"],
-        ["predict", "m.json", "--at", "p=16", "--json"],
-        ["validate", "m.json", "runs.csv"],
-        ["compare", "m.json", "m.json"],
-        ["plot", "m.json", "runs.csv", "-o", "m.svg"],
-        ["fit", "runs.csv", "--fitter", "power", "--at", "q=16"],
-    )
-    assert [status for status, _ in results] == [0, 0, 0, 0, 0, 2]
-    assert results[0][1].startswith("At p=16: 0.5 s")
-    row = json.loads(results[1][1])["rows"][0]
-    assert row["value"] == pytest.approx(0.5, rel=1e-9)
-    assert results[5][1].endswith("perf: error: --at 'q=16': NAME=NUMBER is expected, with a name of p\n")
-
-
-BROKEN = {  # what it does instead, and what is said
-    "raising": (
-        "raise IndexError('no such level')", "Raising.estimate failed at fitter.py:{line}: IndexError: no such level"
-    ),
-    "bent": ("return (1.0, 2.0, 3.0)", "Bent.estimate returned an array of shape (3,); (2,) is expected"),
-}  # fmt: skip
-
-
-def test_fitters_that_break_are_named_in_one_line(new, tmp_path):
-    (tmp_path / "runs.csv").write_text("p,time_s\n1,8\n2,4\n4,2\n8,1\n")
-    for name, (body, _) in BROKEN.items():
-        installed(tmp_path, new(name, "fitter", tmp_path))
-        file = tmp_path / f"perfcore_{name}" / "fitter.py"
-        lines = file.read_text().splitlines()
-        number = next(k for k, line in enumerate(lines) if "np.polyfit" in line)
-        lines[number] = f"        {body}"
-        file.write_text("\n".join(lines) + "\n")
-    results = run(tmp_path, *(["fit", "runs.csv", "--fitter", name] for name in BROKEN))
-    for (status, said), (_, problem) in zip(results, BROKEN.values(), strict=True):
-        assert status == 2
-        assert "Traceback" not in said
-        assert problem.format(line=number + 1) in " ".join(said.split())
+    assert (fitted[0], fitted[1][:14]) == (0, "At p=16: 0.5 s")
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,7 @@ def test_values_that_agree_are_neither_larger_nor_smaller():
     assert probability_above(exact, exact * (1.0 + 1e-12), 1.0).tolist() == [0.5]
     assert probability_above(exact, 1.1 * exact, 1.1).tolist() == [0.5]
     assert probability_above(exact, 1.2 * exact, 1.1).tolist() == [1.0]
+    assert probability_above(exact, 1e6 * exact * (1.0 + 1e-12), 1e6).tolist() == [0.5]  # also where it is large
 
 
 def test_swapping_both_sides():

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 import perfcore
-from perf_structural.composed_models import ComposedModel, bounds_of_function
 from perfcore import Measurements, Series, UtilizationCurve, max_
 from perfcore.base.errors import ModelFileError, OptionError, PerfError
+from perfcore.hooks.registry import registry
+from perfcore.models.model import Model, Origin
 
 P = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 POINTS = np.array([1.0, 3.0, 8.0, 16.0])
@@ -82,7 +83,7 @@ class TestValues:
             (max_(solver, output) + 2 * (solver + output), np.maximum(a, b) + 2 * (a + b)),
             (sum([solver, output, solver]), a + b + a),
         ):
-            assert isinstance(composed, ComposedModel)
+            assert isinstance(composed, registry().load("models", "composed"))
             np.testing.assert_allclose(composed.predict(POINTS), expected, rtol=1e-14)
             np.testing.assert_array_equal(composed.predict_array(POINTS, 0.9)[:, 0], composed.predict(POINTS))
 
@@ -239,23 +240,40 @@ class TestFile:
 
 
 # Bounds of functions of independent models, against exact distributions and random draws.
-HERE = [0.0]
+DISTRIBUTIONS = {}
 
 
-class Distributed:
-    """Predicts the median and central bounds of a distribution of scipy."""
+class Distributed(Model, frozen=True):
+    """Predicts the median and central bounds of a distribution of scipy; those of a name that is none are unknown."""
 
-    def __init__(self, distribution):
-        self.distribution = distribution
+    name: str
 
-    def predict_array(self, points, interval):
-        levels = (0.5, 0.5 - 0.5 * interval, 0.5 + 0.5 * interval)
-        return np.tile(self.distribution.ppf(levels), (len(points), 1))
+    kind: ClassVar[str] = "distributed"
+    unit: ClassVar[None] = None
+
+    @property
+    def variables(self):
+        return {"p": "p"}
+
+    def predict_array(self, points, interval=None):
+        half = 0.5 * (interval or 0.0)
+        found = DISTRIBUTIONS[self.name].ppf([0.5, 0.5 - half, 0.5 + half])
+        rows = np.tile(found, (len(np.atleast_1d(points)), 1))
+        return rows[:, 0] if interval is None else rows
 
 
-def bounds(function, distributions, coverage):
-    models = [Distributed(distribution) for distribution in distributions]
-    return bounds_of_function(function, models, [HERE] * len(models), coverage)[0]
+def distributed(*distributions):
+    """One model for each distribution; a different source for each, so that they are independent."""
+    models = []
+    for distribution in distributions:
+        name = f"x{len(DISTRIBUTIONS)}"
+        DISTRIBUTIONS[name] = distribution
+        models.append(Distributed(Origin("distributed", {}, f"{name}.csv", name, "0"), name))
+    return models
+
+
+def bounds(model, coverage):
+    return model.predict_array([1.0], coverage)[0, 1:]
 
 
 @pytest.mark.parametrize("coverage", [0.5, 0.9, 0.95, 0.99])
@@ -265,7 +283,7 @@ def test_sums_of_normals_are_normal(count, tolerance, coverage):
     means, spreads = rng.uniform(-5.0, 20.0, count), rng.uniform(0.2, 2.0, count)
     half = stats.norm.ppf(0.5 + 0.5 * coverage) * np.sqrt((spreads**2).sum())
     expected = means.sum() + half * np.array([-1.0, 1.0])
-    found = bounds(sum, map(stats.norm, means, spreads), coverage)
+    found = bounds(sum(distributed(*map(stats.norm, means, spreads))), coverage)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=tolerance * half)
 
 
@@ -276,38 +294,37 @@ def test_distributions_of_a_maximum_multiply(coverage):
         optimize.brentq(lambda x, q=q: one.cdf(x) * other.cdf(x) - q, 0.0, 30.0)
         for q in (0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage)
     ]
-    np.testing.assert_allclose(bounds(lambda drawn: np.maximum(*drawn), [one, other], coverage), expected, rtol=1e-3)
+    np.testing.assert_allclose(bounds(max_(*distributed(one, other)), coverage), expected, rtol=1e-3)
 
 
-class TestAgainstRandomDraws:
-    CASES: ClassVar = {
-        "product": ([stats.norm(10.0, 1.0), stats.norm(5.0, 1.0)], lambda drawn: drawn[0] * drawn[1]),
-        "heavy tails": ([stats.t(3, 10.0, 1.0), stats.t(4, 5.0, 2.0)], lambda drawn: drawn[0] + drawn[1]),
-        "skewed": ([stats.lognorm(0.5), stats.lognorm(1.0)], lambda drawn: drawn[0] + drawn[1]),
-        "one of them twice": (
-            [stats.norm(10.0, 1.0), stats.t(5, 5.0, 1.0), stats.lognorm(0.5)],
-            lambda drawn: np.maximum(drawn[0], drawn[1] * drawn[2]) + drawn[0],
-        ),
-    }
+CASES = {
+    "product": ([stats.norm(10.0, 1.0), stats.norm(5.0, 1.0)], lambda x: x[0] * x[1]),
+    "heavy tails": ([stats.t(3, 10.0, 1.0), stats.t(4, 5.0, 2.0)], lambda x: x[0] + x[1]),
+    "skewed": ([stats.lognorm(0.5), stats.lognorm(1.0)], lambda x: x[0] + x[1]),
+    "one of them twice": (
+        [stats.norm(10.0, 1.0), stats.t(5, 5.0, 1.0), stats.lognorm(0.5)],
+        lambda x: (max_ if isinstance(x[0], Model) else np.maximum)(x[0], x[1] * x[2]) + x[0],
+    ),
+}
 
-    @pytest.mark.parametrize("coverage", [0.5, 0.95, 0.99])
-    @pytest.mark.parametrize("case", CASES)
-    def test_agree(self, case, coverage):
-        distributions, function = self.CASES[case]
-        rng = np.random.default_rng(5)
-        drawn = function([distribution.rvs(10**6, random_state=rng) for distribution in distributions])
-        middle, *expected = np.quantile(drawn, [0.5, 0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage])
-        distances = (bounds(function, distributions, coverage) - middle) / (np.array(expected) - middle)
-        # 10^6 draws themselves err by up to 0.5 % here.
-        np.testing.assert_allclose(distances, 1.0, atol=0.015)
+
+@pytest.mark.parametrize("coverage", [0.5, 0.95, 0.99])
+@pytest.mark.parametrize("case", CASES)
+def test_bounds_against_random_draws(case, coverage):
+    distributions, function = CASES[case]
+    rng = np.random.default_rng(5)
+    drawn = function([distribution.rvs(10**6, random_state=rng) for distribution in distributions])
+    middle, *expected = np.quantile(drawn, [0.5, 0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage])
+    distances = (bounds(function(distributed(*distributions)), coverage) - middle) / (np.array(expected) - middle)
+    # 10^6 draws themselves err by up to 0.5 % here.
+    np.testing.assert_allclose(distances, 1.0, atol=0.015)
 
 
 def test_a_model_without_bounds_leaves_none():
     class Unsure:
-        def predict_array(self, points, interval):
-            return np.array([[1.0, np.nan, np.nan], [1.0, 0.5, 1.5]])
+        def ppf(self, levels):
+            return np.array([1.0, np.nan, np.nan])
 
-    sure = Distributed(stats.norm(2.0, 1.0))
-    found = bounds_of_function(sum, [sure, Unsure()], [[0.0, 0.0]] * 2, 0.9)
-    assert np.isnan(found[0]).all()
-    assert np.isfinite(found[1]).all()
+    sure, unsure = distributed(stats.norm(2.0, 1.0), Unsure())
+    assert np.isnan(bounds(sure + unsure, 0.9)).all()
+    assert np.isfinite(bounds(sure + 1.0, 0.9)).all()

@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import re
 import string
 
 import numpy as np
@@ -190,6 +191,53 @@ def test_times_of_several_ways_to_run_are_alternatives():
 def test_a_size_is_what_was_varied_where_the_processors_were_not():
     data = Measurements(pd.DataFrame({"p": [1, 1, 1], "n": [100, 200, 400], "time_s": [1.0, 2.0, 4.0]}))
     assert list(data.roles.parameters.values()) == ["n"]
+
+
+BETTER = {
+    "larger": "GB/s, ops_per_s, items/s, ns/day, accuracy, score, hits, utilization_%, efficiency",
+    "smaller": "misses/s, errors/s, cache_misses, latency, latency_ms, energy, memory_MB, cycles, time",
+    "": "weight, error_rate",
+}
+
+
+@pytest.mark.parametrize(
+    ("column", "better"), [(name, better) for better, names in BETTER.items() for name in names.split(", ")]
+)
+def test_which_values_are_better(column, better):
+    data = Measurements(pd.DataFrame({"p": [1, 2, 4], column: [3.0, 5.0, 4.0]}), value=column)
+    [line] = [line for line in perfcore.info(data)["roles"] if line.startswith(f"{column}: value")]
+    assert re.findall(r"(\w+) is better", line) == [better] * bool(better)
+
+
+# Seconds since 1970 of some dates, as `date -u -d 2020-02-01 +%s` gives them.
+IN_2009, IN_2012, IN_2020, IN_2034, IN_2036 = 1.2517e9, 1.325376e9, 1.580515e9, 2.0198e9, 2.0829e9
+
+
+@pytest.mark.parametrize(("column", "cells", "value"), [
+    ("time", [IN_2012, IN_2020, IN_2034], "cost"), ("time", [IN_2009, IN_2012, IN_2020], "time"),
+    ("time", [IN_2012, IN_2020, IN_2036], "time"), ("time", [IN_2034, IN_2020, IN_2012], "time"),
+    ("time", [1e3 * IN_2012, 1e3 * IN_2020, 1e3 * IN_2034], "cost"), ("time", [1e6 * IN_2012, 1e6 * IN_2020], "cost"),
+    ("time", [1e9 * IN_2012, 1e9 * IN_2020], "cost"), ("time_ms", [IN_2012, IN_2020, IN_2034], "time_ms"),
+    ("time_ms", [1e3 * IN_2012, 1e3 * IN_2020], "cost"), ("time", [IN_2020], "time"),
+    # At least half of the cells are numbers, or the column holds texts.
+    ("time_s", ["8", "fast", "4", "slow"], "time_s"), ("time_s", ["8", "fast", "slow"], "cost"),
+])  # fmt: skip
+def test_what_is_measured_by_its_values(column, cells, value):
+    """Numbers that increase with the years 2010 to 2034 are moments, in the unit of the name or in any."""
+    n = len(cells)
+    table = pd.DataFrame({"p": [1, 2, 4, 8][:n], column: cells, "cost": [3, 5, 4, 6][:n]})
+    assert Measurements(table).roles.value == value
+
+
+@pytest.mark.parametrize(("columns", "varied"), [
+    ({"n": [1, 2, 4], "m": [3, 1, 2]}, "n"), ({"n": [5, 5, 5], "m": [1, 2, 3]}, "m"),
+    ({"errors": [1, 2, 4], "n": [10, 20, 40]}, "n"), ({"size": [10, 20, 40], "results": [1, 2, 4]}, "size"),
+    ({"p": [4, 4, 4], "nodes": [1, 2, 4]}, "nodes"), ({"p": [4, 4, 4], "n": [1, 2, 4]}, "n"),
+])  # fmt: skip
+def test_what_was_varied_by_its_values(columns, varied):
+    """The first that has more than one value; results are none."""
+    table = pd.DataFrame({**columns, "time_s": [1.5, 2.0, 3.0]})
+    assert list(Measurements(table).roles.parameters.values()) == [varied]
 
 
 # What `perf info` says of each column, and what gates take from it.

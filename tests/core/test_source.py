@@ -115,14 +115,14 @@ def test_a_named_pipe_is_read_once(tmp_path, spool):
 
 
 def test_a_named_pipe_may_wait_for_its_writer_and_then_as_long_as_it_takes(tmp_path, monkeypatch):
-    monkeypatch.setattr("perfcore.reading.source._PIPE_WAITS_S", 2.0)
+    monkeypatch.setattr("perfcore.reading.source._PIPE_WAITS_S", 1.0)
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
 
     def write():
-        time.sleep(0.2)
+        time.sleep(0.1)
         with pipe.open("wb") as file:
-            time.sleep(2.2)
+            time.sleep(1.1)
             file.write(TEXT)
 
     writer = threading.Thread(target=write)

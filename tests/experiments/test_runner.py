@@ -3,7 +3,6 @@
 import os
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
@@ -72,17 +71,6 @@ def test_a_run_that_hangs(runs):
     assert any("stopped by the time limit" in (run.problem or "") for run in kept(runs))
 
 
-def test_a_results_file(runs, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("out-2.json").write_text('{"time": 99}')  # of an earlier run: it must not count
-    code = 'if {n} != 2: open(\'out-{n}.json\', \'w\').write(\'{{"time": 1.5, "n_steps": {n}, "name": "x"}}\')'
-    summary = runs(code, {"n": [1, 2]}, results="out-{n}.json")
-    assert (summary.succeeded, summary.failed) == (1, 1)
-    found = {run.point["n"]: run for run in kept(runs)}
-    assert found[1].values == {"time": 1.5, "n_steps": 1.0}
-    assert found[2].problem == "the run did not write its results file out-2.json"
-
-
 def test_warm_up_runs_are_made_and_not_kept(runs, tmp_path):
     log = tmp_path / "log"
     assert runs(f"open({str(log)!r}, 'a').write('x')", warmup=2).made == 2
@@ -130,7 +118,6 @@ def test_a_busy_processor_is_seen(runs):
         ({"command": ["true"], "launcher": "mpirun"}, "unknown factor in '{p}' 'p'"),
         ({"command": ["true"], "launcher": "no-launcher -x"}, "command 'no-launcher'"),
         ({"command": ["true"], "values": ["t"]}, "NAME=EXPRESSION is expected"),
-        ({"command": ["true"], "results": "{x}"}, "unknown factor in '{x}' 'x'"),
     ],
 )
 def test_mistakes_are_said_before_anything_runs(runs, change, message):

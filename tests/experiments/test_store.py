@@ -23,7 +23,6 @@ WELL = Run(
     values={"time": 2.25},
     stdout=b"\xff out",
     stderr=b"err",
-    results=b"{}",
     environment={"host": "node7"},
 )
 
@@ -206,7 +205,7 @@ def kill_at_random(path, kills, seed):
     while len(counts) < kills or not counts[-1]:
         with subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE) as process:
             process.stdout.readline()
-            time.sleep(moments.uniform(0.0, 0.5))
+            time.sleep(moments.uniform(0.0, 0.5 * (1 + len(counts) // kills)))  # later on a machine that is busy
             process.send_signal(signal.SIGKILL)
         with Store.hold(path) as store:
             runs = store.runs()

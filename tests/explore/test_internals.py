@@ -33,7 +33,7 @@ ALL = (
     Text(("a < b",), "T", links=(Link("go", ("x",), {"q": "1 & 2"}),)),
     Text(("f(x)\n",), kind="formula"),
     Table(("", "R^2"), (("row", Cell("0.35", Link("", ("y",)), 0.35)),), "heat"),
-    Chart(lambda figure: figure.add_subplot().plot([1, 2], label="<i>"), "a <line>", (Table(("x",), (("1",),)),)),
+    Chart(lambda figure: figure.add_subplot().plot([1, 2], label="<i>"), "a <line>"),
     Form(
         (
             Field("n", "phases", "3", "range", minimum="1", maximum="9", step="1"),
@@ -138,9 +138,8 @@ def test_mounted_views_keep_the_state_above_them():
     assert [(item.name, item.value) for item in form.fields if item.name in ("o", "n")] == [("o", "5"), ("n", "3")]
     assert [item.name for item in action.fields] == ["o", "n", "t"]
     rows = Table(("from",), ((Cell("0", Link("", (), {"from": "0"})),),))
-    part = Chart(lambda figure: None, "c", (rows,))
-    (chart,) = View("v", (part,)).mounted(("fit",), {"n": "2"}).blocks
-    assert chart.tables[0].rows[0][0].link == Link("", ("fit",), {"n": "2", "from": "0"})
+    (table,) = View("v", (rows,)).mounted(("fit",), {"n": "2"}).blocks
+    assert table.rows[0][0].link == Link("", ("fit",), {"n": "2", "from": "0"})
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,6 +1,7 @@
 """The kernels of forecasts: predictors by their definitions and statsmodels, scores by integration, seasons."""
 
 import math
+import re
 import statistics
 
 import numpy as np
@@ -15,6 +16,7 @@ from perf_forecast.options import support_of
 from perf_forecast.predictors import (
     LEVELS,
     Resampling,
+    _crps,
     autoregression,
     centrality,
     crps_of_samples,
@@ -22,6 +24,7 @@ from perf_forecast.predictors import (
     dispersion_of,
     find_seasons,
     forecasts_ahead,
+    mean_of_cycles,
     one_step_forecasts,
     quantiles_of,
     redispersed,
@@ -151,6 +154,49 @@ def test_a_season_with_drift_by_its_definition():
         np.testing.assert_allclose(found[:, origin - 60], expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("count", [6, 7, 40])
+def test_means_of_cycles_by_their_definition(count):
+    values = VALUES[:count].tolist()
+    found = mean_of_cycles(np.array(values), 3, 2)
+    for at in range(count + 3):
+        before = [values[at - place] for place in (3, 6) if 0 <= at - place < count]
+        assert found[at] == pytest.approx(statistics.fmean(before) if before else math.nan, nan_ok=True), at
+
+
+def test_gains_are_shares_and_medians_are_samples():
+    """A gain or a share kept above 1 makes a forecast that explodes; the median of an even window is no sample."""
+    names = list(forecasts_ahead(VALUES, 1, (7,), 60))
+    for name in names:
+        if re.match("smoothing|damped|theta|season", name) and "off by" not in name:
+            assert all(0.0 < float(number) <= 1.0 for number in re.findall(r"[0-9]\.[0-9]+", name)), name
+        if "off by" in name:
+            gain, kept = re.search(r"smoothing ([0-9.]+), ([0-9.]+) kept", name).groups()
+            assert 0.0 < float(gain) <= 1.0 >= float(kept) > 0.0, name
+        if "median of" in name or "trimmed" in name:
+            assert int(name.split()[-1]) % 2 == 1, name
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("name", "lags"),
+    [
+        ("autoregression of 4", [1, 2, 3, 4]),
+        ("autoregression of 3 and 1 season of 7", [1, 2, 3, 6, 7, 8]),
+        ("autoregression of 3 and 2 seasons of 7", [1, 2, 3, 6, 7, 8, 13, 14, 15]),
+    ],
+)
+def test_autoregressions_have_the_lags_that_they_are_called_by(name, lags):
+    """Of a season its length, and one sample more or less."""
+    found = forecasts_ahead(VALUES, 3, (7,), 60)[name]
+    np.testing.assert_allclose(found, autoregression(VALUES, lags, 3, 60))
+
+
+@pytest.mark.parametrize(("actual", "expected"), [(-0.3, 0.3 + 1 / 3), (0.2, 0.2**2 - 0.2 + 1 / 3), (1.3, 1.3 - 2 / 3)])
+def test_the_score_of_quantiles_of_a_uniform_distribution(actual, expected):
+    """Gneiting and Raftery's integral, which is y^2 - y + 1/3 within 0 and 1."""
+    assert _crps(LEVELS, actual) == pytest.approx(expected, abs=0.003)
+
+
 def test_no_moving_forecast_knows_what_comes_after():
     changed = VALUES.copy()
     changed[100:] += 100.0
@@ -272,11 +318,21 @@ def test_seasons_in_noise(lengths, shape):
         lambda noise: AT / 300 + noise,
         lambda noise: lfilter([1.0], [1.0, -0.9], noise),
         lambda noise: lfilter([1.0], [1.0, -1.6, 0.8], noise),  # swings without a fixed length
+        lambda noise: (
+            np.sin(2 * np.pi * np.cumsum(1 / (30 + 10 * np.sin(AT / 300)))) + 0.3 * noise
+        ),  # of a changing one
         lambda noise: np.where(noise > 2.0, np.exp(noise), 0.0),
     ],
 )
 def test_no_season_is_invented(series):
     assert [find_seasons(series(noise)) for noise in NOISE] == [()] * len(NOISE)
+
+
+def test_a_season_must_have_been_seen_ten_times():
+    """A week of 168 hours needs 1,680 of them, a day of 24 has been seen often."""
+    week = (AT % 24 < 8) * 3.0 * (AT % 168 < 120) + 0.3 * NOISE[0]
+    assert find_seasons(week[:1670]) == (24,)
+    assert find_seasons(week[:1690]) == (24, 168)
 
 
 def test_too_few_or_equal_samples_have_none():

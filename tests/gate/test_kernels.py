@@ -222,6 +222,9 @@ def test_shared_variances_lie_between_and_count_for_more() -> None:
     assert (found >= variances).all()
     assert found.min() > 2.0 * variances.min()
     assert found.max() == variances.max()
+    scaled, same = moderated(1e-6 * variances, freedom)  # in any unit
+    assert scaled == pytest.approx(1e-6 * found, rel=1e-9)
+    assert same == pytest.approx(counted, rel=1e-9)
     few = moderated(variances[:9], freedom[:9])
     assert (few[0] == variances[:9]).all()
     assert (few[1] == freedom[:9]).all()

@@ -254,12 +254,6 @@ def test_more_of_one_version_after_the_other_decides_nothing() -> None:
     assert (gate.designs, gate.outcome.value, gate.more_rounds.tolist()) == (("blocked",), "inconclusive", [-1])
 
 
-def test_three_runs_show_how_many_digits_values_have() -> None:
-    """Half of the last digit, as a share, of either version."""
-    gate = perfcore.gate([0.02] * 3, [0.03] * 3)
-    assert gate.orders[0].rounding == pytest.approx(0.005 / 0.02 + 0.005 / 0.03)
-
-
 def test_the_noise_of_many_runs_is_that_of_their_deciles() -> None:
     runs = np.random.default_rng(9).lognormal(0.0, 0.05, (2, 12))
     noise = [np.subtract(*np.percentile(own, [90, 10])) / (2.0 * stats.norm.ppf(0.9)) / np.median(own) for own in runs]
@@ -555,13 +549,13 @@ def drifting(k: int, noise: float, drift: float, seed: int = 1) -> pd.DataFrame:
 
 def test_the_machine_by_itself(perf, tmp_path: Path, capsys) -> None:
     found = perfcore.gate_self_test(drifting(60, 0.01, 0.0))
-    assert 0.008 < found.chances.noise[0] < 0.013
-    assert found.chances.any_in_turn == 0.0
-    assert 3 <= found.chances.rounds[0] <= 5
-    assert found.report().answer.startswith(f"{found.chances.rounds[0]} interleaved rounds decide 1.05x")
-    assert 0.05 < found.effects[0] < 0.2
+    assert 0.008 < found.benchmarks[0]["noise"] < 0.013
+    assert found.any_in_turn == 0.0
+    assert 3 <= found.benchmarks[0]["rounds"] <= 5
+    assert found.report().answer.startswith(f"{found.benchmarks[0]['rounds']} interleaved rounds decide 1.05x")
+    assert 0.05 < found.benchmarks[0]["smallest_effect"] < 0.2
     wandering = perfcore.gate_self_test(drifting(200, 0.002, 0.06))
-    assert wandering.chances.one_after_other[0] > 0.05 > wandering.chances.in_turn[0]
+    assert wandering.benchmarks[0]["slower_one_after_other"] > 0.05 > wandering.benchmarks[0]["slower_in_turn"]
     assert any("runs far apart in time differ more" in line for line in wandering.closing())
     drifting(60, 0.3, 0.0).to_csv(tmp_path / "loud.csv", index=False)
     picture = tmp_path / "p.png"
@@ -575,8 +569,8 @@ def test_the_machine_by_itself(perf, tmp_path: Path, capsys) -> None:
 def test_the_machine_by_any_earlier_files(tmp_path: Path) -> None:
     paths = [hyperfine(tmp_path / f"{k}.json", {"a": noisy(k, 1.0, 0.01)}) for k in range(2)]
     found = perfcore.gate_self_test(",".join(paths))
-    assert found.runs.tolist() == [24]
-    assert 0.05 < found.effects[0] < 0.12
+    assert found.benchmarks[0]["runs"] == 24
+    assert 0.05 < found.benchmarks[0]["smallest_effect"] < 0.12
 
 
 def test_names_are_those_that_tools_print_and_the_next_command_uses_them(tmp_path: Path) -> None:

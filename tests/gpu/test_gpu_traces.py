@@ -275,3 +275,13 @@ def test_the_first_answer_on_a_gpu(tmp_path):
     replays = {row["question"]: row["runtime_ns"] for row in perfcore.whatif(trace).to_dict()["scenarios"]}
     gains = perfcore.overheads(trace).to_dict()["remedies"]["gains"]
     assert {row["question"]: row["runtime_ns"] for row in gains}.items() <= replays.items()
+
+
+def test_hundreds_of_streams_are_one_device(tmp_path):
+    """A kernel of 9 us on a stream of its own every 20 us, 8 us after its launch began."""
+    kernels = [launched(k, "gemm", 20 * k, 20 * k + 8, 9, 7 + k, device=0) for k in range(600)]
+    profile = perfcore.overheads(write(tmp_path / "t.json", [each for pair in kernels for each in pair]))[0]
+    times = dict(zip(profile.categories, profile.by_category_ns.tolist(), strict=True))
+    assert times["computing"] == 600 * 9_000
+    assert times["waiting for the host"] == 599 * 7_000
+    assert times["launched, not started"] == 599 * 4_000

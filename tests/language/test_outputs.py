@@ -12,13 +12,14 @@ import golden_cases
 import pytest
 
 import perfcore
-from perf_explore.blocks import definition
 from perfcore.__main__ import main
 from perfcore.cli import output
 from perfcore.hooks.registry import registry
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
+GLOSSARY = (ROOT / "plugins/kits/perf_views/glossary.md").read_text(encoding="utf-8")
+TERMS = {name for names in re.findall(r"^(.+)\n: ", GLOSSARY, re.MULTILINE) for name in names.split(", ")}
 FILES = (
     "cholesky/cholesky_trace.csv.gz", "halo/halo.prv", "halo/halo.pcf", "iterations/steps.csv", "iterations/steps.json",
     "npb/codes.csv", "npb/systems.csv", "npb/timings.csv", "step.csv", "structural/sor.toml", "structural/lu.toml",
@@ -74,6 +75,12 @@ DROPPED = re.compile(
 )
 
 
+def is_in_glossary(heading):
+    """Whether the page explains a heading: as it is without its unit, or by the words that it begins or ends with."""
+    words = re.sub(r" ?\[.*\]$", "", heading).split(" ")
+    return any(" ".join(part) in TERMS for n in range(1, len(words) + 1) for part in (words[:n], words[-n:]))
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("examples")
@@ -108,7 +115,7 @@ def test_the_answer_first_on_one_screen(line, folder, monkeypatch, capsys):
             main()
         assert ended.value.code in (0, None), f"{following}: {capsys.readouterr().err}"
     for heading in headings - NAMES_OF_DATA:
-        assert definition(heading), f"{heading!r} is not in the glossary"
+        assert is_in_glossary(heading), heading
         assert "…" not in heading
 
 

@@ -15,8 +15,8 @@ from perf_lost_cycles.forms import (
     score_forms,
     union,
 )
-from perf_lost_cycles.formulae import edited_models
 from perf_lost_cycles.generate import fit_forms, generate
+from perf_lost_cycles.views import edited_models
 
 FUNCTIONS = ("1", "x", "log2(x)", "x*log2(x)", "1/x")
 TERMS = Terms(("P", "D", "I"), (FUNCTIONS,) * 3)

@@ -391,4 +391,4 @@ def test_what_is_held_is_named_whatever_its_symbol(tmp_path):
     rows = [(24, size, name, time) for size in (1, 2, 4, 8) for name, time in (("work", 3.0 * size), ("start", 2.0))]
     table = pd.DataFrame(rows, columns=["P", "D", "category", "time_s"])
     answer = perfcore.fit(table, fitter="lca", parameter="P,D", factor="D").report().answer
-    assert answer.endswith("over D, P=24)")
+    assert "of the time at P=24, 3*D s" in answer

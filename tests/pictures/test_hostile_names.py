@@ -1,11 +1,12 @@
 """Names that break what takes them for more than names, in each kind of result: pictures, cells, pages, text."""
 
 import re
+import tempfile
 import warnings
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,17 +15,8 @@ from matplotlib.figure import Figure
 from result_kinds import CELL_ELEMENTS, KINDS, Elements
 
 import perfcore
-from perf_experiments import Replications, Run, Runs, Summary
-from perf_experiments.recommendation import Needed
-from perf_explore import blocks
-from perf_explore.blocks import Writer
-from perf_explore.opening import open_subjects
-from perf_explore.page import address, report_text
-from perf_gate.history import Added
-from perf_structural import StructuralModel
-from perf_structural.judging import learn_recalibration
-from perf_traces.messages.communication import FACT
-from perf_views.contents import Chart
+from perf_experiments import Run, Runs, Store, Summary
+from perf_structural import StructuralModel, recalibrate
 from perfcore import Measurements, Result, Series, Trace, UtilizationCurve
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import VERBOSE, print_findings
@@ -104,8 +96,8 @@ def messages():
     """A run with messages and collectives, of which places and states have other names."""
     run = perfcore.read("examples/halo/halo.prv")
     run.locations, run.source = NAMES[: len(run.locations)], NAMES[4]
-    of_file = run.facts[FACT]()
-    run.facts[FACT] = lambda: replace(of_file, locations=run.locations)
+    of_file = run.facts["messages"]()
+    run.facts["messages"] = lambda: replace(of_file, locations=run.locations)
     return run
 
 
@@ -166,6 +158,22 @@ def run(number=1):
     )  # fmt: skip
 
 
+def replications():
+    with tempfile.TemporaryDirectory() as folder:
+        with Store.hold(Path(folder) / "runs.db") as store:
+            for k, name in enumerate(NAMES * 3):
+                store.add(
+                    replace(run(), problem=None, point={COLUMN: name}, replication=1 + k % 3, wall_ns=10**9 + 10**7 * k)
+                )
+        return perfcore.next_points(Path(folder) / "runs.db", precision="1%")
+
+
+def added():
+    with tempfile.TemporaryDirectory() as folder:
+        rows = pd.DataFrame({"bench": NAMES, "time_s": 1.5})
+        return perfcore.add_to_history(Path(folder) / "history.jsonl", rows, commit=NAMES[1].strip())
+
+
 # By the names of the classes: those that a presenter is registered for, so that a new one is missed here.
 SUBJECTS = {
     "Facts": lambda: perfcore.info(trace()),
@@ -179,9 +187,7 @@ SUBJECTS = {
         perfcore.fit(pairs().table.rename(columns={COLUMN: "p"}), fitter="individual", functions="1/p,1"),
         {"p": 64, "code": NAMES[2], "system": NAMES[0]},
     ),
-    "Replications": lambda: Replications(
-        tuple(Needed({COLUMN: name}, 3, 3, 0.1, 0.2, 9, 1.0) for name in NAMES), 0.05, "runs.db"
-    ),
+    "Replications": replications,
     "Design": lambda: perfcore.design({"p": [1, 2], "code": [name for name in NAMES if name.isprintable()]}),
     "Run": run,
     "Runs": lambda: Runs(NAMES[4], tuple(map(run, range(1, len(NAMES)))), 1, 0, 1, 0),
@@ -191,7 +197,7 @@ SUBJECTS = {
     "VersionGate": versions,
     "SelfTest": lambda: versions(perfcore.gate_self_test),
     "HistoryGate": history,
-    "Added": lambda: Added(NAMES[0], NAMES[1], NAMES, 9),
+    "Added": added,
     "ScalingModel": laws,
     "LcaModel": lambda: perfcore.fit(table(NAMES, "category"), fitter="lca"),
     "ModgenModel": lambda: perfcore.fit(table(NAMES, "category"), fitter="modgen"),
@@ -200,9 +206,7 @@ SUBJECTS = {
     "Profiles": lambda: perfcore.profile(trace()),
     "Decomposition": lambda: perfcore.schedule(structural(), divide=9, unit_time="work"),
     "Judgement": judgement,
-    "Recalibration": lambda: learn_recalibration(
-        [Normal(0.0, 1.0)] * 80, np.random.default_rng(7).normal(0.0, 4.0, 80)
-    ),
+    "Recalibration": lambda: recalibrate([Normal(0.0, 1.0)] * 80, np.random.default_rng(7).normal(0.0, 4.0, 80)),
     "MeasuredValue": lambda: perfcore.value(series(), "normal", column=NAMES[2]),
     "Prediction": lambda: structural().predict(),
     "Solution": lambda: perfcore.solve("work/n", "n=1..10", 40, 0.95, inputs={"work": "normal:100,10"}),
@@ -238,7 +242,7 @@ WITHOUT_NAMES = {
     "Listing",
     "Model",
 }  # what is installed has names of its own; models are of some class
-_MOST_VIEWS, _MOST_WITH_CHARTS = 5, 2
+_MOST_VIEWS = 5
 
 
 def test_every_kind_is_among_them():
@@ -307,18 +311,14 @@ def test_cells_of_notebooks_have_names_as_they_are(kind, monkeypatch):
 
 @pytest.mark.parametrize("kind", SUBJECTS)
 def test_pages_and_reports_have_names_as_they_are(kind, monkeypatch):
-    views = open_subjects([subject(kind)])
-    monkeypatch.setattr(blocks, "chart_svg", lambda chart, name: "<svg></svg>")  # drawn in the pictures above
+    monkeypatch.setattr(
+        "perf_explore.blocks.chart_svg", lambda chart, name: "<svg></svg>"
+    )  # drawn in the pictures above
     with strict():
-        report = report_text(views, _MOST_WITH_CHARTS)
-        names_alone(report[: report.index("<script>")])
-        scripts = re.findall("<script[^>]*>", DATA.sub("", report))
-        assert set(scripts) == {"<script>"}  # its own; the policy lets no other run
-        for path in islice(views.paths(), _MOST_VIEWS):
-            view = views.view(path, {})
-            # The report has drawn the charts of the first ones.
-            others = tuple(block for block in view.blocks if not isinstance(block, Chart))
-            names_alone(Writer(address).view(replace(view, blocks=others)))
+        report = perfcore.view(subject(kind), views=_MOST_VIEWS).page
+    names_alone(report[: report.index("<script>")])
+    scripts = re.findall("<script[^>]*>", DATA.sub("", report))
+    assert set(scripts) == {"<script>"}  # its own; the policy lets no other run
 
 
 @pytest.mark.parametrize("kind", SUBJECTS)

@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 from result_kinds import KINDS, result_of
 
 import perfcore
-from perf_views.picture import plot
-from perfcore import Trace, UtilizationCurve
+from perfcore import Trace, UtilizationCurve, plot
 from perfcore.base.errors import OptionError
 from perfcore.results import Result
 

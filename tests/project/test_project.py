@@ -316,7 +316,11 @@ def test_a_table_without_categories_is_predicted_as_by_a_fit(at):
     frame = pd.DataFrame({"p": [1, 2, 4, 8, 16, 32], "time_s": [10.2, 5.3, 2.9, 1.7, 1.1, 0.86]})
     model, fitted = perfcore.project(frame, at={"p": at}), perfcore.fit(frame, fitter="scaling")
     assert model.predict_array([at], 0.95) == pytest.approx(fitted.predict_array([at], 0.95), rel=1e-12)
-    assert model.answer.at[0].elapsed == pytest.approx(tuple(fitted.predict_array([at], 0.95)[0]), rel=1e-12)
+    value, low, high = fitted.predict_array([at], 0.95)[0]
+    found = model.answer.at[0]
+    assert found.elapsed == pytest.approx((value, low, high), rel=1e-12)
+    assert found.speedup == pytest.approx((10.2 / value, 10.2 / high, 10.2 / low), rel=1e-12)  # from one processor
+    assert found.efficiencies["scaling"] == pytest.approx([speedup / at for speedup in found.speedup], rel=1e-12)
     assert model.report().answer == perfcore.fit(frame, fitter="scaling", at=f"p={at}").report().answer
 
 
@@ -390,11 +394,12 @@ def test_a_time_that_has_grown_goes_on_growing():
     assert beyond([2.0, 4.0, 8.0], [1, 2, 4], 8) == pytest.approx(expected, rel=1e-6)
 
 
-def test_a_time_that_grows_little_lies_between_growth_and_none():
-    """Of the root of p, which has doubled since p = 1, at twice the largest scale."""
-    off = math.log(2**0.25)
-    expected = 2 * 2**0.25 * math.exp((4 * USUAL_DRIFT + off) / 5)
-    assert beyond([1.0, 2**0.5, 2.0], [1, 2, 4], 8) == pytest.approx(expected, rel=1e-6)
+@pytest.mark.parametrize("last", [2.0, 3.0])
+def test_a_time_that_grows_little_lies_between_growth_and_none(last):
+    """Of a power of p, by which no more than three times as long is taken as at p = 1, at twice the largest scale."""
+    off = 0.25 * math.log(last)  # half of a doubling's
+    expected = last * math.exp(off + (4 * USUAL_DRIFT + off) / 5)
+    assert beyond([1.0, last**0.5, last], [1, 2, 4], 8) == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_component_drifts_as_its_scales_did():
@@ -406,6 +411,51 @@ def test_a_component_drifts_as_its_scales_did():
     (b, a), _ = nnls(np.column_stack([1 / sizes, np.ones(3)]) * weights[:, None], times * weights)
     forms = math.sqrt(2**exponent * (a + b / 8) / (a + b / 4))
     assert beyond(times, sizes, 8) == pytest.approx(times[-1] * forms * math.exp(0.3 / 5), rel=1e-6)
+
+
+@pytest.mark.parametrize(("sizes", "target", "doublings"), [([2, 4], 8, 1), ([2, 4], 32, 3), ([1, 2, 4], 8, 1)])
+def test_bounds_grow_with_the_doublings_beyond_the_largest_run(sizes, target, doublings):
+    """Student's t of the usual spread, which counts 20 scales, and of the checks; 1.6 times that if there are none.
+
+    Of 8/p the one check is off by the drift alone.
+    """
+    from scipy.stats import t
+
+    rows = [(p, name, time / p) for p in sizes for name, time in (("work", 8.0), ("rest", 1e-9))]
+    found = perfcore.project(pd.DataFrame(rows, columns=["p", "category", "time_s"]), at={"p": target}).answer.at[0]
+    usual, errors = (0.22, [USUAL_DRIFT]) if len(sizes) > 2 else (0.22 * 1.6, [])
+    freedom = 20 + len(errors)
+    scale = math.sqrt((20 * usual**2 + sum(error**2 for error in errors)) / freedom)
+    expected = scale * t.ppf(0.975, freedom) * math.hypot(doublings, 0.1)
+    value, low, high = found.elapsed
+    assert [math.log(high / value), math.log(value / low)] == pytest.approx([expected] * 2, rel=0.02)
+
+
+def test_from_four_scales_on_scaling_models_count():
+    """Forms of 8/p are exact at two held-out scales; the rest of the weight is that of the law, as a fit has it."""
+    sizes = [1, 2, 4, 8]
+    rows = [(p, name, time / p) for p in sizes for name, time in (("work", 8.0), ("rest", 1e-9))]
+    model = perfcore.project(pd.DataFrame(rows, columns=["p", "category", "time_s"]), at="p=64")
+    work = next(each.time[0] for each in model.answer.at[0].components if each.name == "work")
+    alone = perfcore.fit(pd.DataFrame({"p": sizes, "time_s": [8.0 / p for p in sizes]}), fitter="scaling")
+    law = alone.predict([64.0])[0]
+    forms = 8 / 64 * math.exp(3 * 4 * USUAL_DRIFT / 6)
+    assert 0.1 < model.law_weight < 0.9
+    assert work == pytest.approx(forms ** (1 - model.law_weight) * law**model.law_weight, rel=0.1)
+
+
+@pytest.mark.parametrize(("n", "sign", "least", "most"), [(7, -1, 0.0, 0.2), (7, 1, 1.6, 2.0), (3, -1, 0.3, 0.6)])
+def test_errors_of_components_move_together_as_their_residuals_do(n, sign, least, most):
+    """The variance of a sum of two alike is 1 + r times that of both; few runs shrink r, three to 2/3 of it."""
+    sizes = 2.0 ** np.arange(n)
+    moved = np.random.default_rng(1).normal(0.0, 1.0, n)
+    rows = [(p, n, t) for p, x in zip(sizes, moved, strict=True) for n, t in (("a", 20 + x), ("b", 20 + sign * x))]
+    found = perfcore.project(pd.DataFrame(rows, columns=["p", "category", "time_s"]), at={"p": 0.75 * sizes[-1]})
+    found = found.answer.at[0]
+    widths = [
+        bounds[0] * math.log(bounds[2] / bounds[1]) for bounds in (found.elapsed, *(c.time for c in found.components))
+    ]
+    assert least <= widths[0] ** 2 / (widths[1] ** 2 + widths[2] ** 2) <= most
 
 
 def test_targets_follow_the_measured_pattern():

@@ -9,8 +9,6 @@ from scipy import optimize
 from statsmodels.tools.eval_measures import aicc
 
 import perfcore
-from perf_formulas.parametric import derivative
-from perf_formulas.parser import Parser, value_of
 from perfcore.base.errors import PerfError
 from perfcore.contracts import FormulaFunction
 from perfcore.hooks.registry import registry
@@ -229,14 +227,22 @@ def test_functions_of_the_registry_can_be_named_and_typed_names_are_coefficients
     ["a*x^3 - 2/a", "exp(-a*x)*log(a + x)", "sqrt(a)/cbrt(x + a)", "log2(a*x) + log10(a)", "abs(a - 3)*x^a", "-(a*a)/x",
      "if(x < 2, a^2, 3*a)"],
 )  # fmt: skip
-def test_derivatives_are_those_of_differences(text):
-    tree, x, step = Parser(text).formula(), np.array([0.5, 1.7, 4.0]), 1e-6
+def test_standard_errors_are_those_of_differences(text):
+    """Of one parameter: s / |f'(a)|, the derivative by differences of the formula's own values."""
+    x = np.array([0.5, 0.8, 1.1, 1.7, 2.6, 4.0, 5.5])
 
-    def at(node, a):
-        return np.broadcast_to(value_of(node, {"a": np.asarray(a), "x": x}), x.shape)
+    class Typed(FormulaFunction):
+        name, formula, variables = text, text, ("a", "x")
 
-    differences = (at(tree, 1.3 + step) - at(tree, 1.3 - step)) / (2 * step)
-    np.testing.assert_allclose(at(derivative(tree, "a"), 1.3), differences, rtol=1e-8)
+    def at(a):
+        return Typed()({"a": np.full(len(x), a), "x": x})
+
+    y = at(1.3) * (1.0 + 0.01 * np.cos(np.arange(7.0)))
+    model = perfcore.fit(pd.DataFrame({"x": x, "y": y}), fitter="regression", formula=text, value="y", start="a=1.25")
+    ((a, error),) = ((parameter.estimate, parameter.standard_error) for parameter in model.parameters)
+    slope = (at(a + 1e-6) - at(a - 1e-6)) / 2e-6
+    assert error == pytest.approx(np.sqrt(((y - at(a)) ** 2).sum() / 6 / (slope @ slope)), rel=1e-6)
+    assert slope @ (y - at(a)) == pytest.approx(0.0, abs=1e-7 * np.linalg.norm(slope) * np.linalg.norm(y))
 
 
 @pytest.mark.parametrize(

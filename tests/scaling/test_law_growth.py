@@ -166,7 +166,7 @@ def test_following_the_advice_nearly_halves_the_error():
         return model, np.median(np.abs(predicted / values[:, -1] - 1))
 
     model, before = error(5, noisy)
-    assert model.details()["next_point"] == {"p": 128.0}
+    assert perfcore.next_points(model, points=1).choices[0].point == {"p": 128.0}
     _, after = error(6, noisy)
     assert after < 0.6 * before
 

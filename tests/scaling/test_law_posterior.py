@@ -281,3 +281,13 @@ def test_drift_is_on_every_parameter():
         low, _, high = bounds(fitted(noisy([truth], 0.02), GRID), (256.0, 256.0))[0]
         widths.append(np.log(high / low))
     assert widths[1] > 1.5 * widths[0]
+
+
+def test_many_points_of_two_parameters_are_searched_in_steps():
+    """Of 132 points of 3 + x sqrt(y) with 3 % noise the law is found, and the bounds hold its value far beyond."""
+    levels = np.array(list(itertools.product(2.0 ** np.arange(1, 13), 2.0 ** np.arange(1, 12))))
+    model = fitted(noisy(3.0 + levels[:, 0] * np.sqrt(levels[:, 1]), 0.03, n_runs=1), levels)
+    low, middle, high = bounds(model, (16384.0, 4096.0))[0]
+    truth = 3.0 + 16384.0 * 64.0
+    assert middle == pytest.approx(truth, rel=0.1)
+    assert low < truth < high

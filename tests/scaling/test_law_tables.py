@@ -87,6 +87,43 @@ def test_the_check_leaves_the_last_level_out():
     assert any(line.startswith("p=128 predicted from the others") for line in model.report().notes_by_label()[label])
 
 
+def test_the_check_is_of_paths_with_three_levels_left():
+    """Errors and bounds are those of fits without the largest level, path by path; of three levels there is none."""
+    lengths = {"a": 6, "b": 4, "c": 3}
+    levels = 2.0 ** np.arange(6)
+    off = {"a": 1.6, "b": 1.01, "c": 1.0}
+    rows = [
+        (p, name, (5.0 + 80.0 / p) * (off[name] if p == levels[n - 1] else 1.0 + 0.01 * (-1) ** k))
+        for name, n in lengths.items() for k, p in enumerate(levels[:n])
+    ]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["p", "function", "time_s"])
+    errors, inside = [], []
+    for name in ("a", "b"):
+        own = table[table.function == name].drop(columns="function")
+        value, low, high = perfcore.fit(own[:-1], fitter="scaling").predict_array([own.p.max()], interval=0.95)[0]
+        measured = own.time_s.iloc[-1]
+        errors.append(abs(value / measured - 1))
+        inside.append(low <= measured <= high)
+        assert perfcore.fit(own, fitter="scaling").check.median_error == pytest.approx(errors[-1], rel=0.1, abs=0.01)
+    assert perfcore.fit(table[table.function == "c"], fitter="scaling").check is None
+    both = perfcore.fit(table, fitter="scaling").check
+    assert both.paths == 2
+    assert both.median_error == pytest.approx(np.mean(errors), rel=0.1, abs=0.01)
+    assert inside == [False, True]
+    assert both.inside == 0.5
+
+
+@pytest.mark.parametrize(("n_levels", "counts_less"), [(29, False), (30, True)])
+def test_of_thirty_levels_and_more_several_may_deviate(n_levels, counts_less):
+    p = np.arange(1.0, n_levels + 1.0)
+    noise = np.exp(0.01 * np.random.default_rng(3).standard_normal(n_levels))
+    times = (100 / p + 1) * noise * np.where(np.isin(p, [6, 12]), 2.0, 1.0)
+    counts = perfcore.fit(pd.DataFrame({"p": p, "time_s": times}), fitter="scaling").counts[0]
+    # Student's t of four degrees of freedom: 5 / (4 + d^2), of deviations d of about 70.
+    assert ((counts[[5, 11]] < 0.01) == counts_less).all()
+    assert np.delete(counts, [5, 11]).min() > 0.2
+
+
 # Pictures of scaling laws: what is drawn where, and that no data stop or spoil them.
 P = (4.0, 8.0, 16.0, 32.0, 64.0)
 

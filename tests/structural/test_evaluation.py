@@ -4,16 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
-from perf_formulas import Formula
+import perfcore
 from perf_structural import StructuralModel, StructuralModelError
-from perf_structural.algebra import MAX_NODES, Algebra, repeated
-from perf_structural.composition import Composer, Indexed
-from perf_structural.sampling import PointwiseEvaluation
-from perfcore.base.errors import DataError
 
 UNIFORM = {"histogram": {"edges": [0.0, 1.0], "masses": [1.0]}}
 ATOM = {"histogram": {"edges": [0, 0, 1], "masses": [0.1, 0.9]}}
@@ -177,14 +171,8 @@ def test_many_inputs_are_drawn_in_pieces():
     assert found["std"] == pytest.approx(math.sqrt(50.0), rel=0.02)
 
 
-# Formulas seen as a whole: equal parts are one node, and what is collected has the same values.
-NAMES = ("x", "y", "z")
-
-
-def composed(text):
-    algebra = Algebra()
-    known = {name: Indexed(name, {(): algebra.leaf(name)}) for name in NAMES}
-    return Composer(algebra, known, {}).compose(text).cells[()]
+# Formulas seen as a whole: equal parts are one quantity, so that what occurs once can be evaluated exactly.
+BETWEEN_1_AND_2 = {name: {"histogram": {"edges": [1.0, 2.0], "masses": [1.0]}} for name in "xyz"}
 
 
 @pytest.mark.parametrize(
@@ -223,10 +211,10 @@ def composed(text):
     ],
 )
 def test_equal_expressions_are_one(text, same):
-    algebra = Algebra()
-    known = {name: Indexed(name, {(): algebra.leaf(name)}) for name in NAMES}
-    composer = Composer(algebra, known, {})
-    assert composer.compose(text).cells[()] is composer.compose(same).cells[()]
+    one, other = (perfcore.evaluate(each, BETWEEN_1_AND_2, method="exact").value for each in (text, same))
+    assert one.support == other.support
+    levels = np.linspace(0.0, 1.0, 21)
+    assert one.quantile(levels) == pytest.approx(other.quantile(levels), rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -243,49 +231,17 @@ def test_equal_expressions_are_one(text, same):
     ],
 )
 def test_what_occurs_twice(text, twice):
-    assert repeated(composed(text)) == twice
+    if not twice:
+        assert perfcore.evaluate(text, BETWEEN_1_AND_2, method="exact").value.has_distribution
+        return
+    more = f", and so do {len(twice) - 1} others" if len(twice) > 1 else ", so"
+    with pytest.raises(StructuralModelError, match=f"'{twice[0]}' occurs more than once in .*{more}"):
+        perfcore.evaluate(text, BETWEEN_1_AND_2, method="exact")
 
 
 def test_a_root_is_not_squared_away():
     """sqrt(x)^2 is x for x >= 0 only; that a negative x has no root must still be found."""
-    with pytest.raises(DataError, match="not defined everywhere"):
-        PointwiseEvaluation(composed("sqrt(x)*sqrt(x)"), {"x": (-1.0, 1.0)}).values_at({"x": np.array([-1.0])})
-
-
-def formulas():
-    def grown(part):
-        return st.one_of(
-            st.tuples(part, st.sampled_from("+-*/"), part).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
-            st.tuples(st.sampled_from(["min", "max"]), part, part).map(lambda t: f"{t[0]}({t[1]}, {t[2]})"),
-            st.tuples(st.sampled_from(["abs", "-", "exp", "log2", "cbrt"]), part).map(lambda t: f"{t[0]}({t[1]})"),
-            st.tuples(part, st.sampled_from(["2", "3", "-1", "0.5"])).map(lambda t: f"({t[0]})^({t[1]})"),
+    with pytest.raises(StructuralModelError, match="not defined everywhere"):
+        perfcore.evaluate(
+            "sqrt(x)*sqrt(x)", {"x": {"histogram": {"edges": [-1.0, 1.0], "masses": [1.0]}}}, method="sample"
         )
-
-    return st.recursive(st.sampled_from([*NAMES, "1", "2.5", "0.1"]), grown, max_leaves=8)
-
-
-@settings(max_examples=300, deadline=None, derandomize=True)
-@given(formulas())
-def test_collecting_keeps_the_values(text):
-    """Against numpy, which evaluates the formula as it stands."""
-    generator = np.random.default_rng(5)
-    points = {name: generator.uniform(0.5, 2.0, 20) for name in NAMES}
-    plain = Formula(text).evaluate(points)
-    assume(np.isfinite(plain).all() and np.abs(plain).max() < 1e9)
-    try:
-        root = composed(text)
-        found = PointwiseEvaluation(root, dict.fromkeys(NAMES, (-math.inf, math.inf))).values_at(points)
-    except DataError:
-        assume(False)  # a divisor that numpy rounds to something else than zero: (x - x + 0.1)/(y - y + ...)
-    # Sums are added up in another order, and differences of nearly equal numbers are then as uncertain as these.
-    size = max(1.0, float(np.abs(plain).max()))
-    assert found == pytest.approx(plain, rel=1e-6, abs=1e-9 * size)
-
-
-def test_there_is_an_end_to_it():
-    algebra = Algebra()
-    for number in range(MAX_NODES):
-        algebra.leaf(f"x{number}")
-    with pytest.raises(DataError, match="more than 200,000 operations"):
-        algebra.leaf("x")
-    assert len(algebra) == MAX_NODES

@@ -7,9 +7,6 @@ import pytest
 from scipy import stats
 
 from perf_structural import StructuralModel, StructuralModelError
-from perf_structural.algebra import grained_progress, pipeline_time
-from perf_structural.sampling import PointwiseEvaluation
-from perfcore.base.errors import DataError
 
 RANDOM = np.random.default_rng(20260801)
 DRAWS = 200_000
@@ -52,40 +49,6 @@ def test_as_numpy_simulates_it(equation):
     for name, level in (("p05", 0.05), ("p50", 0.5), ("p95", 0.95)):
         near = np.quantile(drawn, [level - 0.01, level + 0.01])
         assert near[0] - 1e-9 <= found[name] <= near[1] + 1e-9
-
-
-def stepped(shares, grain, steps, random):
-    """Progress of workers that meet at barriers, each with its processor for random turns of a slice or more."""
-    turns = int(2 * steps * (1 + grain) / np.prod(shares)) + 1000
-    clocks = []
-    for share in shares:
-        had, waited = max(1, share / (1 - share)), max(1, (1 - share) / share)
-        lengths = random.exponential([[had, waited]], (turns, 2))
-        clock = np.append(0, lengths.ravel().cumsum())
-        done = np.append(0, (lengths * [1, 0]).ravel().cumsum())
-        clocks.append((clock, done))
-    now = 0.0
-    for _ in range(steps):
-        computed = [np.interp(now, *clock) for clock in clocks]
-        now = max(np.interp(work + grain, done, clock) for work, (clock, done) in zip(computed, clocks, strict=True))
-    assert now < min(clock[-1] for clock, _ in clocks)
-    return steps * grain / now
-
-
-@pytest.mark.parametrize(
-    ("shares", "grain", "tolerance"),
-    [
-        ((0.5, 0.5), 0.1, 0.06),
-        ((0.5, 0.5), 1.0, 0.06),
-        ((0.5, 0.5), 10.0, 0.06),
-        ((0.3, 0.6), 1.0, 0.08),
-        ((0.5, 0.5, 0.5, 0.5), 1.0, 0.12),
-        ((0.9,) * 8, 3.0, 0.06),
-    ],
-)
-def test_progress_of_workers_that_meet_at_barriers_as_simulated(shares, grain, tolerance):
-    simulated = stepped(shares, grain, 2000 if grain >= 1 else 20_000, RANDOM)
-    assert float(grained_progress(*shares, grain, 1.0)) == pytest.approx(simulated, rel=tolerance)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +105,8 @@ def test_a_pipeline():
         means.append(found["mean"])
     assert means[0] > means[1] > means[2]
     # Without variation buffers change nothing: the first item passes, then the slowest stage says how long each takes.
-    assert float(pipeline_time(*[1.0, 3.0, 2.0] * 10, 0, 3)) == 6.0 + 9 * 3.0
+    even = {"each": [1.0, 3.0, 2.0], "over": "stage", "replicate": {"item": 10}}
+    assert predicted("pipeline_over(step, 0)", step=even).statistics["mean"] == 6.0 + 9 * 3.0
 
 
 def test_the_stages_may_be_the_second_index():
@@ -202,20 +166,3 @@ def test_a_quantile_is_said_with_its_error():
     (note,) = (note for note in predicted("max(a*a, p99(a*a + a))").notes if "p99" in note)
     assert note.startswith("p99(a^2 + a) is 16")
     assert " ± " in note
-
-
-@pytest.mark.parametrize("operator", ["+", "-", "*", "/"])
-def test_long_equations(operator):
-    """A thousand terms, which the tree nests a thousand deep."""
-    inputs = {f"x{k}": {"normal": [1.0, 0.01]} for k in range(1000)}
-    found = StructuralModel(operator.join(inputs), inputs=inputs).compose()
-    (root,) = found.result.cells.values()
-    assert len(root.operands) == 1000
-    middle = {leaf: np.ones(2) for leaf in inputs}
-    value = {"+": 1000.0, "-": -998.0, "*": 1.0, "/": 1.0}[operator]
-    evaluation = PointwiseEvaluation(root, dict.fromkeys(inputs, (0.5, 1.5)))
-    assert evaluation.values_at(middle).tolist() == [value, value]
-    if operator == "*":
-        with pytest.raises(DataError, match="is not defined everywhere") as caught:
-            evaluation.values_at({leaf: np.full(2, 1e200) for leaf in inputs})
-        assert len(str(caught.value)) < 300

@@ -2,19 +2,15 @@
 
 import json
 import math
-from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import perfcore
-from perf_structural import StructuralModel
-from perf_structural.composition import PLAIN, parse_unit
-from perf_structural.measured_value import variation_class
-from perf_structural.samples import read_predictions
+from perf_structural import StructuralModel, judge
 from perfcore import Measurements
-from perfcore.base.errors import DataError, InputError, PerfError
+from perfcore.base.errors import InputError, PerfError
 from perfcore.models.model import model_file_entry
 from perfcore.stochastic import from_dict
 
@@ -273,49 +269,6 @@ def test_many_components_need_no_deep_stack():
     assert StructuralModel("c0", components=components, inputs={"x": 1}).predict().value.support == (2001.0, 2001.0)
 
 
-# Units as labels: the International System's prefixes, and nothing that does not convert.
-@pytest.mark.parametrize(
-    ("one", "other", "scale"),
-    [
-        ("s", "ms", 1e3),
-        ("us", "s", 1e-6),
-        ("ns", "us", 1e-3),
-        ("h", "min", 60),
-        ("MB", "kB", 1e3),
-        ("MiB", "KiB", 1024),
-        ("MiB", "B", 1048576),
-        ("GiB", "MB", 1073.741824),
-        ("Mbit/s", "B/s", 125_000),
-        ("MB/s", "B/us", 1),
-        ("Gflop/s", "Mflop/s", 1e3),
-        ("s^2", "ms^2", 1e6),
-        ("row", "row", 1),
-    ],
-)
-def test_conversions(one, other, scale):
-    assert parse_unit(one).kind == parse_unit(other).kind
-    assert parse_unit(one).scale_to(parse_unit(other)) == scale
-
-
-@pytest.mark.parametrize(("one", "other"), [("s", "B"), ("s", "1/s"), ("row", "column"), ("MB/s", "MB"), ("s", "1")])
-def test_kinds_that_differ(one, other):
-    assert parse_unit(one).kind != parse_unit(other).kind
-
-
-def test_products_and_powers():
-    rate, time = parse_unit("MB/s"), parse_unit("ms")
-    assert rate.times(time).scale_to(parse_unit("B")) == 1e3
-    assert rate.times(rate.power(Fraction(-1))) == PLAIN
-    assert parse_unit("s^2").power(Fraction(1, 2)) == parse_unit("s")
-
-
-def test_a_root_of_a_multiple_is_not_converted():
-    root = parse_unit("kB").power(Fraction(1, 2))
-    assert str(root) == "kB^(1/2)"
-    with pytest.raises(DataError, match=r"the unit kB\^\(1/2\) cannot be converted; use B for kB"):
-        root.scale_to(parse_unit("B").power(Fraction(1, 2)))
-
-
 # Files that are told from data and fitted models: structural models, predictions, and how a series is shown.
 INTERVAL = {"lower": 1, "upper": 9}
 NORMAL = {"representation": "normal", "mean": 5.0, "std": 1.0}
@@ -363,10 +316,9 @@ def write(tmp_path):
     ],
 )
 def test_values_in_a_list_or_one_after_another(write, text):
-    assert read_predictions(write(text)) == [
-        from_dict(NORMAL),
-        from_dict({"representation": "point", "value": 3.0}),
-    ]
+    judgement = judge(write(text), [4.0, 5.0])
+    assert judgement.representations == ("normal", "point")
+    assert judgement.crps.tolist() == [from_dict(NORMAL).crps(4.0), 2.0]
 
 
 @pytest.mark.parametrize(
@@ -390,17 +342,8 @@ def test_values_in_a_list_or_one_after_another(write, text):
 )  # fmt: skip
 def test_what_is_no_prediction(write, text, message):
     with pytest.raises(InputError, match=message) as caught:
-        read_predictions(write(text))
+        judge(write(text), [1.0])
     assert len(str(caught.value).splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("variation", "name"),
-    # The paper: "0.25 or less" is low, "more than 0.25, but less than 0.5" medium, "over half the range" high.
-    [(0.0, "low"), (0.25, "low"), (0.26, "medium"), (0.49, "medium"), (0.51, "high")],
-)
-def test_classes_of_variation(variation, name):
-    assert variation_class(variation) == name
 
 
 def test_an_error_about_a_typed_formula_is_one_line():

@@ -51,8 +51,15 @@ def written(folder, change=lambda rank, found: found, ranks=range(4), size=4):
     return perfcore.read(folder)
 
 
-def test_the_files_of_ranks_fit_together(tmp_path):
-    trace = written(tmp_path)
+@pytest.mark.parametrize("early_us", [0, 10])
+def test_the_files_of_ranks_fit_together(tmp_path, early_us):
+    """Whenever each of them begins."""
+
+    def begun(rank, found):
+        first = -early_us * (1 + rank)
+        return [kernel(first, first + 5, {}, name="gemm"), *found] if early_us else found
+
+    trace = written(tmp_path, begun)
     assert trace.locations == tuple(f"rank {rank} / GPU 0" for rank in range(4))
     found = perfcore.messages(trace)
     assert found.remarks == ()

@@ -6,11 +6,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import perfcore
-from perf_views.names import plain_name
 from perf_worley import segmenters as hill_climb
 from perf_worley.activity import clipped_sums
 from perf_worley.cells import (
@@ -55,35 +52,6 @@ def test_errors_are_those_of_rational_arithmetic(noisy, exact, degree, start, of
         # The exact figure of the same curve: times relative to its first edge, as rational numbers.
         expected = exact(tree.edges.tolist(), curve.heights.tolist(), begin, end, degree)
         assert found == pytest.approx(float(expected), rel=RELATIVE)
-
-
-@given(
-    heights=st.lists(st.integers(0, 1000), min_size=2, max_size=3 * BLOCK),
-    cut=st.floats(0.05, 0.95),
-    degree=st.integers(0, 3),
-)
-@settings(deadline=None, max_examples=60)
-def test_error_grows_with_the_interval(heights, cut, degree):
-    """Theorem 2.3's monotonicity, up to rounding."""
-    tree = MomentTree(UtilizationCurve(np.arange(len(heights) + 1.0), heights))
-    part = tree.error(tree.interval(0.0, cut * tree.duration), degree)
-    whole = tree.error(tree.interval(0.0, tree.duration), degree)
-    assert 0.0 <= part <= whole * (1 + 1e-12) + 1e-9
-
-
-@pytest.mark.parametrize("degree", [0, 1, 2, 3])
-@pytest.mark.parametrize("share", [1e-6, 0.01, 0.4, 0.99])
-def test_reach_is_the_largest_end_under_the_limit(noisy, degree, share):
-    curve = noisy(20 * BLOCK + 5, seed=degree)
-    tree = MomentTree(curve)
-    begin = 0.31 * tree.duration
-    step = tree.step_at(begin)
-    limit = share * tree.error(tree.rest(begin, step), degree)
-    end, at, summary, _ = tree.reach(begin, step, limit, degree)
-    assert tree.edges[at] <= end <= tree.edges[at + 1]
-    assert tree.error(summary, degree) <= limit
-    assert tree.error(tree.interval(begin, end), degree) == pytest.approx(limit, rel=1e-9)
-    assert tree.error(tree.interval(begin, end + 1e-3), degree) > limit
 
 
 def test_errors_and_coefficients_are_those_of_dense_least_squares(noisy):
@@ -419,27 +387,6 @@ def test_long_intervals_across_many_stretches_take_no_memory():
     tracemalloc.stop()
     assert sums.ravel().tolist() == [1_000_000] * 4000
     assert peak < 2_000_000
-
-
-@pytest.mark.parametrize(
-    ("name", "plain"),
-    [
-        ("void (anonymous namespace)::elementwise<int, (A)2>(int, B<C>)", "elementwise"),
-        ("Hello::Hello(CkMigrateMessage*)", "Hello::Hello"),
-        ("std::pair<int, int> lib::sorted(std::vector<int> const&) const", "sorted"),
-        ("bool lib::T::operator<(T const&)", "T::operator<"),
-        ("lapack_dgemm", "lapack_dgemm"),
-        ("Wait/WaitAll", "Wait/WaitAll"),
-        ("(outside of all regions)", "(outside of all regions)"),
-        ("a  b\nc", "a b c"),
-        ("<", "<"),
-        ("::", "::"),
-        ("f(", "f("),
-        ("((((<<<<::", "((((<<<<::"),
-    ],
-)
-def test_names_of_functions(name, plain):
-    assert plain_name(name) == plain
 
 
 def bursts(seed, n_steps=1500):

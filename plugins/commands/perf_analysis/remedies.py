@@ -105,7 +105,11 @@ def _of_gpus(trace: Trace, elapsed_ns: int) -> Remedies | None:
     for each in () if answers is None else answers.scenarios:
         if answers is not None and each.zero_time == (each.part == "collectives"):
             whole = answers.runtime_ns
-            of = "" if whole < _MUCH * elapsed_ns else f" of {readable(whole, 'ns', 4)} with the host"
+            of = (
+                ""
+                if whole < _MUCH * elapsed_ns
+                else f" of the {readable(whole, 'ns', 4)} since the first event of the host"
+            )
             option = f"--compute {each.part}={'inf' if each.zero_time else '2x'}"
             gains.append(Gain(each.question, each.runtime_ns, whole, option, of=of))
     by = "operator" if activity.has_operators else "kernel"

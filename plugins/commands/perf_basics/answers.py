@@ -33,27 +33,11 @@ _ONE_LINE_EACH = ("markers", "next", "notes", "points", "roles", "rows to know a
 _FUNCTIONS = ("states", "busy")
 _IN_ROLES = ("columns", "parameters", "value", "code by", "system by", "category by", "alternatives")
 _MOST_ROLES = 10  # lines without --all
-_LABELS = {
-    "roles": "columns",
-    "rows to know about": "data notes",
-    "busy": "busy states",
-}
+_LABELS = {"roles": "columns", "rows to know about": "data notes", "busy": "busy states"}
 _IN_ANSWER = (
-    *(
-        "kind",
-        "rows",
-        "points",
-        "missing options",
-        "next",
-        "locations",
-        "intervals",
-        "duration",
-        "steps",
-        "start",
-        "mean",
-    ),
-    *("mean utilization", "means", "samples", "warnings"),
-)
+    "kind", "rows", "points", "missing options", "next", "locations", "intervals", "duration", "steps", "start", "mean",
+    "mean utilization", "means", "samples", "warnings",
+)  # fmt: skip
 _MOST_NAMES = 20
 _MOST_READ = 2_000  # of which the shown ones are taken
 _LONGEST_NAME = 60

@@ -12,11 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_tables.confounders import further_parameters, refuse_unnamed_of_codes
-from perf_tables.meanings import called, column_meanings, parts_of, spread_in_words
+from perf_tables.meanings import (
+    MAY_NAME_CASES,
+    called,
+    column_meanings,
+    meanings_of,
+    parts_of,
+    scaling_of,
+    spread_in_words,
+)
 from perf_traces.options import WARNING
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
-from perfcore.data.columns import is_of_spread, shown_names
+from perfcore.data.columns import SCALING_KINDS, is_of_spread, shown_names
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations
@@ -158,6 +166,8 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         "code by": list(roles.code),
         "system by": list(roles.system),
     }
+    if (scaling := scaling_of(data)) in SCALING_KINDS:
+        facts["scaling"] = f"{scaling} (perf fit --scaling)"
     if roles.alternatives:
         facts["alternatives"] = f"{', '.join(roles.alternatives)}: a model each (choose with --value)"
     if (spread := spread_in_words(data)) is not None:
@@ -329,9 +339,8 @@ def _gate(data: Measurements, name: str) -> list[str]:
     """Return the gate of two versions in one table, or of a history of commits, if a column tells them apart."""
     if data.roles.value is None or data.roles.parameters:
         return []
-    alternatives = [
-        name for name in data.table.columns if data.table[name].dtype != float and data.table[name].nunique() == 2
-    ]
+    free = [column for column, meaning in meanings_of(data).items() if meaning in MAY_NAME_CASES]
+    alternatives = [c for c in free if data.table[c].dtype != float and data.table[c].nunique() == 2]
     versions = called("version", map(str, data.table.columns)) or alternatives
     count = data.table[versions[0]].nunique() if versions else 0
     kind = "--version" if count == 2 else "--commit"

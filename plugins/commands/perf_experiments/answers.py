@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MOST_NAMED = 10  # points that a budget left out; the file has all
 _MOST_CHARACTERS = 60  # of a problem in the table
 _FIRST = ("problem", "point", "command", "exit_status", "signal", "values", "stdout", "stderr")  # of a run
-_LONG = ("stdout", "stderr", "results", "environment")
+_LONG = (*PRINTED, "environment")
 _MOST_ABOUT = 40  # rows about one run
 _MOST_WIDE = 5  # points named whose median is not precise enough
 

@@ -226,10 +226,6 @@ def run(
             "modelled, without any the wall time.",
         ),
     ] = (),
-    results: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="File that a run writes: .json of numbers, or text that --value searches."),
-    ] = None,
     limit: Annotated[
         str | float | None, typer.Option(metavar="DURATION", help="Stop a run that takes longer; it counts as failed.")
     ] = None,
@@ -327,7 +323,6 @@ def run(
         command=tuple(words),
         launcher=launcher,
         values=tuple(values),
-        results=results,
         time_limit_s=None if limit is None else seconds_of(limit),
         warmup=warmup,
         until=None if until is None else parse_share(until, "--until"),

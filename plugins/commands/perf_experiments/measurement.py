@@ -23,21 +23,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import msgspec
 import numpy as np
 
 import perfcore
 from perf_experiments.design import COLUMNS, available_cores
 from perf_experiments.points import Point, level_text
 from perf_experiments.run_records import Run, RunOptions
-from perf_io.text import decode_json
 from perfcore.base import progress
 from perfcore.base.errors import InputError, MissingDependencyError, OptionError, PerfError, UnknownNameError
 from perfcore.data.series import Series
 
 _SHORTEST_NS = 10_000_000  # the kernel counts processor time in ticks of 10 ms: nothing happens within less
 _MOST_SAMPLES = 10_000_000
-MOST_BYTES = 1 << 20  # kept of each of standard output, standard error and the results file
+MOST_BYTES = 1 << 20  # kept of each of standard output and standard error
 
 Counters = Mapping[str, tuple[float, float]]
 Patterns = Mapping[str, re.Pattern[bytes]]  # by the value's name the expression whose one group is the number
@@ -203,66 +201,22 @@ def parse_patterns(texts: Sequence[str], factors: Sequence[str]) -> Patterns:
     return patterns
 
 
-def values_in(text: bytes, patterns: Patterns, where: str = "the output") -> dict[str, float]:
+def values_in(output: bytes, patterns: Patterns) -> dict[str, float]:
     """Return the one value that each pattern finds."""
     values = {}
     for name, expression in patterns.items():
-        matches = expression.findall(text)
+        matches = expression.findall(output)
         if len(matches) != 1:
             several = f"{len(matches)} times" if matches else "nowhere"
-            raise RunValueError(f"value {name} is found {several} in {where}; once is expected")
+            raise RunValueError(f"value {name} is found {several} in the output; once is expected")
         matched = matches[0].decode(errors="replace")
         try:
             values[name] = float(matched)
         except ValueError:
             values[name] = math.nan
         if not math.isfinite(values[name]):
-            raise RunValueError(f"value {name} is {matched[:40]!r} in {where}; expected a finite number")
+            raise RunValueError(f"value {name} is {matched[:40]!r} in the output; expected a finite number")
     return values
-
-
-class ResultsFile:
-    """A file that a run writes; what was there before does not count."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self._before = self._stamp()
-
-    def _stamp(self) -> tuple[int, int, int] | None:
-        try:
-            status = Path(self.path).stat()
-        except OSError:
-            return None
-        return status.st_ino, status.st_mtime_ns, status.st_size
-
-    def content(self) -> bytes:
-        now = self._stamp()
-        if now is None or now == self._before:
-            raise RunValueError(f"the run did not write its results file {self.path}")
-        try:
-            return Path(self.path).read_bytes()
-        except OSError as error:
-            raise RunValueError(f"the results file {self.path} cannot be read: {error.strerror or error}") from None
-
-    @property
-    def is_json(self) -> bool:
-        """Whether it gives numbers by names."""
-        return self.path.lower().endswith(".json")
-
-    def numbers(self, content: bytes, reserved: Sequence[str]) -> dict[str, float]:
-        """Return the numbers of a JSON object."""
-        try:
-            document = decode_json(content)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise RunValueError(f"the results file {self.path} is not JSON: {error}") from None
-        items = document.items() if isinstance(document, Mapping) else ()
-        numbers = {str(n): float(v) for n, v in items if isinstance(v, (int, float)) and not isinstance(v, bool)}
-        if not numbers:
-            raise RunValueError(f"the results file {self.path} is no JSON object with a number in it")
-        for name in numbers:
-            if name in reserved or name in COLUMNS:
-                raise RunValueError(f"the results file {self.path} has {name!r}, a name that is taken")
-        return numbers
 
 
 def environment(program: str) -> dict[str, Any]:
@@ -438,15 +392,14 @@ class Measuring:
                 f"other work keeps {share:.0%} of the processors busy; runs are marked as noisy, and not waited for, "
                 "until it ends"
             )
-        file = None if options.results is None else ResultsFile(filled([options.results], point)[0])
         started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
         if command[0] not in self._programs:  # which may differ from version to version
             self._programs[command[0]] = program_fingerprint(command[0])
         completed = run_process(command, options.time_limit_s)
-        problem, values, content = completed.problem, dict[str, float](), b""
+        problem, values = completed.problem, dict[str, float]()
         if problem is None:
             try:
-                values, content = self._values(completed.stdout + b"\n" + completed.stderr, file, point)
+                values = values_in(completed.stdout + b"\n" + completed.stderr, self.patterns)
             except RunValueError as error:
                 problem = str(error)
         return Run(
@@ -461,16 +414,5 @@ class Measuring:
             values=values,
             stdout=cut(completed.stdout),
             stderr=cut(completed.stderr),
-            results=cut(content),
             environment={**self.environment, **self._programs[command[0]]},
         )
-
-    def _values(self, output: bytes, file: ResultsFile | None, point: Point) -> tuple[dict[str, float], bytes]:
-        """Return what the run reported, and its results file."""
-        if file is None:
-            return values_in(output, self.patterns), b""
-        content = file.content()
-        if not file.is_json:
-            return values_in(content, self.patterns, file.path), content
-        output_values = values_in(output, self.patterns)
-        return {**output_values, **file.numbers(content, reserved=[*output_values, *point])}, content

@@ -10,7 +10,7 @@ from perfcore.hooks.options import option
 Level = int | float | str
 Point = Mapping[str, Level]
 VERSION = "version"  # the factor that identifies the version
-PRINTED = ("stdout", "stderr", "results")  # of a run
+PRINTED = ("stdout", "stderr")  # of a run
 _STEPS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 
 

@@ -52,8 +52,6 @@ class RunOptions:
     command: Sequence[str] = ()
     launcher: str = "local"  # ``local``, ``mpirun``, ``srun``, or other words to put before the command
     values: Sequence[str] = ()  # ``NAME=EXPRESSION``, what to find in the output
-    # file that a run writes, with places like the command; see `perf_experiments.measurement.ResultsFile`
-    results: str | None = None
     time_limit_s: float | None = None  # seconds, > 0, optional
     warmup: int = 0  # >= 0, runs before each measured one that are not kept, so that each is measured in the same state
     # > 0, optional, repeat each point until half the width of the 95 % interval of its median is this share of the
@@ -103,9 +101,8 @@ class Run(Result):
     busy_before: float | None  # share of the processors, 0 to 1, that others used just before; None if not sampled
     noisy: bool  # that this was more than was asked for
     values: Mapping[str, float] = field(default_factory=dict)  # what it reported
-    stdout: bytes = b""  # what it printed and wrote to its results file, each cut at a length
+    stdout: bytes = b""  # what it printed, each cut at a length
     stderr: bytes = b""
-    results: bytes = b""
     environment: Mapping[str, object] = field(default_factory=dict)
     number: int = 0  # in the store, from 1; 0 before it is stored
 

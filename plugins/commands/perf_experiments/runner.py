@@ -76,13 +76,15 @@ def execute(task: Path) -> int:
 def with_study(store: Store, design: Design, options: RunOptions) -> RunOptions:
     """Return options with the store's command if none is given; runs of different commands are not mixed."""
     stored_study = store.study
+    if stored_study is not None:
+        stored_study.pop("results", None)  # of older stores
     is_told = bool(options.command or options.versions)
     if not is_told and stored_study is None:
         raise OptionError(
             "there is no command; write it after --, as in: perf experiment run design.toml -- ./app -n {D}"
         )
     if stored_study is not None and not is_told:
-        settings = {name: getattr(options, name) for name in ("launcher", "values", "results")}
+        settings = {name: getattr(options, name) for name in ("launcher", "values")}
         defaults = {name: getattr(RunOptions(), name) for name in settings}
         kept = {name: stored_study[name] for name in settings if settings[name] == defaults[name]}
         kept["versions"] = stored_study.get("versions", {})
@@ -92,7 +94,6 @@ def with_study(store: Store, design: Design, options: RunOptions) -> RunOptions:
         "command": list(options.command),
         "launcher": options.launcher,
         "values": list(options.values),
-        "results": options.results,
     }
     if options.versions:
         study["versions"] = {name: list(words) for name, words in options.versions.items()}
@@ -125,8 +126,6 @@ def commands_of(points: Sequence[Point], options: RunOptions) -> dict[Key, tuple
     for point in points:
         own = options.versions[str(point[VERSION])] if options.versions else ()
         commands[point_key(point)] = filled((*before, *own, *options.command), point)
-    if options.results is not None:
-        filled([options.results], points[0])
     for program in dict.fromkeys(command[0] for command in commands.values()):
         if shutil.which(program) is None:
             raise OptionError(f"command {program!r}: there is no such program here, or it may not be run")

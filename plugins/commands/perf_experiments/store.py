@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import msgspec
 
-from perf_experiments.points import VERSION, ExperimentStoreOptions, Point, is_number, point_text
+from perf_experiments.points import PRINTED, VERSION, ExperimentStoreOptions, Point, is_number, point_text
 from perf_experiments.run_records import Job, Run
 from perfcore.base import progress
 from perfcore.base.errors import InputError
@@ -71,7 +71,7 @@ RUN_COLUMNS = (
     *("peak_memory_kib", "exit_status", "signal", "busy_before", "noisy", "reported", "environment"),
     "output_checksum",
 )
-OUTPUT = ("stdout", "stderr", "results")
+OUTPUT = ("stdout", "stderr", "results")  # the last one is empty
 READ_WAIT_S = 30.0  # a commit of another process takes milliseconds, on a network file system perhaps seconds
 _SEQUENCE = "CREATE TABLE sqlite_sequence(name,seq)"  # SQLite's own, of numbers that are not given twice
 _JOB_COLUMNS = ("id", "point", "replication", "handed_over", "job")
@@ -347,7 +347,7 @@ class Store:
         """Keep a run; when this returns, it is on the disk."""
         try:
             number = self._rows("SELECT ifnull(max(id), 0) + 1 FROM runs")[0][0]
-            output = (run.stdout, run.stderr, run.results)
+            output = (run.stdout, run.stderr, b"")
             text = msgspec.json.encode(run.environment).decode()
             if text not in self._environments:
                 ids = self._rows("SELECT id FROM environments WHERE content = ?", (text,))
@@ -398,7 +398,7 @@ class Store:
         records = []
         for row in rows:
             named = dict(zip(RUN_COLUMNS, row, strict=True))
-            printed = dict(zip(OUTPUT, output[0], strict=True)) if output else {}
+            printed = dict(zip(PRINTED, output[0], strict=False)) if output else {}
             if printed and checksum(output[0]) != named["output_checksum"]:
                 raise InputError(self.path, damage(f"the output of run {number} does not match its checksum"))
             try:
@@ -444,8 +444,7 @@ class ExperimentStoreReader(Reader):
 
     Columns are the factors, what the runs reported, and ``wall_s``, ``user_s``, ``sys_s``, ``peak_memory_mib``. The
     factors that are numbers and were varied are the parameters, those that are words name the code. Versions of a round
-    are in the order of the design. The value is the first that ``--value`` named, or else the first of the results
-    file, or else ``wall_s``.
+    are in the order of the design. The value is the first that ``--value`` named, or else ``wall_s``.
     """
 
     Options = ExperimentStoreOptions

@@ -293,7 +293,7 @@ class Writer:
             draw_plot(plot, figure.add_subplot())
 
         size = (10.0, plot.height or 4.0)
-        return self.svg(Chart(draw, plot.title or plot.name, (), size=size))
+        return self.svg(Chart(draw, plot.title or plot.name, size=size))
 
     @staticmethod
     def is_upright(drawing: str) -> bool:

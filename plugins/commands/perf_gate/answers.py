@@ -516,11 +516,13 @@ def _sparkline(values: Sequence[float]) -> str:
 
 def report_of_self_test(result: SelfTest, data: Any = None) -> Report:
     """Return the machine's noise, how often one version would be called slower, and the rounds that a limit needs."""
-    chances, limit = result.chances, f"{result.limit:g}x"
-    rounds = chances.rounds
+    limit, rows = f"{result.slower_than:g}x", result.benchmarks
+    noise, next_noise, rounds = (
+        np.array([row[name] or 0 for row in rows]) for name in ("noise", "noise_of_neighbours", "rounds")
+    )
     is_decided = bool((rounds > 0).all())
     most = f"{int(rounds.max())}" if is_decided else "more than 10000"
-    alarms = f"same version called slower in {chances.any_in_turn:.1%} of splits"
+    alarms = f"same version called slower in {result.any_in_turn:.1%} of splits"
     columns = [
         *(Column("benchmark", "benchmark"), Column("runs", "runs"), Column("noise", "noise", format=".2%")),
         Column("of neighbors", "noise_of_neighbours", format=".2%", key="noise_of_neighbours"),
@@ -530,24 +532,23 @@ def report_of_self_test(result: SelfTest, data: Any = None) -> Report:
         Column("smallest effect", "smallest_effect", format="+.1%", key="smallest_effect"),
     ]
     notes = [Note("Note", "smallest effect: slowdown that a second file shows (80% likely); rounds: interleaved")]
-    drifts = chances.noise > _DRIFTS * np.maximum(chances.next_noise, 1e-12)
+    drifts = noise > _DRIFTS * np.maximum(next_noise, 1e-12)
     if drifts.any():
-        names = listing([result.benchmarks[k] for k in np.flatnonzero(drifts)], 3)
+        names = listing([rows[k]["benchmark"] for k in np.flatnonzero(drifts)], 3)
         text = f"runs far apart in time differ more than neighbors ({names}); measure interleaved"
         notes.append(Note("Uncertain", text))
     if (rounds == 0).any() or rounds.max() > _MANY:
         notes.append(Note("Uncertain", f"a limit of {limit} needs many rounds: use a larger limit or longer runs"))
     if result.left_out:
         notes.append(Note("Left out", f"too few runs: {listing(result.left_out, 5)}"))
-    places = np.arange(len(result))
 
-    def noise() -> list[Plot]:
-        sides = ((-0.2, chances.noise, "of all runs"), (0.2, chances.next_noise, "of neighbors"))
+    def draw() -> list[Plot]:
+        sides = ((-0.2, noise, "of all runs"), (0.2, next_noise, "of neighbors"))
         marks = [
-            Bars(places + shift, 100.0 * values, label, f"series:{k}", is_horizontal=True, width=0.4)
+            Bars(np.arange(len(rows)) + shift, 100.0 * values, label, f"series:{k}", is_horizontal=True, width=0.4)
             for k, (shift, values, label) in enumerate(sides)
         ]
-        y = Axis(scale="category", names=result.benchmarks, is_reversed=True)
+        y = Axis(scale="category", names=[row["benchmark"] for row in rows], is_reversed=True)
         return [Plot("noise", marks, Axis("noise", "%"), y)]
 
     return Report(
@@ -555,10 +556,10 @@ def report_of_self_test(result: SelfTest, data: Any = None) -> Report:
         answer=f"{most} interleaved rounds decide {limit} (90% likely); {alarms}",
         figures=[
             Figure("rounds", int(rounds.max()) if is_decided else None, format="d"),
-            Figure("false alarms", chances.any_in_turn, format=".1%"),
+            Figure("false alarms", result.any_in_turn, format=".1%"),
         ],
-        tables=[Table(columns, result.to_dict()["benchmarks"], limit=_MOST_ROWS)],
-        draw=noise,
+        tables=[Table(columns, rows, limit=_MOST_ROWS)],
+        draw=draw,
         notes=notes,
         next=f"measure in turn: {_interleaved(None)} --max-rounds {int(rounds.max())}"
         if is_decided and rounds.max() <= _MANY

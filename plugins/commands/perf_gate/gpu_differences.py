@@ -33,6 +33,7 @@ _MOST_ROWS, _LETTERS = 9, 60
 class GpuDifference(Result):
     """Differences of two GPU traces; times in nanoseconds, of the whole run or of each step."""
 
+    reporter: ClassVar[str] = "perf_gate.gpu_differences:_report"
     json_kind: ClassVar[str] = "gpu_difference"
 
     by: str
@@ -56,9 +57,6 @@ class GpuDifference(Result):
             for change, amount in pairs.get(row["change"], [*pairs["new"], *pairs["gone"]]):
                 found[change] = found[change][0] + 1, found[change][1] + amount
         return found
-
-    def report(self, data: Any = None) -> Report:
-        return _report(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -209,7 +207,7 @@ def _renamed(rows: list[dict[str, Any]], sides: tuple[GpuActivity, GpuActivity])
     return [row for row in rows if id(row) not in dropped]
 
 
-def _report(result: GpuDifference) -> Report:
+def _report(result: GpuDifference, data: Any = None) -> Report:
     """Return what differs most, and what adds up to the difference of the runs."""
     from perfcore.report import Figure, Note, Report
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_gate.benchmark_runs import LongTable, Runs, match
 from perf_gate.versions import detect_run_order
-from perf_statistics.gating import Sessions, judge, paired_test, session_test
+from perf_statistics.gating import Estimates, Sessions, judge, paired_test, session_test
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.data.units import seconds_per
@@ -23,22 +22,15 @@ _SPLITS = 400  # of pairs at random; the standard error of 5 % is 1 %
 _LONGEST = 10  # runs of each side of a split into one and then the other
 _MAD = 1.482602  # of a normal distribution's standard deviation
 _SURE, _LIKELY = 0.95, 0.8
+_OF_ONE_PROCESS = ("pytest-benchmark",)  # values of a file are iterations, which say nothing of how runs differ
 
 
-class Chances(NamedTuple):
-    """What runs of n benchmarks say."""
+def _split_at_random(series: Sequence[Floats], limit: float) -> tuple[Estimates, Floats, float]:
+    """Return what neighbours say of no change, and shares of splits of them at random that are called slower.
 
-    noise: Floats  # standard deviation of single runs, as a share
-    next_noise: Floats
-    in_turn: Floats  # share of splits of neighbours at random that are called slower
-    any_in_turn: float  # share of splits in which any benchmark is
-    one_after_other: Floats
-    rounds: npt.NDArray[np.int64]  # that decide the limit where nothing changed, 90 % likely; 0 where none do
-
-
-def chances_of(series: Sequence[Floats], limit: float, seed: int = 0) -> Chances:
-    """Split runs of one version in two, again and again."""
-    rng = np.random.default_rng(seed)
+    Of each benchmark (n,), and of any.
+    """
+    rng = np.random.default_rng(0)
     pairs = [np.asarray(y)[: len(y) // 2 * 2].reshape(-1, 2) for y in series]
     called, together = np.zeros(len(series)), 0
     for _ in range(_SPLITS):
@@ -49,16 +41,7 @@ def chances_of(series: Sequence[Floats], limit: float, seed: int = 0) -> Chances
         called += slower
         together += bool(slower.any())
     estimates = paired_test([each[:, 0] for each in pairs], [each[:, 1] for each in pairs])
-    unchanged = replace(estimates, log_ratio=np.zeros(len(series)))
-    steps = [np.diff(y) for y in series]
-    return Chances(
-        noise=np.array([_spread(np.asarray(y) - np.median(y)) for y in series]),
-        next_noise=np.array([_spread(step) / math.sqrt(2.0) for step in steps]),
-        in_turn=called / _SPLITS,
-        any_in_turn=together / _SPLITS,
-        one_after_other=np.array([_welch(np.asarray(y), math.log(limit)) for y in series]),
-        rounds=unchanged.rounds_that_decide(math.log(limit)),
-    )
+    return replace(estimates, log_ratio=np.zeros(len(series))), called / _SPLITS, together / _SPLITS
 
 
 def _spread(differences: Floats) -> float:
@@ -82,56 +65,26 @@ def _welch(y: Floats, log_limit: float) -> float:
     return 0.5 * float(np.mean(p <= 1.0 - _SURE))  # of either direction one is "slower"
 
 
-_OF_ONE_PROCESS = ("pytest-benchmark",)  # values of a file are iterations, which say nothing of how runs differ
-
-
 @dataclass(frozen=True, repr=False)
 class SelfTest(Result):
     """What runs of one version say about the machine, benchmark by benchmark."""
 
     reporter: ClassVar[str] = "perf_gate.answers:report_of_self_test"
     json_kind: ClassVar[str] = "gate"
+    status: ClassVar[int] = 0
+    cases: ClassVar[list[tuple[str, str, str]]] = []
 
     source: str
-    benchmarks: tuple[str, ...]
-    runs: npt.NDArray[np.int64]  # (n,), of each
-    limit: float  # how many times as slow is too slow
-    chances: Chances
-    effects: Floats  # slowdown of two separate sessions that fails with 80% probability, as a share
-    left_out: tuple[str, ...]  # benchmarks of fewer runs than are needed
-
-    def __len__(self) -> int:
-        return len(self.benchmarks)
-
-    @property
-    def status(self) -> int:
-        return 0
-
-    @property
-    def cases(self) -> list[tuple[str, str, str]]:
-        return []
+    slower_than: float  # how many times as slow is too slow
+    any_in_turn: float  # share of splits in which any benchmark is called slower
+    # Noise and ``noise_of_neighbours`` are standard deviations of single runs, as a share; ``slower_in_turn`` and
+    # ``slower_one_after_other`` shares of splits; ``rounds`` decide the limit where nothing changed, 90 % likely, and
+    # ``smallest_effect`` is the slowdown of two separate sessions that fails with 80 % probability.
+    benchmarks: list[dict[str, Any]]
+    left_out: list[str]  # benchmarks of fewer runs than are needed
 
     def to_dict(self) -> dict[str, Any]:
-        chances = self.chances
-        return {
-            "source": self.source,
-            "slower_than": self.limit,
-            "any_in_turn": chances.any_in_turn,
-            "benchmarks": [
-                {
-                    "benchmark": name,
-                    "runs": int(self.runs[k]),
-                    "noise": float(chances.noise[k]),
-                    "noise_of_neighbours": float(chances.next_noise[k]),
-                    "slower_in_turn": float(chances.in_turn[k]),
-                    "slower_one_after_other": float(chances.one_after_other[k]),
-                    "rounds": int(chances.rounds[k]) or None,
-                    "smallest_effect": float(self.effects[k]),
-                }
-                for k, name in enumerate(self.benchmarks)
-            ],
-            "left_out": list(self.left_out),
-        }
+        return vars(self)
 
 
 def self_test(table: LongTable, limit: float) -> SelfTest:
@@ -151,15 +104,19 @@ def self_test(table: LongTable, limit: float) -> SelfTest:
         )
     runs = [matched.runs[0][name] for name in series]
     seconds = [seconds_per(matched.units[name]) or 0.0 for name in series]
-    return SelfTest(
-        source=table.source,
-        benchmarks=tuple(series),
-        runs=np.array([len(values[name]) for name in series]),
-        limit=limit,
-        chances=chances_of(list(series.values()), limit),
-        effects=_smallest_effects(runs, seconds, math.log(limit)),
-        left_out=tuple(name for name in matched.names if name not in series),
-    )
+    estimates, in_turn, any_in_turn = _split_at_random(list(series.values()), limit)
+    columns = {
+        "benchmark": series,
+        "runs": [len(values[name]) for name in series],
+        "noise": [_spread(y - np.median(y)) for y in series.values()],
+        "noise_of_neighbours": [_spread(np.diff(y)) / math.sqrt(2.0) for y in series.values()],
+        "slower_in_turn": in_turn.tolist(),
+        "slower_one_after_other": [_welch(y, math.log(limit)) for y in series.values()],
+        "rounds": [rounds or None for rounds in estimates.rounds_that_decide(math.log(limit)).tolist()],
+        "smallest_effect": _smallest_effects(runs, seconds, math.log(limit)).tolist(),
+    }
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return SelfTest(table.source, limit, any_in_turn, rows, [name for name in matched.names if name not in series])
 
 
 def _smallest_effects(runs: list[Runs], seconds: list[float], log_limit: float) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,8 @@ _MOST_ROWS = 40
 @dataclass(frozen=True, repr=False)
 class Verification(Result):
     """Measured and predicted values at n points."""
+
+    reporter: ClassVar[str] = "perf_gate.verification:_report_of"
 
     model: str  # what was verified, with which data
     source: str
@@ -102,9 +104,6 @@ class Verification(Result):
                     }
                 )
         return sorted(rows, key=lambda row: -float(row["error_of_total"] or 0.0))
-
-    def report(self, data: Any = None) -> Report:
-        return _report_of(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -186,7 +185,7 @@ def _fitted(model: Model, points: Mapping[str, Any]) -> npt.NDArray[np.bool_] | 
     return np.array([point in fitted for point in predicted_points], dtype=np.bool_)
 
 
-def _report_of(result: Verification) -> Report:
+def _report_of(result: Verification, data: Any = None) -> Report:
     """Return whether intervals hold and how large errors are, of held-out points if there are any."""
     name, kept = next(iter(result.groups.items()))
     figures = result.figures(kept)

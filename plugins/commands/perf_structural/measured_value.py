@@ -7,7 +7,6 @@ import functools
 import itertools
 import math
 import os
-import re
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +22,7 @@ from perf_tables.arguments import parse_duration
 from perf_tables.series import Window, is_duration
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
+from perfcore.data.columns import is_named
 from perfcore.data.units import nanoseconds_per
 from perfcore.hooks.options import build
 from perfcore.reading.source import without_compressed_ending
@@ -264,7 +264,7 @@ class MeasuredValue(Result):
             if 0.0 <= self.value.support[0] <= self.value.support[1] <= 1.0
             else "x"
         )
-        is_free = re.search(r"avail|idle|free", self.window.column, re.IGNORECASE) is not None
+        is_free = is_named("free", self.window.column)
         formula = {"time": "10*time", "share": "120/share" if is_free else "120*(1 + share)"}.get(name, "2*x")
         return f"perf stochastic eval {shlex.quote(formula)} --with {name}={shlex.quote(self.files[-1])}"
 

@@ -46,17 +46,6 @@ def error_context(source: str, key: str) -> Iterator[None]:
         raise StructuralModelError(f"{where}: {error}") from None
 
 
-def check_places(model: Model, names: Sequence[str]) -> None:
-    """Refuse places that name what the model does not have, or leave out what it needs."""
-    for name in names:
-        if name not in model.variables:
-            raise UnknownNameError("variable", name, model.variables)
-    for name in model.variables:
-        if name not in names:
-            choices = f", one of {', '.join(model.levels[name])}" if name in model.levels else ""
-            raise DataError(f"the model needs {name}{choices}; give at = {{{name} = ...}}")
-
-
 def predict_fitted(model: Model, points: Sequence[dict[str, float | str]]) -> list[tuple[StochasticValue, list[str]]]:
     """Return a distribution at each point, a number if the model has no interval, and notes about it."""
 
@@ -192,5 +181,11 @@ def read_component(entry: Any, folder: Path) -> Component:
     if component.over is not None:
         raise DataError("'over' belongs to an equation")
     model = component.model if isinstance(component.model, Model) else load(folder / str(component.model))
-    check_places(model, tuple(component.at))
+    for name in component.at:
+        if name not in model.variables:
+            raise UnknownNameError("variable", name, model.variables)
+    for name in model.variables:
+        if name not in component.at:
+            choices = f", one of {', '.join(model.levels[name])}" if name in model.levels else ""
+            raise DataError(f"the model needs {name}{choices}; give at = {{{name} = ...}}")
     return msgspec.structs.replace(component, model=model)

@@ -15,6 +15,7 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.data.units import NANOSECONDS
 from perfcore.models.model import Model, Parameter
+from perfcore.models.points import check_coverage
 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
@@ -135,8 +136,7 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
         rows = [self._quantiles(steps) for steps in np.atleast_1d(np.asarray(points, dtype=np.float64))]
         if interval is None:
             return np.array([np.interp(0.5, LEVELS, row) for row in rows])
-        if not 0.0 < interval < 1.0:
-            raise OptionError(f"interval {interval}: the coverage must be above 0 and below 1, such as 0.95")
+        check_coverage(interval)
         levels = np.round([0.5, 0.5 - 0.5 * interval, 0.5 + 0.5 * interval], 12)  # a bound stays one
         return np.array([np.interp(levels, LEVELS, row) for row in rows])
 

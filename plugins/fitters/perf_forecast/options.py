@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perf_tables.arguments import check_length
 from perfcore.base.errors import DataError, OptionError
+from perfcore.data.columns import is_named
 from perfcore.hooks.options import option
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ LEVELS = (*_TAIL, *(percent / 100.0 for percent in range(5, 96, 5)), *(1.0 - lev
 
 
 Bounds = tuple[float, float]
-
-_SHARES = re.compile(r"busy|idle|available|share|fraction|utili[sz]ation", re.IGNORECASE)
-_PERCENT = re.compile(r"percent|pct|%|utili[sz]ation", re.IGNORECASE)
 
 
 def parse_within(text: str) -> Bounds | str:
@@ -78,9 +75,9 @@ def support_of(values: npt.ArrayLike, within: str, names: str) -> tuple[Bounds, 
         return bounds, "declared"
     if samples.min() < 0.0:
         return (-math.inf, math.inf), "some samples are negative"
-    if samples.max() <= 1.0 and _SHARES.search(names):
+    if samples.max() <= 1.0 and is_named("share", names):
         return (0.0, 1.0), "a fraction, from its name and samples"
-    if samples.max() <= 100.0 and _PERCENT.search(names):
+    if samples.max() <= 100.0 and is_named("percent", names):
         return (0.0, 100.0), "percent, from its name and samples"
     return (0.0, math.inf), "no sample is negative"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from perf_lost_cycles.default_models import VARIABLE
 from perf_lost_cycles.forms import term_values
+from perf_lost_cycles.lca import LcaModel
 from perf_lost_cycles.options import CRITERIA, LcaOptions, ModgenOptions
 from perf_views.names import existing_file, shortened
 from perfcore.base.arrays import Floats
@@ -20,14 +22,9 @@ from perfcore.report import Axis, Band, Column, Figure, Line, Mark, Note, Plot, 
 
 if TYPE_CHECKING:
     from perf_lost_cycles.default_fits import DefaultFit
-    from perf_lost_cycles.lca import LcaModel
     from perf_lost_cycles.modgen import ModgenModel
 
 POOR_R2 = 0.9  # the paper's final models reach 0.93 or better
-_WHY = {
-    "loo": "it predicts better than R^2, which rewards every further coefficient",
-    "adjusted": "it charges for every coefficient",
-}
 _MOST_SHOWN = 40
 _DIGITS = 4  # of coefficients in the short form
 _NOTABLE = 0.01  # share of the total below which a badly fitted category does no harm
@@ -37,46 +34,6 @@ _MOST_COLOURS = 7  # candidates that have one of their own
 _WIDEST_TITLE = 42  # letters in a line over one of three plots next to one another
 _MOST_NAMED = 6  # categories with a colour of their own: the largest
 _WIDEST_RANGE = 1e6  # the smallest categories would squeeze all others into a corner
-
-
-def lca_report(model: LcaModel, data: Any = None) -> Report:
-    """Return the largest category with its model, all categories, and each over its factor."""
-    factor, unit, total = model.factor_name, model.unit or "", sum(model.observations.total)
-    part = [time / total if total > 0 else 0.0 for time in np.nansum(model.fitted_values, axis=1).tolist()]
-    column = model.factors[model.factor]
-    held_text = "".join(f", {name}={value:g}" for name, value in model.held.items())
-    categories = "1 category" if len(model.categories) == 1 else f"{len(model.categories)} categories"
-    name = f"{categories} of {Path(model.origin.source).name} over {column}{held_text}"
-    largest = max(range(len(part)), key=lambda k: part[k])
-    name_of_largest, fit = model.names[largest], model.default_fits[largest][0]
-    share = Figure(f"share of {name_of_largest}", part[largest], format=".0%", key="largest_share")
-    figures, options = model.statistics, model.origin.options
-    median, worst = (
-        Figure(f"{word} error of the sum", figures[key] or 0.0, format=".1%", key=key)
-        for word, key in (("median", "median_relative_error"), ("largest", "max_relative_error"))
-    )
-    formula = f"{fit.text(factor, _DIGITS)}{f' {unit}' if unit else ''}"
-    over = column if factor == column else f"{model.factor}={column}"
-    fixed = "".join(f", {symbol} held at {value:g}" for symbol, value in model.held.items())
-    criterion, r2 = str(options["criterion"]), figures["r2_centered"]
-    return Report(
-        title=name,
-        answer=f"{name_of_largest} is {share.text} of the time, {formula} ({name})",
-        figures=[share, median, worst],
-        tables=_lca_tables(model, part),
-        draw=lambda: _lca_plots(model, part),
-        next=_fit_command(model, LcaOptions(show=name_of_largest)) if options.get("show") is None else "",
-        details=[
-            f"{figures['n_points']} points of {model.value_name}{f' [{unit}]' if unit else ''} over {over}{fixed}; "
-            f"weights: {options['weights']}; default models: {', '.join(options['models'])}",
-            f"selected by {criterion}, {CRITERIA[criterion]}" + (f": {_WHY[criterion]}" if criterion in _WHY else ""),
-            *model.notes,
-            "sum of the categories: "
-            + ("" if r2 is None else f"R^2 centered {r2:.5f}, ")
-            + f"relative error: median {median.text}, max {worst.text}",
-        ],
-        formula=model.formula,
-    )
 
 
 def _fit_command(model: LcaModel | ModgenModel, asked: LcaOptions | ModgenOptions) -> str:
@@ -186,33 +143,43 @@ def _category_plot(model: LcaModel, category: int, has_names: bool) -> Plot:
     )
 
 
-def modgen_report(model: ModgenModel, data: Any = None) -> Report:
+def report_of(model: ModgenModel, data: Any = None) -> Report:
     """Return the largest category with its model, all categories, and how far the total is from the measured one."""
     categories = "1 category" if len(model.categories) == 1 else f"{len(model.categories):,} categories"
     (measured, total), (each, _) = model.measured(), model.predicted()
-    shares = np.nansum(measured, axis=0) / total.sum()  # of the total time
-    errors = np.nanmedian(np.abs(each - measured) / total[:, None], axis=0)  # as a share of the total of its point
-    largest = int(np.argmax(shares))
-    fit, statistics = model.categories[largest], model.statistics
+    shares = np.nansum(measured, axis=0) / max(total.sum(), np.finfo(float).tiny)  # of the total time
+    largest, statistics = int(np.argmax(shares)), model.statistics
+    fit = model.categories[largest]
     share = Figure(f"share of {fit.name}", float(shares[largest]), format=".0%", key="largest_share")
     median, worst = (
-        Figure(f"{word} error of the total", statistics[key], format=".1%", key=key)
+        Figure(f"{word} error of the total", statistics[key] or 0.0, format=".1%", key=key)
         for word, key in (("median", "median_relative_error"), ("largest", "max_relative_error"))
     )
     figures, key = [share, median, worst], "set_aside_median_relative_error"
     if model.set_aside:
         figures.append(Figure("median hold-out error", statistics[key], format=".1%", key=key))
-    held_out = ModgenOptions(parameter=tuple(model.columns.values()), set_aside=0.2)
+    if isinstance(model, LcaModel):
+        formula = model.default_fits[largest][0].text(model.factor_name, _DIGITS)
+        tables, draw = _lca_tables(model, shares.tolist()), partial(_lca_plots, model, shares.tolist())
+        following = "" if model.origin.options.get("show") else _fit_command(model, LcaOptions(show=fit.name))
+    else:
+        formula = fit.text(model.shown_names, _DIGITS)
+        errors = np.nanmedian(np.abs(each - measured) / total[:, None], axis=0)  # as a share of the total of its point
+        tables, draw = _modgen_tables(model, shares, errors), partial(_modgen_plots, model, shares)
+        held_out = ModgenOptions(parameter=tuple(model.columns.values()), set_aside=0.2)
+        following = "" if model.set_aside else _fit_command(model, held_out)
+    held = [f"{name}={value:g}" for name, value in model.held.items()]
     return Report(
-        title=f"{categories} over {', '.join(model.columns.values())} of {Path(model.origin.source).name}",
-        answer=f"{fit.name} is {share.text} of the time, {fit.text(model.shown_names, _DIGITS)}; "
+        title=f"{categories} over {', '.join([*model.factors.values(), *held])} of {Path(model.origin.source).name}",
+        answer=f"{fit.name} is {share.text} of the time{' at ' * bool(held)}{', '.join(held)}, {formula}"
+        f"{f' {model.unit}' if model.unit else ''}; "
         f"median error of the total {median.text}",
         figures=figures,
-        tables=_modgen_tables(model, shares, errors),
-        draw=lambda: _modgen_plots(model, shares),
+        tables=tables,
+        draw=draw,
         notes=[Note("Uncertain", text) for text in _poor_fits(model, shares)],
-        next="" if model.set_aside else _fit_command(model, held_out),
-        details=_modgen_details(model),
+        next=following,
+        details=_details(model),
         formula=model.formula,
     )
 
@@ -245,16 +212,18 @@ def _first(names: Sequence[str]) -> str:
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
-def _modgen_details(model: ModgenModel) -> list[str]:
+def _details(model: ModgenModel) -> list[str]:
     figures, options = model.statistics, model.origin.options
     unit = f" [{model.unit}]" if model.unit else ""
     shown = model.shown_names
-    over = ", ".join(shown[s] if shown[s] == c else f"{s}={c}" for s, c in model.columns.items())
+    over = [shown[s] if shown[s] == c else f"{s}={c}" for s, c in model.factors.items()]
+    over += [f"{name} held at {value:g}" for name, value in model.held.items()]
     lines = [
-        f"{figures['n_points']:,} points of {model.value_name}{unit} over {over}, weights: {options['weights']}",
+        f"{figures['n_points']:,} points of {model.value_name}{unit} over {', '.join(over)}, "
+        f"weights: {options['weights']}",
         f"model selection by {options['criterion']}: {CRITERIA[options['criterion']]}",
         f"total: R^2 centered {_r2(figures['r2_centered'])}; relative error: median "
-        f"{figures['median_relative_error']:.1%}, max {figures['max_relative_error']:.1%}; "
+        f"{figures['median_relative_error'] or 0.0:.1%}, max {figures['max_relative_error'] or 0.0:.1%}; "
         f"{figures['n_parameters']:,} parameters",
     ]
     if model.set_aside:

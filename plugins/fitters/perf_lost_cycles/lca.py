@@ -42,7 +42,6 @@ _NEARBY = 2.0
 class LcaModel(ModgenModel, frozen=True, forbid_unknown_fields=True, dict=True):
     """The model of `modgen` over one factor: one line of points, of which each category has its best default model."""
 
-    reporter: ClassVar[str] = "perf_lost_cycles.answers:lca_report"
     kind: ClassVar[str] = "lost cycles of one factor"
 
     def __post_init__(self) -> None:
@@ -65,8 +64,7 @@ class LcaModel(ModgenModel, frozen=True, forbid_unknown_fields=True, dict=True):
         return self.shown_names[self.factor]
 
     @property
-    def held(self) -> dict[str, float]:
-        """The other parameters as texts call them, each at its only level."""
+    def held(self) -> Mapping[str, float]:
         points, names = self.observations.points, shown_names(self.columns)
         return {names[symbol]: points[symbol][0] for symbol in self.columns if symbol != self.factor}
 

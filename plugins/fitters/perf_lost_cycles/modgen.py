@@ -208,7 +208,7 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     default_models: tuple[UsedModel, ...]
     generations: tuple[Generation, ...]
 
-    reporter: ClassVar[str] = "perf_lost_cycles.answers:modgen_report"
+    reporter: ClassVar[str] = "perf_lost_cycles.answers:report_of"
     kind: ClassVar[str] = "sum of categories"
 
     def __post_init__(self) -> None:
@@ -247,6 +247,11 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     def factors(self) -> Mapping[str, str]:
         """Parameters that formulas have: symbol to the column's name in the data."""
         return self.columns
+
+    @property
+    def held(self) -> Mapping[str, float]:
+        """Parameters that formulas do not have, as texts call them, each at its only level."""
+        return {}
 
     @property
     def fitted(self) -> Booleans:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +12,14 @@ import numpy as np
 from perf_scaling.options import ScalingOptions
 from perf_scaling.runs import Runs, runs_of, with_values
 from perf_tables.confounders import further_parameters, refuse_unnamed_factors, refuse_unnamed_text, unnamed_text
-from perf_tables.meanings import Spread, paths_of, pooled_runs, spread_of_rows
+from perf_tables.meanings import Spread, layout_of, paths_of, pooled_runs, scaling_kinds, scaling_of, spread_of_rows
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.columns import (
     is_called_rate,
     is_called_time,
     is_processors,
+    is_program,
     is_run_identifier,
     is_speed,
     shown_names,
@@ -32,86 +32,12 @@ from perfcore.models.points import Observed, measurements_for
 if TYPE_CHECKING:
     from perf_scaling.model import ScalingModel
 
-# Sizes as columns of tables call them, and of one processor's share. What else there is per processor, such as
-# tasks_per_node or memory_per_core, is how the run was laid out.
-_WHAT = (
-    r"(?:atoms|cells|elements|elems|dofs?|unknowns|particles|points|rows|vertices|zones|photons|bodies|samples|"
-    r"batch(?:_?size)?)"
-)
-_ALL_OF = rf"(?:n|nx|ny|nz|size|problem_?size|grid(?:_?size)?|(?:n_?|num_?)?{_WHAT}|gbs|global_?batch(?:_?size)?)"
-_WHOLE = rf"(?:(?:total|global)_?)?{_ALL_OF}(?:_?(?:total|global|all))?"
-_ONE = r"(?:rank|proc|process|processor|core|cpu|gpu|device|accelerator|node|task|thread|worker)"
-_SIZE = re.compile(_WHOLE, re.IGNORECASE)
-_SHARE = re.compile(
-    rf"(?:{_WHOLE}|problem|work|load|data)_?per_?{_ONE}|local_?(?:size|n|{_WHAT})|(?:size|n|{_WHAT})_?local|mbs|micro_?batch(?:_?size)?",
-    re.IGNORECASE,
-)
-_ALIKE = 0.02  # of a size: decompositions don't divide every problem evenly
 LEAST_POINTS = 3  # of one parameter: a slope between two, and one that says how well it holds; of several one more
 PATH = "path"  # the variable of a model that names one
 _METRIC = "metric"  # the column that Extra-P's experiments name a metric in
-# Columns that name programs: the run of one is no part of that of another, as regions and kernels are of one run.
-_PROGRAMS = frozenset(["code", "benchmark", "bench", "application", "app", "program", "workload"])
 _MOST_PARAMETERS = 4
 _LARGEST = 1e100  # squares of larger values overflow
 _RANK = 1e-6  # of the logarithms of the points; below, they lie on a line but for rounding
-
-
-def told_scaling(data: Measurements) -> str:
-    """What the table says: ``"weak"``, ``"strong"``, ``"layouts"`` of the same processors, or ``""`` if nothing."""
-    parameters = list(data.roles.parameters.values())
-    if not parameters or not is_processors(parameters[0]):
-        return ""
-    if _laid_out_with(data):
-        return "layouts"
-    names = [name for name in data.table.columns if name not in (*parameters, data.roles.value)]
-    stated = _labelled([name for name in names if data.table[name].dtype.kind not in "iufb"], data)
-    if stated:
-        return stated
-    processors = _numbers(data, parameters[0])
-    if processors is None or len(np.unique(processors)) < 2:
-        return ""
-    plain = {name: re.sub(r"[\s\-#]+", "_", name.strip()).strip("_") for name in names}
-    for name in names:
-        share = _SHARE.fullmatch(plain[name]) is not None
-        if not share and _SIZE.fullmatch(plain[name]) is None:
-            continue
-        size = _numbers(data, name)
-        if size is None or not (size > 0.0).all():
-            continue
-        if np.ptp(size) == 0.0:
-            return "weak" if share else "strong"
-        each = size / processors
-        if not share and np.ptp(each) <= _ALIKE * each.mean():
-            return "weak"
-    return ""
-
-
-def _laid_out_with(data: Measurements) -> str:
-    """Return the column, such as threads, whose product with the only parameter never changes, or ``""``."""
-    (parameter, *others), named = data.roles.parameters.values(), {*data.roles.parameters.values(), data.roles.value}
-    processors = _numbers(data, parameter)
-    if others or processors is None or np.ptp(processors) == 0.0:
-        return ""
-    columns = (name for name in map(str, data.table.columns) if name not in named and is_processors(name))
-    pairs = ((name, _numbers(data, name)) for name in columns)
-    return next((name for name, other in pairs if other is not None and np.ptp(processors * other) == 0.0), "")
-
-
-def _labelled(names: Collection[str], data: Measurements) -> str:
-    for name in names:
-        words = {str(value).strip().lower() for value in data.table[name].dropna().unique()}
-        for kind in ("weak", "strong"):
-            if words and all(re.search(rf"\b{kind}|{kind}\b", word) for word in words):
-                return kind
-    return ""
-
-
-def _numbers(data: Measurements, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
-    import pandas as pd
-
-    values = pd.to_numeric(data.table[name], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    return values if np.isfinite(values).all() else None
 
 
 @dataclass(frozen=True)
@@ -233,7 +159,7 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
         source=data.source,
         fingerprint=_fingerprint(names, distinct, runs),
         notes=tuple(notes),
-        scaling=told_scaling(data) if options.scaling == "auto" else options.scaling,
+        scaling=scaling_of(data) if options.scaling == "auto" else options.scaling,
         reciprocal=reciprocal,
     )
 
@@ -260,7 +186,7 @@ def _parameters_of(data: Measurements, at: Sequence[str]) -> tuple[str, ...] | N
 def _copies_of_parameters(data: Measurements) -> list[str]:
     """Other counts of processors that say the same as a parameter, such as nodes beside ranks."""
     table, notes = data.table, list[str]()
-    if other := _laid_out_with(data):
+    if other := layout_of(data):
         (parameter,) = data.roles.parameters.values()
         return [f"{parameter} x {other} is the same in all rows: layouts of the same processors, so nothing scales"]
     for column in data.roles.parameters.values():
@@ -282,12 +208,11 @@ def _refuse_both_kinds(data: Measurements, kept: Booleans) -> None:
     """Ask which runs are meant where a column says of each whether the problem grew with the processors."""
     roles = data.roles
     for name in data.table.columns:
-        if name in (*roles.code, *roles.system, *roles.category) or data.table[name].dtype.kind in "iufb":
+        kinds = scaling_kinds(data.table[name][kept])
+        if name in (*roles.code, *roles.system, *roles.category) or "" in kinds.values():
             continue
-        words = [str(word) for word in data.table[name][kept].dropna().unique()]
-        kinds = [kind for kind in ("weak", "strong") if any(kind in word.lower() for word in words)]
-        if len(kinds) > 1 and all("weak" in word.lower() or "strong" in word.lower() for word in words):
-            choices = " or ".join(f"--where '{name}={word}'" for word in words[:2])
+        if len({*kinds.values()}) > 1:
+            choices = " or ".join(f"--where '{name}={text}'" for text in list(kinds)[:2])
             raise OptionError(f"{data.source}: {name} holds runs of both weak and strong scaling: choose {choices}")
 
 
@@ -344,7 +269,7 @@ def _runs_of_means(cell: Ints, value: Floats, spread: Spread, kept: Booleans, sh
 def _metrics(data: Measurements, kept: Booleans, path: Ints) -> tuple[str, ...]:
     """What was measured of each path, or of which program on which system: paths of two do not add up."""
     is_named = _METRIC in (*data.roles.code, *data.roles.system, *data.roles.category)
-    apart = (*(column for column in data.roles.code if column.strip().lower() in _PROGRAMS), *data.roles.system)
+    apart = (*(column for column in data.roles.code if is_program(column)), *data.roles.system)
     if not is_named and not apart:
         return ()
     _, first = np.unique(path, return_index=True)

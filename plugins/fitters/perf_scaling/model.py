@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +36,7 @@ from perf_scaling.terms import Law, PathData
 from perf_tables.points import check_coverage, named_points
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import OptionError, listing
-from perfcore.data.columns import guess_roles, is_speed, shown_names
+from perfcore.data.columns import guess_roles, is_named, is_speed, shown_names
 from perfcore.data.units import is_time
 from perfcore.models.model import Model, Parameter, Points
 from perfcore.models.points import N_DRAWS, DesignRows, Drawn, GrowthDraws, Observed, PartDraws, Rival
@@ -54,9 +53,6 @@ _MOST_OPEN = math.log(1e6)  # of a measured level
 _SURE_MEAN = 1.96  # standard errors of a measured mean, to the ends of its 95 % interval
 # Without any word about it, scaling is strong if the time falls by this factor, and weak if it changes little.
 _FALLS, _RISES = 1.2, 2.0
-_OF_EACH = re.compile(
-    r"(?:/|per[ _])\s*(?:gpu|cpu|core|rank|node|proc|process|processor|device|worker|thread)s?\]?$", re.I
-)
 _SLACK = 0.95  # of the time of the fewest processors, which a problem that grows does not fall below; rates alike
 
 Estimate = tuple[float, float, float]  # value, and the ends of its 95 % interval
@@ -255,7 +251,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         if not self._counts_processors or self.whole.several or self.scaling == "layouts":
             return ""
         if self.reciprocal:
-            return "rate of each" if _OF_EACH.search(self.unit or self.value_name) else "rate"
+            return "rate of each" if is_named("rate_of_one", self.unit or self.value_name) else "rate"
         if not self._is_time or self.scaling:
             return self.scaling if self._is_time else ""
         if len(self.symbols) > 1:  # the others, such as a size, are held

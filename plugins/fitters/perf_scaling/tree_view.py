@@ -236,7 +236,7 @@ def tree_chart(outlook: Outlook, tree: CallTree, inclusive_shares: Floats, top: 
     text = f"Regions below their callers, as wide as their share at {target_text}, coloured by their growth{over}"
     value = outlook.model.value_name
     title = f"Share of {'time' if 'time' in value.lower() else value}, coloured by growth{over}"
-    return Chart(draw, text, (), title, (10.0, 0.95 + _HEIGHT * levels))
+    return Chart(draw, text, title, (10.0, 0.95 + _HEIGHT * levels))
 
 
 def _placed(

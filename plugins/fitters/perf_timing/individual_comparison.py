@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-import perfcore
 from perf_statistics import CRITERIA
 from perf_statistics.goodness import finite, information, r_squared
 from perf_timing.individual_model import (
@@ -30,11 +29,9 @@ from perf_timing.prepared import (
     prepare,
     refuse_unused,
 )
-from perf_timing.scaling_model import FittedObservations
+from perf_timing.scaling_model import common_fields
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError
-from perfcore.hooks.options import to_dict
-from perfcore.models.model import Origin
 from perfcore.models.ranking import Candidate, Ranking
 
 # Above this the coefficients have lost half of their digits: they are large and cancel.
@@ -293,20 +290,8 @@ def _remarks(fits: IndividualFits) -> dict[str, Booleans]:
 def fit_individual(data: Any, options: IndividualOptions) -> IndividualModel:
     """Return the model of measurements; see `perf_timing.individual_fitter`."""
     compared = Comparison(prepare(data, options, "individual"), options)
-    observed = compared.prepared.seen
     return IndividualModel(
-        origin=Origin("individual", to_dict(options), observed.source, observed.fingerprint(), perfcore.__version__),
-        columns=dict(observed.columns),
-        value_name=observed.value_name,
-        unit=observed.unit,
-        preparation=compared.prepared.preparation,
-        relative=options.weights == "relative",
-        codes=observed.codes,
-        systems=observed.systems,
-        functions=compared.names,
-        notes=observed.notes,
-        observations=FittedObservations.of(observed),
-        root_weights=tuple(compared.prepared.root_weight.tolist()),
+        **common_fields(compared.prepared, "individual", options, compared.names),
         pairs=compared.pairs(compared.chosen()),
         ranking=() if compared.is_named else compared.ranking().candidates,
     )

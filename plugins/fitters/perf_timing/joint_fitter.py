@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 import numpy as np
 
-import perfcore
 from perf_statistics.goodness import find_outliers, finite, information, r_squared
 from perf_tables.executors import as_they_end
 from perf_timing.joint_model import Interval, JointModel
@@ -29,15 +28,13 @@ from perf_timing.joint_resampling import (
 from perf_timing.joint_solver import JointFit, JointProblem, JointStatus, components, single_thread
 from perf_timing.options import JOINT_CRITERIA, JointOptions, number_of_terms, registered_functions
 from perf_timing.prepared import Prepared, by_growth, characteristics, measured_design, prepare, refuse_unused
-from perf_timing.scaling_model import FittedObservations
+from perf_timing.scaling_model import common_fields
 from perfcore.base import progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations
-from perfcore.hooks.options import to_dict
-from perfcore.models.model import Origin
 from perfcore.models.ranking import Candidate, Ranking
 
 # Seconds of what is slow: combinations with a doubled function, of tables of some hundred cells.
@@ -303,18 +300,7 @@ def _model(
             weighted = leave_one_cell_out(problem, fit, executor=executor, advance=advance)
         left_out = tuple(map(finite, (weighted / (prepared.root_weight * prepared.factor)).tolist()))
     model = JointModel(
-        origin=Origin("strohmaier", to_dict(options), observed.source, observed.fingerprint(), perfcore.__version__),
-        columns=dict(observed.columns),
-        value_name=observed.value_name,
-        unit=observed.unit,
-        preparation=prepared.preparation,
-        relative=prepared.weights == "relative",
-        codes=observed.codes,
-        systems=observed.systems,
-        functions=tuple(compared.names[f] for f in members),
-        notes=observed.notes,
-        observations=FittedObservations.of(observed),
-        root_weights=tuple(prepared.root_weight.tolist()),
+        **common_fields(prepared, "strohmaier", options, tuple(compared.names[f] for f in members)),
         reference=observed.systems[compared.reference],
         work=_rows(fit.w),
         inverse_speed=_rows(fit.v),

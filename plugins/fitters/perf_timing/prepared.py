@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from perf_timing.options import ScalingOptions
 from perfcore.base.arrays import Booleans, Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.contracts import Function
-from perfcore.data.columns import is_processors, is_speed, shown_names
+from perfcore.data.columns import is_processors, is_size, is_speed, shown_names
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations, labels_of, no_number
 from perfcore.data.units import unit_in_name
@@ -26,8 +25,6 @@ from perfcore.data.units import unit_in_name
 # NPB prints a rate with two decimals, so that rate times time gives the operation count to some 1e-4 only; what
 # differs by more within one code is not a quantity of the code.
 _SPREAD = 0.01
-# Words in names of columns that count the size of a problem.
-_SIZE = re.compile(r"size|length|bytes|elements|atoms|cells|points|particles|edges?\b|^n$", re.IGNORECASE)
 # Values in the scale of the fit that differ by more than this count by their relative errors: with equal weights the
 # largest few would decide. Those of Strohmaier's paper differ by 4 to 7; docs/how-we-know.md has the figures.
 WIDE = 10.0
@@ -307,7 +304,7 @@ def _processors(observed: Observations, options: ScalingOptions) -> str | None:
     """Return the first parameter, where its column or the user says that it is a number of processors."""
     symbol, column = next(iter(observed.columns.items()))
     unit = unit_in_name(column)
-    if (unit is not None and unit.kind != "count") or _SIZE.search(column):
+    if (unit is not None and unit.kind != "count") or is_size(column):
         return None
     words = (word.partition("=") for word in options.parameter or ())
     is_named = any(equals and name.strip() == "p" == symbol for name, equals, _ in words)

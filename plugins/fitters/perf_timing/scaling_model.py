@@ -9,15 +9,16 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+import perfcore
 from perf_statistics.goodness import relative_errors
 from perf_tables.points import Places, places
 from perf_timing.options import ScalingOptions
-from perf_timing.prepared import Preparation, characteristics, design, prepare, span
+from perf_timing.prepared import Preparation, Prepared, characteristics, design, prepare, span
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, PerfError, listing
 from perfcore.data.observations import Observations
-from perfcore.hooks.options import build
-from perfcore.models.model import Model, Points
+from perfcore.hooks.options import build, to_dict
+from perfcore.models.model import Model, Origin, Points
 from perfcore.models.points import Observed, measurements_for, observed_by_pair
 
 
@@ -46,6 +47,21 @@ class FittedObservations(msgspec.Struct, frozen=True, forbid_unknown_fields=True
             repetitions=tuple(observed.repetitions.tolist()),
             spread=tuple(None if np.isnan(s) else float(s) for s in observed.spread),
         )
+
+
+def common_fields(prepared: Prepared, fitter: str, options: ScalingOptions, functions: tuple[str, ...]) -> Any:
+    """Return what all models of a table have: the data, and the scale of the fit."""
+    observed = prepared.seen
+    return {
+        "origin": Origin(fitter, to_dict(options), observed.source, observed.fingerprint(), perfcore.__version__),
+        "columns": dict(observed.columns),
+        **{name: getattr(observed, name) for name in ("value_name", "unit", "codes", "systems", "notes")},
+        "preparation": prepared.preparation,
+        "relative": prepared.weights == "relative",
+        "functions": functions,
+        "observations": FittedObservations.of(observed),
+        "root_weights": tuple(prepared.root_weight.tolist()),
+    }
 
 
 class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):

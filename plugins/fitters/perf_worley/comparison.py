@@ -15,7 +15,7 @@ from perf_worley.activity import Activity, joined
 from perfcore import Measurements
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, listing
-from perfcore.data.columns import guess_roles
+from perfcore.data.columns import guess_roles, is_repetition
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import NANOSECONDS
 from perfcore.results import Result
@@ -35,8 +35,6 @@ _SAME_NAMES = 0.5  # up to which two runs may differ in what runs, that names te
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 _PHASE, _DURATION, _PROCESSOR_TIME, _FILE = "phase", "duration_s", "processor_time_s", "file"
-# Fields of a name that tell runs of the same point apart; they are columns and no parameters.
-_REPETITIONS = frozenset({"r", "rep", "repeat", "repetition", "run", "trial"})
 
 
 class Shape(NamedTuple):
@@ -358,7 +356,7 @@ def join_runs(
         if phases
         for side, seconds in [(side_of(model, phases), NANOSECONDS[model.time_unit] * 1e-9)]
     ]
-    words = [field for field, value in fields[0].items() if isinstance(value, str) and field not in _REPETITIONS]
+    words = [field for field, value in fields[0].items() if isinstance(value, str) and not is_repetition(field)]
     return Measurements(
         pd.DataFrame(rows),
         {(column if "p" in parameters or number else "p"): column for number, column in enumerate(parameters)},
@@ -373,7 +371,7 @@ def _with_processors(
     fields: Sequence[Mapping[str, Any]], curves: Sequence[UtilizationCurve], name: str
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return what is known of each run, with its number of processors, and the parameters, processors first."""
-    numbers = [f for f, value in fields[0].items() if not isinstance(value, str) and f not in _REPETITIONS]
+    numbers = [f for f, value in fields[0].items() if not isinstance(value, str) and not is_repetition(f)]
     run_fields = [dict(each) for each in fields]
     named = bool(guess_roles(numbers, set(numbers)).parameters)
     if not named and "p" not in run_fields[0] and all(curve.n_locations for curve in curves):

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -187,6 +187,8 @@ class Unusual:
 class Iterations(Result):
     """Sections of a run that repeat; there may be none."""
 
+    reporter: ClassVar[str] = "perf_worley.iterations:report_of"
+
     source: str
     time_unit: str
     run: tuple[float, float]  # start and end
@@ -201,10 +203,6 @@ class Iterations(Result):
     differences: Differences | None = None  # their time by class of state; None without a trace
     labels: tuple[str, ...] = ()  # the marker of each, where one was named
     representation: str | None = None  # what `save` makes of the durations, by default as of samples
-
-    def report(self, data: Any = None) -> Report:
-        """Return the number and mean duration of the iterations, and each of them."""
-        return report_of(self)
 
     @property
     def count(self) -> int:
@@ -392,7 +390,7 @@ def by_markers(trace: Trace, maker: PhaseMaker, markers: Sequence[str]) -> Found
     return Found(maker, named, [], None, _OBJECTIVE, {})
 
 
-def report_of(found: Iterations) -> Report:
+def report_of(found: Iterations, data: Any = None) -> Report:
     """Return the number and mean duration of the iterations, each of them, and the mean iteration."""
     name = Path(found.source).name or found.source
     title = f"Iterations of {name}"

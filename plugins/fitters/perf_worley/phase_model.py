@@ -21,7 +21,7 @@ from perfcore.contracts import Function
 from perfcore.data.units import NANOSECONDS, readable
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Model, Parameter, Points
-from perfcore.models.points import DesignRows
+from perfcore.models.points import DesignRows, check_coverage
 from perfcore.results import Result
 
 _FEWEST_SHOWN = 2  # iterations of a phase
@@ -188,8 +188,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
             values[in_phase] = self.evaluate(self.phases[number], times[in_phase])
         if interval is None:
             return values
-        if not 0.0 < interval < 1.0:
-            raise OptionError(f"interval {interval}: the coverage must be above 0 and below 1, such as 0.95")
+        check_coverage(interval)
         spread = np.array([p.error / math.sqrt(p.end - p.start) for p in self.phases])[which]
         half = NormalDist().inv_cdf(0.5 + 0.5 * interval) * spread
         return np.column_stack([values, values - half, values + half])

@@ -15,6 +15,10 @@ _SAMPLES = (
 )
 _PIPIT = "import sys, pipit; pipit.Trace.from_hpctoolkit(sys.argv[1]).events.to_csv('events.csv', index=False)"
 _MPIP = """/^@--- MPI Time/{t=1} t&&$1=="*"{print n","($2-$3)/n","$3/n; exit} t&&$1~/^[0-9]+$/{n++}"""
+_CPROFILE = (
+    'import csv,pstats,sys; w=csv.writer(sys.stdout); w.writerow(["function","time_s"]); '
+    'w.writerows(("%s:%d:%s"%k,v[2]) for k,v in pstats.Stats(sys.argv[1]).stats.items())'
+)
 _DXT = """BEGIN{print "rank,start_s,end_s,state"} $1~/^X_/{print $2","$7","$8","$3}"""
 
 # How a file begins, and what to do with it; {name}, {folder}, {above}, {json} and {found} are its own.
@@ -25,6 +29,11 @@ _FORMS = tuple(
             _HPCTOOLKIT,
             "is of a database of HPCToolkit, which is not read; its traces are as a table of events, by Pipit "
             f"(github.com/hpcgroup/pipit): python -c {shlex.quote(_PIPIT)} {{folder}} && perf info events.csv",
+        ),
+        (
+            rb"[{\xfb][)\xa9]\x03[zZ\xda\xfa]",  # marshalled: a mapping, from triples of file, line and name
+            "is a profile of Python's cProfile, which is not read; the own times of its functions are: "
+            f"python -c {shlex.quote(_CPROFILE)} {{name}} > functions.csv && perf info functions.csv",
         ),
         (rb"PERFILE2", f"is the record of Linux's `perf record`{_SAMPLES}"),
         (rb"# To display the perf.data header info", f"is what Linux's `perf explore --stdio` prints{_SAMPLES}"),

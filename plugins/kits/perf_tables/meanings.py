@@ -17,12 +17,15 @@ import numpy as np
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import listing
 from perfcore.data.columns import (
+    SCALING_KINDS,
     SPREADS,
     counts_runs,
     direction,
     is_called_rate,
     is_called_time,
+    is_named,
     is_of_spread,
+    is_processors,
     is_run_identifier,
     is_size,
     plain_name,
@@ -73,6 +76,7 @@ _TEXTS = {
     "identifier": "identifier, not used",
     "text": "text (--path)",
 }
+_ALIKE = 0.02  # of a size: decompositions don't divide every problem evenly
 _EARLIEST = 3e8  # seconds of Unix time: no run takes nine years
 _MOST_DERIVED = 12  # columns of numbers, of which all pairs are compared
 _SAME = 5e-3  # relative, between numbers that were rounded to three digits
@@ -123,6 +127,59 @@ def meaning_of_name(name: str, kind: str) -> str:
         return "text"
     kinds = {"rate": is_called_rate, "time": is_called_time, "size": is_size, "identifier": is_run_identifier}
     return next((meaning for meaning, is_called in kinds.items() if is_called(name)), "number")
+
+
+def scaling_of(data: Measurements) -> str:
+    """Return what a table says of scaling: ``"weak"``, ``"strong"``, ``"layouts"``, or nothing."""
+
+    def find() -> str:
+        parameters = list(data.roles.parameters.values())
+        if not parameters or not is_processors(parameters[0]):
+            return ""
+        if layout_of(data):
+            return "layouts"
+        names = [str(name) for name in data.table.columns if name not in (*parameters, data.roles.value)]
+        for name in names:
+            kinds = {*scaling_kinds(data.table[name]).values()}
+            if len(kinds) == 1 and "" not in kinds:
+                return kinds.pop()
+        processors = data.numbers(parameters[0])
+        plain = {name: re.sub(r"[\s\-#]+", "_", name.strip()).strip("_") for name in names}
+        of_one = {name: is_named("size_of_one", text) for name, text in plain.items()}
+        sizes = [name for name in names if of_one[name] or is_named("size", plain[name])]
+        for name in sizes if len(np.unique(processors)) > 1 and np.isfinite(processors).all() else ():
+            size = data.numbers(name)
+            if not ((size > 0.0) & (size < np.inf)).all():
+                continue
+            if np.ptp(size) == 0.0:
+                return "weak" if of_one[name] else "strong"
+            per_processor = size / processors
+            if not of_one[name] and np.ptp(per_processor) <= _ALIKE * per_processor.mean():
+                return "weak"
+        return ""
+
+    found: str = data.once(("scaling", repr(data.roles)), find)
+    return found
+
+
+def scaling_kinds(column: pd.Series) -> dict[str, str]:
+    """Return for each text of a column the kind of scaling that it names; empty for other texts."""
+    texts = [] if column.dtype.kind in "iufb" else map(str, column.dropna().unique())
+
+    def kind_of(text: str) -> str:
+        return next((kind for kind in SCALING_KINDS if re.search(rf"\b{kind}|{kind}\b", text, re.IGNORECASE)), "")
+
+    return {text: kind_of(text) for text in texts}
+
+
+def layout_of(data: Measurements) -> str:
+    """Return the column, such as threads, whose product with the only parameter never changes, or ``""``."""
+    (parameter, *others), roles = data.roles.parameters.values(), data.roles
+    processors = data.numbers(parameter)
+    if others or not np.isfinite(processors).all() or np.ptp(processors) == 0.0:
+        return ""
+    columns = (c for c in map(str, data.table.columns) if c not in (parameter, roles.value) and is_processors(c))
+    return next((c for c in columns if np.ptp(processors * data.numbers(c)) == 0.0), "")
 
 
 def called(meaning: str, columns: Iterable[str]) -> list[str]:

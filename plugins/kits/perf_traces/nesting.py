@@ -19,6 +19,7 @@ Codes = npt.NDArray[np.int32]
 Columns = tuple[Codes, Codes, Ints, Ints]  # location, state, start and end
 
 
+_BLOCK = 256  # of locations that are looked through at once
 _INTERPRETED = 3_000  # intervals below which loading the compiler takes longer than the work
 
 
@@ -129,6 +130,9 @@ def _sweep(
         n_ranks = max(n_ranks, rank[k] + 1)
     current = np.full(len(place), -1, np.int64)
     count = np.zeros(n_ranks, np.int64)
+    position = np.empty(len(members), np.int64)
+    position[members] = np.arange(len(members))
+    in_block = np.zeros((n_ranks, len(members) // _BLOCK + 1), np.int64)  # as `count`, of so many members
     n, i, since, active, state = 0, 0, 0, -1, -1
     while i < len(times):
         time, target = times[i], place[changed[i]]
@@ -136,9 +140,11 @@ def _sweep(
             who = changed[i]
             if current[who] >= 0:
                 count[rank[current[who]]] -= 1
+                in_block[rank[current[who]], position[who] // _BLOCK] -= 1
             current[who] = entered[i]
             if entered[i] >= 0:
                 count[rank[entered[i]]] += 1
+                in_block[rank[entered[i]], position[who] // _BLOCK] += 1
             i += 1
         best = 0
         while best < n_ranks and count[best] == 0:
@@ -147,10 +153,14 @@ def _sweep(
         if best < n_ranks:
             # What is shown goes on for as long as nothing goes before it.
             if active < 0 or place[active] != target or current[active] < 0 or rank[current[active]] != best:
-                for k in range(first_member[target], first_member[target + 1]):
+                k = first_member[target]
+                while True:
+                    while k % _BLOCK == 0 and in_block[best, k // _BLOCK] == 0:
+                        k += _BLOCK
                     active = members[k]
                     if current[active] >= 0 and rank[current[active]] == best:
                         break
+                    k += 1
             new = current[active]
         if new != state:
             if state >= 0:

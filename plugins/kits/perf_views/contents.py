@@ -150,11 +150,10 @@ class Live:
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing and the same figures as tables."""
+    """A drawing."""
 
     draw: Callable[[Figure], None]  # draws into an empty matplotlib figure; it may change the figure's size
     alternative: str  # what it shows, in a sentence, for who cannot see it
-    tables: tuple[Table, ...]  # what is drawn, in numbers
     title: str = ""
     size: tuple[float, float] = (10.0, 4.0)  # width and height to begin with
     live: Live | None = None  # what the page shows in its place where scripts run
@@ -252,12 +251,10 @@ def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
     if isinstance(block, Text):
         return replace(block, links=tuple(link.mounted(prefix, query) for link in block.links))
     if isinstance(block, Chart) and block.live:
-        block = replace(block, live=block.live.mounted(prefix, query))
-    if isinstance(block, (Chart, Table)):
-        mounted: Block = _with_cells(
-            block, lambda cell: replace(cell, link=cell.link.mounted(prefix, query)) if cell.link else cell
-        )
-        return mounted
+        return replace(block, live=block.live.mounted(prefix, query))
+    if isinstance(block, Table):
+        header, *rows = (tuple(_mounted_cell(c, prefix, query) for c in row) for row in (block.header, *block.rows))
+        return replace(block, header=header, rows=tuple(rows))
     if isinstance(block, (Form, Action)):
         field_names = {item.name for item in block.fields}
         kept = tuple(
@@ -267,14 +264,10 @@ def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
     return block
 
 
-def _with_cells(block: Chart | Table, change: Callable[[Cell], Cell]) -> Any:
-    """Return the block, in whose tables each cell is changed; texts are no cells."""
-    if isinstance(block, Chart):
-        return replace(block, tables=tuple(_with_cells(table, change) for table in block.tables))
-    header, *rows = (
-        tuple(change(cell) if isinstance(cell, Cell) else cell for cell in row) for row in (block.header, *block.rows)
-    )
-    return replace(block, header=header, rows=tuple(rows))
+def _mounted_cell(cell: Cell | str, prefix: ViewPath, query: Query) -> Cell | str:
+    if isinstance(cell, str) or cell.link is None:
+        return cell
+    return replace(cell, link=cell.link.mounted(prefix, query))
 
 
 def headed(subject: Viewable, view: View) -> View:

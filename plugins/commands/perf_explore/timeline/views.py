@@ -100,7 +100,7 @@ class TimelineViews:
         live = page.Live(_KIND, (), window.query(data.run_ns, data.time_unit), settings, links)
         of = f"{len(data.trace.locations)} locations of {Path(data.given.source).name}"
         alternative = f"{self.title}: states of {of} over time, by class"
-        return page.Chart(lambda figure: self._draw(figure, window), alternative, (), live=live)
+        return page.Chart(lambda figure: self._draw(figure, window), alternative, live=live)
 
     def _draw(self, figure: Figure, window: Window) -> None:
 

@@ -459,7 +459,7 @@ def draw_paths(
     drawn = -(adjusted * np.sqrt(variances)[:, None]) @ normals[:, :k].T
     for length in np.unique(known.settings[:, 2]).tolist():
         own = known.settings[h, 2] == length
-        drifts = _drift_responses(known.points, at.places, length, first, normals.shape[1]) @ normals.T
+        drifts = _drift_draws(known.points, at.places, length, normals[:, first:].T)
         scale = known.settings[h[own], 1] * math.sqrt(0.5 * length)
         drawn[own] += scale[:, None, None] * (drifts[k:] - adjusted[own] @ drifts[:k])
     number = np.where(occurs[kinds], number, 0)
@@ -468,14 +468,12 @@ def draw_paths(
     return np.asarray(np.take_along_axis(constant, component[..., None], axis=1) + of_draws)
 
 
-def _drift_responses(levels: Floats, places: Floats, length: float, first: int, n_numbers: int) -> Floats:
-    """How the drift at levels and at places answers to each normal number from the first on, for slopes of 1."""
+def _drift_draws(levels: Floats, places: Floats, length: float, normals: Floats) -> Floats:
+    """Return draws (k + T, N) of the drift at levels and places, for slopes of 1, from normal numbers (D, N)."""
     at = np.concatenate([levels, places])
-    responses, column = np.zeros((len(at), n_numbers)), first
+    drifts, numbers = np.zeros((len(at), normals.shape[1])), iter(normals)
     for where in at.T:
-        slope, drifted = np.zeros(n_numbers), np.zeros(n_numbers)
-        slope[column] = 1.0
-        column += 1
+        slope, drifted = next(numbers), np.zeros(normals.shape[1])
         order = np.argsort(where, kind="stable")
         for place, distance in zip(
             order.tolist(), np.diff(where[order], prepend=where[order[0]]).tolist(), strict=True
@@ -484,12 +482,10 @@ def _drift_responses(levels: Floats, places: Floats, length: float, first: int, 
                 decay = math.exp(-distance / length)
                 of_slope, joint = 1.0 - decay * decay, length * (1.0 - decay) ** 2
                 of_both = joint / math.sqrt(of_slope) if of_slope > 0.0 else 0.0
-
                 of_drift = max(2.0 * float(half_variogram(distance, length)) - (length * (1.0 - decay)) ** 2, 0.0)
-                drifted += length * (1.0 - decay) * slope
-                slope *= decay
-                drifted[column : column + 2] += of_both, math.sqrt(max(of_drift - of_both**2, 0.0))
-                slope[column] += math.sqrt(of_slope)
-                column += 2
-            responses[place] += drifted
-    return responses
+                both, own = next(numbers), next(numbers)
+                drifted = drifted + length * (1.0 - decay) * slope
+                drifted += of_both * both + math.sqrt(max(of_drift - of_both**2, 0.0)) * own
+                slope = decay * slope + math.sqrt(of_slope) * both
+            drifts[place] += drifted
+    return drifts

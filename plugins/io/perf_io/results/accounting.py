@@ -44,9 +44,7 @@ _SHELL_SETTINGS = re.compile(r"[\s#=*-]*((?:[A-Za-z_]\w*\s*[=:]\s*[0-9]{1,15}[,;
 _SHELL_SETTING = re.compile(r"([A-Za-z_]\w*)\s*[=:]\s*([0-9]+)")
 _HEADER = re.compile(rb"\A(?=[^\n]*\b(?i:jobid(?:raw)?)\|)(?=[^\n]*\b(?i:state|elapsed(?:raw)?)\b)[\w%/.|]+\r?\n")
 # Columns as wide as the dashes below their names.
-_PRINTED = re.compile(
-    rb"\A *(?i:jobid(?:raw)?) +\w[\w% ]*\r?\n *-{3,}(?: +-+)+ *\r?\n"
-)  # columns as wide as the dashes
+_PRINTED = re.compile(rb"\A *(?i:jobid(?:raw)?) +\w[\w% ]*\r?\n *-{3,}(?: +-+)+ *\r?\n")
 # What is measured of steps, by its field: the column, and the largest or the job's own (a sum).
 _GIB = 1 << 30
 _OF_STEPS = {

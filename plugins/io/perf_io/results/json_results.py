@@ -11,7 +11,6 @@ import msgspec
 
 from perf_io.options import ServingOptions
 from perf_io.results.result_table import SHARE, Found, ResultReader, Row, number_or_text, one_line
-from perf_io.results.text_results import TASKS, reframe_test
 from perf_io.text import decode_content, decode_document, decode_json, json_problem, numbered_lines
 from perfcore.base import progress
 from perfcore.data.units import NANOSECONDS, is_rate, is_time, same_unit
@@ -807,71 +806,3 @@ def _talp_metrics(numbers: Row, without_threads: bool) -> dict[str, tuple[float,
             metrics[name.removeprefix("MPI ") if is_whole else name] = numbers[key], SHARE
     metrics |= {name: (numbers[key] * 1e-9, "s") for key, name in _TALP_TIMES.items() if key in numbers}
     return metrics | {name: (numbers[key], "") for key, name in _TALP_COUNTS.items() if key in numbers}
-
-
-class _Case(msgspec.Struct):
-    name: str = ""
-    display_name: str = ""
-    result: str = "pass"
-    system: str = ""
-    partition: str | None = None
-    environ: str | None = None
-    environment: str | None = None
-    num_tasks: int | None = None
-    num_tasks_per_node: int | None = None
-    num_cpus_per_task: int | None = None
-    num_gpus_per_node: int | None = None
-    perfvalues: dict[str, list[Any]] = {}
-
-
-class _Session(msgspec.Struct):
-    testcases: list[_Case] = []
-
-
-class _Report(msgspec.Struct):
-    runs: list[_Session]
-
-
-class ReframeReportReader(ResultReader):
-    """The report of a session of ReFrame; each performance variable of each test that passed is a row.
-
-    The test without its parameters is the code, the system with its partition and the environment are the system;
-    parameters are those of the test (``%n=100``) and its counts of tasks.
-
-    Source: ReFrame, documentation, "Configuring ReFrame", "Reporting": data version 4, whose performance variables are
-    a mapping from ``system:partition:name``.
-    """
-
-    starts = re.compile(rb'\s*\{\s*"session_info"\s*:')
-    shape, description = _Report, "a report of ReFrame"
-    parameters, code, system = TASKS, ("test",), ("system", "environ")
-
-    def _take(self, content: _Report, found: Found, options: Any) -> None:
-        for index, run in enumerate(content.runs):
-            for number, case in enumerate(run.testcases):
-                variables = _variables(case, f"`$.runs[{index}].testcases[{number}]`", found)
-                if case.result not in ("pass", "success"):
-                    found.left_out["since they did not pass: {} tests"] += 1
-                    continue
-                test, parameters = reframe_test(case.display_name or case.name)
-                columns = {
-                    "test": test,
-                    "system": ":".join(filter(None, (case.system, case.partition))),
-                    "environ": case.environ or case.environment,
-                    **{field: getattr(case, field) for field in TASKS},
-                    "run": index + 1,
-                }
-                for metric, value, unit in variables:
-                    found.add({**columns, "metric": metric, "value": value, "unit": unit}, parameters)
-
-
-def _variables(case: _Case, place: str, found: Found) -> list[tuple[str, float, str]]:
-    variables = []
-    for key, fields in case.perfvalues.items():
-        # Value, reference, lower and upper threshold, unit, and, in later versions, the verdict.
-        value, unit = fields[0] if fields else None, fields[4] if len(fields) > 4 else None
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not isinstance(unit, (str, type(None))):
-            problem = "is not [value, reference, lower, upper, unit, ...]"
-            found.refuse(f"{place}: performance variable {key[:60]!r} {problem}")
-        variables.append((key.rpartition(":")[2], float(value), unit or ""))
-    return variables

@@ -16,7 +16,7 @@ from perf_io.options import MessageOptions
 from perf_io.text import decode_document, numbered_lines
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, OptionError
-from perfcore.data.columns import can_stand, guess_roles
+from perfcore.data.columns import can_stand, guess_roles, is_repetition
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import unit_of
 from perfcore.reading.source import Reader, Source
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Fields of a name that tell runs of the same point apart; they are columns and no parameters.
-_REPETITIONS = frozenset({"r", "rep", "repeat", "repetition", "run", "trial"})
 _FILE = "file"
 _WORD_AND_NUMBER = re.compile(r"([A-Za-z]*)([=_-]?)([0-9]{1,18})")
 ARROW = "->"  # between the regions of a call path, as in Extra-P
@@ -58,7 +56,7 @@ def join_measurements(
     value, unit = (
         _one([getattr(data.roles, attribute) for _, data in parts], parts, attribute) for attribute in ("value", "unit")
     )
-    words = [field for field in fields[0] if field not in _REPETITIONS and isinstance(fields[0][field], str)]
+    words = [field for field in fields[0] if not is_repetition(field) and isinstance(fields[0][field], str)]
     code, system, category = (
         list(dict.fromkeys(column for _, data in parts for column in getattr(data.roles, role)))
         for role in ("code", "system", "category")
@@ -66,7 +64,7 @@ def join_measurements(
     first = parts[0][1]
     return Measurements(
         together,
-        _parameters(together, parts, [f for f in fields[0] if f not in words and f not in _REPETITIONS]),
+        _parameters(together, parts, [f for f in fields[0] if f not in words and not is_repetition(f)]),
         value,
         code=[*words, *code],
         system=system,
@@ -86,7 +84,7 @@ def _numbers_in_names(paths: Sequence[Path], name: str) -> list[dict[str, Any]]:
         return []
     varied = [k for k, of_files in enumerate(zip(*found, strict=True)) if len({*of_files}) > 1]
     words = [found[0][k][0].lower() for k in varied]
-    levels = [word for word in words if word not in _REPETITIONS]
+    levels = [word for word in words if not is_repetition(word)]
     if not levels or "" in words or len({*words}) < len(words):
         return []
     progress.note(f"{name}: assumed: {' and '.join(levels)} as in the names of the files (set with --from-name)")

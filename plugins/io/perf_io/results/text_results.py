@@ -1,4 +1,4 @@
-"""Results in text: NPB, STREAM, IMB, OSU, nccl-tests, IOR, Go, ReFrame's logs, JUBE, model factors."""
+"""Results in text: NPB, STREAM, IMB, OSU, nccl-tests, IOR, Go, JUBE, model factors."""
 
 from __future__ import annotations
 
@@ -90,10 +90,6 @@ _GO_HEAD = re.compile(rb"^Benchmark[^\s\x00]*[ \t]+[0-9]+[ \t]+[0-9][0-9.e+-]* [
 _GO_LINE = re.compile(r"Benchmark(\S*)\s+([0-9]{1,15})\s+(\S.*)")
 _GO_SETUP = re.compile(r"(pkg|cpu):\s+(\S.*)")
 _GO_PROCESSORS = re.compile(r"(.+)-([0-9]{1,6})")
-# Fields of a test of ReFrame that count what it ran on.
-TASKS = ("num_tasks", "num_tasks_per_node", "num_cpus_per_task", "num_gpus_per_node")
-_PARAMETER = re.compile(r" %([\w.]+)=(\S+)")
-_ABSENT = ("null", "None", "")
 _RULE = re.compile(r"(?=.*---)[-+|\s]+")
 _COUNT_OF_ROWS = re.compile(r"\s*\([0-9]+ rows?\)\s*")  # below tables that databases print
 _NONE = {"", "nan", "non-avail", "warning!", "n/a"}
@@ -515,58 +511,6 @@ def _go_arguments(name: str) -> tuple[str, dict[str, str]]:
     parts = [part.partition("=") for part in name.split("/")]
     code = "/".join(key for key, equals, _ in parts if not equals)
     return code, {**{key: value for key, equals, value in parts if equals and key}, "procs": processors}
-
-
-def reframe_test(displayed: str) -> tuple[str, dict[str, str]]:
-    """Test and parameters of a name as ReFrame displays it; parameters of fixtures keep the fixture's name."""
-    plain = " ".join(displayed.split())
-    return re.split(r" [%/@~]", plain, maxsplit=1)[0], dict(_PARAMETER.findall(plain))
-
-
-class ReframePerflogReader(ResultReader):
-    """A log of performance of ReFrame; each variable of each test that passed is a row.
-
-    Roles are those of the report: the test is the code, system with partition and environment the system, the
-    parameters in the test's name and its counts of tasks the parameters. ``job_completion_time`` sets repeated runs
-    apart.
-
-    Source: ReFrame, documentation, "Performance logging": the fields of ``perflogs`` are separated by ``|``, and each
-    performance variable has the columns ``NAME_value``, ``NAME_unit``, ``NAME_ref`` and its thresholds.
-    """
-
-    starts = re.compile(rb"\A(?=[^\n]*job_completion_time)(?=[^\n]*_value\|)(?=[^\n]*_unit\|)[\w|]+\r?\n")
-    parameters, code, system = TASKS, ("test",), ("system", "environ")
-
-    def _take(self, content: Lines, found: Found, options: Any) -> None:
-        columns: list[str] = []
-        for number, text in content:
-            fields = text.split("|")
-            if not columns:
-                columns = fields
-                metrics = [name.removesuffix("_value") for name in columns if name.endswith("_value")]
-                if not metrics or len(set(columns)) < len(columns):
-                    found.refuse("has no column names of ReFrame, such as NAME_value", number)
-                continue
-            if not text or fields == columns:
-                continue
-            row = found.cells(fields, columns, number, "; a field may hold a | itself")
-            if row.get("result", "pass") not in ("pass", "success"):
-                found.left_out["since they did not pass: {} tests"] += 1
-                continue
-            test, parameters = reframe_test(row.get("display_name") or row.get("info") or row.get("name") or "")
-            about = {
-                "test": test,
-                "system": ":".join(filter(None, (row.get("system"), row.get("partition")))),
-                "environ": row.get("environ"),
-                **{name: int(row[name][:15]) if row[name].isdecimal() else None for name in TASKS if name in row},
-                "job_completion_time": row.get("job_completion_time"),
-            }
-            for metric in metrics:
-                if row[f"{metric}_value"].strip() in _ABSENT:
-                    continue
-                value = found.number(row[f"{metric}_value"], f"{metric}_value", number)
-                measured = {**about, "metric": metric, "value": value, "unit": row.get(f"{metric}_unit") or ""}
-                found.add(measured, parameters, number)
 
 
 class JubeReader(ResultReader):

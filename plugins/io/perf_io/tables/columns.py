@@ -53,6 +53,7 @@ _FIXES = (
     "name what was varied and measured: --parameter COLUMN --value COLUMN; or, of intervals, "
     "-r start=COLUMN -r end=COLUMN, of samples -r time=COLUMN -r value=COLUMN"
 )
+_SCALARS = ("Wall time", "Step", "Value")  # of TensorBoard, which exports a file for each
 _DEVICES = frozenset(words("trace", "device"))
 _MOST_VARIED = 4
 
@@ -206,6 +207,8 @@ def _assumed_measurements(columns: Sequence[Column], options: TableOptions, look
 def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, look: Table | None = None) -> Roles:
     """Decide what a table is."""
     finder = _Finder(columns, source)
+    if tuple(column.name for column in columns) == _SCALARS and not (options.time or options.value):
+        options = replace(options, kind="series", time=_SCALARS[0], value=_SCALARS[2:])
     may_sweep, one_value = options.kind in ("auto", "measurements"), "curve"
     if options.kind == "samples":
         options, one_value = replace(options, kind="auto"), "series"
@@ -254,10 +257,12 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
         return Roles("series", values=tuple(columns))
     if (plain := _plain_measurements(columns, options, look)) is not None:
         return plain
-    if look is not None and options.kind == "auto" and {column.kind for column in columns} == {"number", "text"}:
-        numbers = [column for column in columns if column.kind == "number"]
-        measured = [column for column in numbers if not is_run_identifier(column.name)]
-        if len(measured) == 1 and (is_called_time(measured[0].name) or is_called_rate(measured[0].name)):
+    if look is not None and options.kind == "auto":
+        names, kinds = [column.name for column in columns], {column.kind for column in columns}
+        measured = [c for c in columns if c.kind == "number" and not is_run_identifier(c.name)]
+        is_history = bool(called("commit", names)) and [column.name for column in measured] == ["value"]
+        is_measured = len(measured) == 1 and (is_called_time(measured[0].name) or is_called_rate(measured[0].name))
+        if is_history or (is_measured and kinds == {"number", "text"}):
             return Roles("measurements", values=tuple(measured))  # of runs that texts alone tell apart
     if (assumed := _assumed_measurements(columns, options, look)) is not None:
         return assumed

@@ -19,7 +19,16 @@ from perf_tables.meanings import meaning_of_name
 from perfcore.base import progress
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError, OptionError, listing
-from perfcore.data.columns import guess_roles, is_called_rate, is_called_time, is_processors, is_size, words, words_of
+from perfcore.data.columns import (
+    guess_roles,
+    is_called_rate,
+    is_called_time,
+    is_named,
+    is_processors,
+    is_size,
+    words,
+    words_of,
+)
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import is_time, split_unit, unit_of
 
@@ -44,12 +53,6 @@ _COUNT = re.compile(
 _VERSION = re.compile(r"(?:v|version|rev)[\s_.]?[0-9]+(?:\.[0-9]+)*\w*|[0-9]+\.[0-9]+\.[0-9]+\w*", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])|(?<=[=a-zA-Z])[0-9]+(?:\.[0-9]+)?(?![\w.])")
 _BEFORE = (r"(?<![\w.])", r"(?<![0-9.])")  # a value of a parameter: blanks, or letters as in -j4
-_NODES = re.compile(r"(?:n_?|num_?|no_?of_?)?nodes?", re.IGNORECASE)
-_PER = re.compile(
-    r"(?:n_?|num_?|mpi_?|omp_?)*(?:tasks|ranks|procs|processes|ppn|tpn|cores|gpus|threads|cpus|num_threads)"
-    r"(?:_?(?:per|/)_?(?:node|task|rank|proc|process))?",
-    re.IGNORECASE,
-)
 _WORDS = {name: frozenset(words("outcome", name)) for name in ("states", "exits", "good", "bad")}
 _LONGEST_LIST = 5
 _AT_ONCE = 64  # columns that a query looks at
@@ -345,11 +348,9 @@ def _total_processors(tidy: Tidy, named: Set[str]) -> None:
     """Add the number of processors, where nodes and what runs on each are columns, and one layout has it."""
     frame = tidy.frame
     plain = {str(column): re.sub(r"[\s\-]+", "_", str(column).strip()) for column in frame.columns}
-    nodes = [column for column, name in plain.items() if _NODES.fullmatch(name)]
-    parts = [
-        c for c, name in plain.items() if _PER.fullmatch(name) and ("per" in name.lower() or name.lower()[1:] == "pn")
-    ]
-    threads = [c for c, name in plain.items() if re.fullmatch(r"(?i)omp_num_threads|threads_per_\w+", name)]
+    nodes = [column for column, name in plain.items() if is_named("nodes", name)]
+    parts = [column for column, name in plain.items() if is_named("of_node", name)]
+    threads = [column for column, name in plain.items() if is_named("threads_of_process", name)]
     if tidy.roles or named or len(nodes) != 1 or not parts or not {*parts, *threads}.isdisjoint(nodes):
         return
     sides = list(dict.fromkeys([*nodes, *parts, *threads]))

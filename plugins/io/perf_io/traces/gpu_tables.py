@@ -1,8 +1,9 @@
-"""Tables of GPU profilers in CSV: events of rocprofv3 and of Nsight Systems, and sums by kernel.
+"""Tables of GPU profilers: events of rocprofv3 and of Nsight Systems in CSV, and sums by kernel.
 
 Events are read as the JSON of the same run is (`perf_io.traces.rocprofv3`): kernels and copies of streams, or of queues
 if no streams are recorded, in nanoseconds. Sums are a profile with a row for each kernel.
-Sources: ROCprofiler-SDK, "Using rocprofv3"; Nsight Systems, "nsys stats" and its report scripts.
+Sources: ROCprofiler-SDK, "Using rocprofv3"; Nsight Systems, "nsys stats" and its report scripts; PyTorch,
+``torch/autograd/profiler_util.py``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from perf_io.results.result_table import Found, ResultReader
 from perf_io.text import numbered_lines
 from perf_io.traces.rocprofv3 import Converted, RocprofReader, Row
 from perfcore.base.errors import InputError
-from perfcore.data.units import split_unit
+from perfcore.data.units import NANOSECONDS, split_unit
 from perfcore.reading.source import Source
 
 _EXACT = re.compile(r"[+-]?[0-9]{1,18}")
@@ -27,6 +28,9 @@ _SUMS = re.compile(
     rb'"?Time ?\(%\)"?,"?Total Time(?: \((?P<unit>\w+)\))?"?,"?(?:Instances|Num Calls|Count)"?,'
     rb'|"?Name"?,"?Calls"?,"?TotalDuration(?:Ns)?"?,'
 )
+# `key_averages().table()` of PyTorch's profiler: fields are two blanks or more apart, times have units.
+_TORCH = re.compile(rb"[-\s]*Name {2,}(?:Self CPU|CPU total)")
+_WITH_UNIT = re.compile(r"([0-9.]+)([num]?s)")
 _TOTAL = ("Total Time", "TotalDurationNs", "TotalDuration")
 _CALLS, _KERNELS = ("Instances", "Num Calls", "Count", "Calls"), ("Name", "Operation", "Range")
 
@@ -170,7 +174,8 @@ def _number(text: str) -> float | None:
 class GpuSummaryReader(ResultReader):
     """Total time and calls of each kernel, copy or call.
 
-    Choose it for ``nsys stats --report cuda_gpu_kern_sum --format csv`` and rocprof's ``results.stats.csv``; several
+    Choose it for ``nsys stats --report cuda_gpu_kern_sum --format csv``, rocprof's ``results.stats.csv``, and what
+    PyTorch prints with ``prof.key_averages().table()``: kernels if any ran, else the own times of operators. Several
     files with ``--from-name`` are a profile over what their names say.
     """
 
@@ -179,10 +184,10 @@ class GpuSummaryReader(ResultReader):
     category: ClassVar[Sequence[str]] = ("kernel",)
 
     def sniff(self, source: Source) -> float:
-        return 0.97 if _SUMS.match(source.head) else 0.0
+        return 0.97 if _SUMS.match(source.head) or _TORCH.match(source.head) else 0.0
 
     def _content(self, source: Source) -> Any:
-        return _records(source)
+        return _torch_records(source) if _TORCH.match(source.head) else _records(source)
 
     def _take(self, content: Any, found: Found, options: Any) -> None:
         for line, record in content:
@@ -190,3 +195,34 @@ class GpuSummaryReader(ResultReader):
             total, calls, name = (record.get(column, "") for column in columns)
             row = {"kernel": name, "time": found.number(total, "total time", line)}
             found.add(row | {"calls": found.number(calls, "calls", line)}, line=line)
+
+
+def _torch_records(source: Source) -> list[tuple[int, dict[str, str]]]:
+    """Return line and fields, with the own time in nanoseconds, of kernels; of operators if no kernel ran.
+
+    Operators repeat the times of the kernels that they launch, which have no time on the host.
+    """
+    headings, records = list[str](), list[tuple[int, dict[str, str]]]()
+    for line, text in numbered_lines(source):
+        cells = re.split(r"\s{2,}", text.strip())
+        if not headings:
+            headings = cells[: cells.index("# of Calls") + 1] if "# of Calls" in cells else []
+        elif not text.strip(" -"):
+            continue
+        elif len(cells) >= len(headings):
+            records.append((line, dict(zip(headings, cells, strict=False))))
+        elif len(cells) > 1:
+            raise InputError(source.name, f"has {len(cells)} fields for {len(headings)} columns; cut short?", line=line)
+
+    def own_ns(record: Mapping[str, str], heading: str) -> float:
+        match = _WITH_UNIT.fullmatch(record.get(heading, ""))
+        return float(match[1]) * NANOSECONDS[match[2]] if match else 0.0
+
+    device = next((h for h in headings if h.startswith("Self ") and not h.endswith(("%", "Mem", "CPU"))), "")
+    on_device = [each for each in records if own_ns(each[1], device) > 0.0]
+    kernels = [each for each in on_device if own_ns(each[1], "Self CPU") == 0.0]
+    measured = device if on_device else "Self CPU"
+    return [
+        (line, {"Name": record["Name"], "Calls": record["# of Calls"], "Total Time": str(own_ns(record, measured))})
+        for line, record in kernels or on_device or records
+    ]

@@ -1,0 +1,67 @@
+"""Tables that profilers, trackers of experiments and `perf gate record` write."""
+
+import cProfile
+import pstats
+import shlex
+import subprocess
+import sys
+
+import pytest
+from format_samples import HISTORY, SCALARS, TORCH_TABLE
+
+import perfcore
+from perfcore.base.errors import InputError
+
+CPU_TABLE = """\
+-----------  ------------  ------------  ------------  ------------
+       Name    Self CPU %      Self CPU     CPU total    # of Calls
+-----------  ------------  ------------  ------------  ------------
+aten::conv2d        68.6%       2.500ms       2.750ms            20
+   aten::add        31.4%     250.000us     250.000us             4
+-----------  ------------  ------------  ------------  ------------
+Self CPU time total: 2.750ms
+"""
+
+
+def test_kernels_of_pytorchs_averages_add_up_to_its_total(perf, tmp_path):
+    """The operator repeats the 9 ms of the kernel that it launched; PyTorch's total of 12 ms has it once."""
+    (tmp_path / "averages.txt").write_text(TORCH_TABLE)
+    table = perfcore.read(tmp_path / "averages.txt").table
+    assert dict(zip(table["kernel"], table["time"], strict=True)) == {"ampere_sgemm_64x64": 9e6, "Memcpy HtoD": 3e6}
+    assert table["calls"].tolist() == [200, 2]
+    assert "75.0% of the time (12 ms) is ampere_sgemm_64x64" in perf("profile", tmp_path / "averages.txt").out
+
+
+def test_operators_of_pytorch_without_a_gpu(tmp_path):
+    (tmp_path / "averages.txt").write_text(CPU_TABLE)
+    assert perfcore.read(tmp_path / "averages.txt").table["time"].tolist() == [2.5e6, 250e3]
+    (tmp_path / "cut.txt").write_text(CPU_TABLE.replace("             4\n", "\n"))
+    with pytest.raises(InputError, match=r"cut.txt:5: has 4 fields for 5 columns"):
+        perfcore.read(tmp_path / "cut.txt")
+
+
+def test_scalars_of_tensorboard_are_a_series(tmp_path):
+    (tmp_path / "scalars.csv").write_text(SCALARS)
+    series = perfcore.read(tmp_path / "scalars.csv")
+    assert series.time_unit == "s"
+    assert (series.times - series.times[0]).tolist() == [0.0, 10.0, 20.0]
+    assert {name: values.tolist() for name, values in series.columns.items()} == {"Value": [2.5, 2.0, 1.5]}
+
+
+def test_a_history_is_known_as_one(perf, tmp_path):
+    (tmp_path / "history.jsonl").write_text(HISTORY)
+    text = perf("info", tmp_path / "history.jsonl").out
+    assert "3 measurements of value [ns]" in text
+    assert f"Next: perf gate {tmp_path}/history.jsonl" in text
+
+
+def test_a_profile_of_python_names_the_export(tmp_path):
+    profile = cProfile.Profile()
+    profile.runcall(sorted, range(1000))
+    profile.dump_stats(tmp_path / "a profile")
+    with pytest.raises(InputError, match="is a profile of Python's cProfile, which is not read") as caught:
+        perfcore.read(tmp_path / "a profile")
+    _, _, code, name, *_ = shlex.split(str(caught.value).partition("are: python")[2].replace(" -c", "python -c", 1))
+    table = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=True).stdout
+    names = {":".join(map(str, key)) for key in pstats.Stats(str(tmp_path / "a profile")).stats}
+    assert {line.rpartition(",")[0].strip('"') for line in table.splitlines()[1:]} == names
