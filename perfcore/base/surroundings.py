@@ -23,7 +23,6 @@ from typing import Any, NoReturn
 
 _SETTINGS = {"matplotlib": "matplotlibrc", "numba.core.config": ".numba_config.yaml"}  # file that a module reads
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-_AGAIN_S = 0.05
 _received: list[int] = []
 _folders: dict[tuple[str, int], str] = {}  # of temporary files, by the folder that holds them and the process
 
@@ -124,15 +123,13 @@ def status_of_signal() -> int:
 
 def _end(number: int, _: Any) -> NoReturn:
     _received.append(number)
-    if number == signal.SIGINT:
-        raise KeyboardInterrupt
-    sys.exit(status_of_signal())
+    raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(status_of_signal())
 
 
 def _raise_again(unraisable: Any) -> None:
     """Send a signal again whose exception was lost within a library that calls back."""
     if _received and issubclass(unraisable.exc_type, (KeyboardInterrupt, SystemExit)):
-        threading.Timer(_AGAIN_S, os.kill, (os.getpid(), _received[-1])).start()
+        threading.Timer(0.05, os.kill, (os.getpid(), _received[-1])).start()
     else:
         sys.__unraisablehook__(unraisable)
 

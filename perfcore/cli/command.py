@@ -145,8 +145,11 @@ def _keeping_files(command: Callable[[dict[str, Any]], Any], parameters: Paramet
             if values[name]:
                 refuse_input(values[name], [text for text in texts if isinstance(text, str) and text])
         outputs = [values[name] for name in replaced if values[name]]
-        for path in outputs if len(added) > 1 else ():
-            refuse_existing(path, replace)
+        files = [os.path.realpath(values[name]) for name in written if values[name]]
+        if len(set(files)) < len(files):
+            raise OptionError(f"two outputs go to {max(files, key=files.count)}; name another file for one of them")
+        for path in outputs:  # who has an --overwrite of its own decides itself what is replaced
+            refuse_existing(path, replace or len(added) == 1)
         VERBOSE.set(everything)
         REPLACES.set(replace)
         with replacements(*outputs):

@@ -210,6 +210,26 @@ def test_a_table_that_perf_wrote_is_replaced_until_somebody_edits_it(perf, refus
     assert refused("overheads", "trace.csv", "-o", "lost.csv") == message
 
 
+def test_neither_histories_nor_read_only_files_are_replaced_when_that_is_asked_for(refused, folder):
+    history = '{"commit": "a", "benchmark": "b", "value": 1.0, "unit": "s"}\n'
+    (folder / "h.jsonl").write_text(history)
+    (folder / "r.json").write_text("{}")
+    (folder / "r.json").chmod(0o444)
+    for words in (["fit", "curve.csv", "--phases", "2"], ["summarize", "examples/halo/halo.prv"]):
+        message = refused(*words, "--overwrite", "-o", "h.jsonl")
+        assert message == "h.jsonl: is a history, which is never replaced; name another file"
+        message = refused(*words, "--overwrite", "-o", "r.json")
+        assert message == "r.json: is read-only; name another, or allow writing"
+    assert (folder / "h.jsonl").read_text() == history
+
+
+@pytest.mark.parametrize("picture", ["same.svg", "./same.svg"])
+def test_two_outputs_need_two_files(refused, folder, picture):
+    message = refused("fit", "curve.csv", "--phases", "2", "-o", "same.svg", "--plot", picture)
+    assert message == f"two outputs go to {folder / 'same.svg'}; name another file for one of them"
+    assert not (folder / "same.svg").exists()
+
+
 # What is written.
 def test_data_and_models(perf, folder):
     perf("fit", "curve.csv", "--phases", "2", "--degree", "0", "-o", "model.json")

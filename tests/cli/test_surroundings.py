@@ -40,8 +40,9 @@ def test_numba_takes_no_settings_from_the_current_folder(folder):
 def picture_in(folder):
     """The bytes of a picture that is drawn in a folder."""
     done = subprocess.run(
-        [sys.executable, "-m", "perfcore", "plot", "runs.csv"], cwd=folder, capture_output=True, text=True, check=False
-    )
+        [sys.executable, "-P", "-m", "perfcore", "plot", "runs.csv"], cwd=folder, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return (folder / "plot.png").read_bytes()
 
@@ -53,10 +54,40 @@ def plain_picture(tmp_path_factory):
     return picture_in(folder)
 
 
+# What libraries, Python and tools around it read of themselves in some folder: theirs, the user's, or this one.
+MODULES = (
+    *(
+        "sitecustomize",
+        "usercustomize",
+        "conftest",
+        "setup",
+        "ipython_config",
+        "numpy",
+        "numba",
+        "matplotlib",
+        "duckdb",
+    ),
+    *("pandas", "typing", "json", "perfcore", "msgspec", "pluggy", "typer", "rich", "perfcore_plugins"),
+)
+SETTINGS = {
+    ".numba_config.yaml": "disable_jit: 1\ncache_dir: planted\n", ".duckdbrc": ".shell touch ran\n",
+    ".env": "MPLBACKEND=none\nNUMBA_DISABLE_JIT=1\n", "pyproject.toml": "[tool.perfcore]\n",
+    "setup.cfg": "[perfcore]\n", "perfcore.mplstyle": "text.usetex: 1\n",
+    "pyvenv.cfg": "home = /\n", "plugin.pth": "import os; open('ran', 'w')\n", "dask.yaml": "scheduler: none\n",
+    "fsspec.json": '{"file": {"auto_mkdir": true}}', "bokeh.yaml": "resources: none\n",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("settings", ["axes.facecolor: black\ntext.usetex: True\n", "no settings \xff\n"])
-def test_matplotlib_takes_no_settings_from_the_current_folder(folder, plain_picture, settings):
+def test_no_library_takes_settings_from_the_current_folder(folder, plain_picture, settings):
     (folder / "matplotlibrc").write_text(settings, encoding="latin-1")
+    for name in MODULES:
+        (folder / f"{name}.py").write_text("open('ran', 'w')\n")
+    for name, content in SETTINGS.items():
+        (folder / name).write_text(content)
     assert picture_in(folder) == plain_picture
+    assert not (folder / "ran").exists()
+    assert not (folder / "planted").exists()
 
 
 def run_in_a_shell(folder, redirection):

@@ -164,6 +164,17 @@ def test_what_a_format_cannot_hold_is_named(monkeypatch, capsys, tmp_path):
     assert "halo.csv has no messages of examples/halo/halo.prv: its format has no place for them" in said
 
 
+def test_columns_that_a_format_cannot_hold_are_named(monkeypatch, capsys, tmp_path):
+    table = "P,D,run,category,time_s\n1,16,0,a,4\n2,16,1,a,2\n4,16,0,a,1\n"
+    (tmp_path / "by_category.csv").write_text(table)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["perf", "convert", "by_category.csv", "-o", "lines.jsonl"])
+    with pytest.raises(SystemExit):
+        main()
+    said = capsys.readouterr().err
+    assert "left out of by_category.csv: D, run; a line holds parameters (P), a call path and a value" in said
+
+
 SCRIPT = """
 import io, json, sys, contextlib
 from perfcore.__main__ import main

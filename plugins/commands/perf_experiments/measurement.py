@@ -258,7 +258,12 @@ def program_fingerprint(program: str) -> dict[str, str | None]:
 
 def _git(*words: str) -> str | None:
     try:
-        command = ["git", *words]  # whichever git the user has
+        command = [
+            "git",
+            "-c",
+            "core.fsmonitor=false",
+            *words,
+        ]  # whichever git the user has, without a repository's monitor
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return None

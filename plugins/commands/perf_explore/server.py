@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import hmac
+import logging
 import secrets
+import signal
 import socket
 import threading
 import time
@@ -367,14 +369,24 @@ def listen(port: int = 0) -> socket.socket:
 
 
 def serve(page: Page, listener: socket.socket) -> None:
-    """Serve until the process is interrupted, which raises `KeyboardInterrupt`."""
+    """Serve until the process is interrupted, which raises `KeyboardInterrupt`, or its terminal goes."""
     import uvicorn
 
     config = uvicorn.Config(
         page.application(), log_level="error", access_log=False, server_header=False, lifespan="off",
         timeout_graceful_shutdown=1,
     )  # fmt: skip
-    uvicorn.Server(config).run(sockets=[listener])
+    server = uvicorn.Server(config)
+    logging.getLogger("uvicorn.error").addFilter(_is_of_the_program)
+    if hasattr(signal, "SIGHUP"):  # its terminal goes; an exception would be raised in whatever is being served
+        signal.signal(signal.SIGHUP, lambda *_: setattr(server, "should_exit", True))
+    server.run(sockets=[listener])
+
+
+def _is_of_the_program(record: logging.LogRecord) -> bool:
+    """Return whether an error is none of a client whose request breaks off or breaks the protocol."""
+    error = record.exc_info[1] if record.exc_info else None
+    return type(error).__name__ not in ("LocalProtocolError", "RemoteProtocolError")
 
 
 @contextlib.contextmanager

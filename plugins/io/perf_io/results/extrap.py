@@ -20,7 +20,8 @@ from typing import Annotated, Any, ClassVar, TypeVar
 import msgspec
 
 from perf_io.text import LARGEST_DOCUMENT, decode_content, decode_document, decode_json, json_problem
-from perfcore.base.errors import DataError, InputError
+from perfcore.base import progress
+from perfcore.base.errors import DataError, InputError, listing
 from perfcore.contracts import NoOptions, Reader
 from perfcore.data import type_in_words
 from perfcore.data.measurements import Measurements
@@ -315,7 +316,11 @@ def _lines_of(data: Any) -> list[dict[str, Any]]:
     names = {column if len(column.split()) == 1 else symbol: column for symbol, column in roles.parameters.items()}
     columns = {name: pd.to_numeric(data.table[column], errors="coerce") for name, column in names.items()}
     numbers = pd.to_numeric(data.table[metric], errors="coerce")
-    named = [data.table[column].astype(str).tolist() for column in (*roles.code, *roles.system, *roles.category)]
+    parts_of_path = *roles.code, *roles.system, *roles.category
+    named = [data.table[column].astype(str).tolist() for column in parts_of_path]
+    if lost := [str(name) for name in data.table if name not in (*names.values(), *parts_of_path, metric)]:
+        holds = f"a line holds parameters ({', '.join(names)}), a call path and a value"
+        progress.note(f"left out of {data.source}: {listing(lost, 5)}; {holds}")
     lines = []
     for row, value in enumerate(numbers.tolist()):
         point = {name: float(column.iloc[row]) for name, column in columns.items()}
