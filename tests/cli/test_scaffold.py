@@ -73,8 +73,9 @@ def test_the_guide_shows_the_files_that_are_written(new, tmp_path):
 
 def test_a_package_of_each_kind_keeps_its_contract(new, tmp_path):
     """And the fitter finds a power law without noise exactly: 8, 4, 2, 1, and 0.5 at p=16."""
-    for kind in KINDS:
-        installed(tmp_path, new(f"my-{kind}", kind, tmp_path))
+    written = [new(f"my-{kind}", kind, tmp_path) for kind in KINDS]
+    for files in written:
+        installed(tmp_path, files)
     (tmp_path / "runs.csv").write_text("p,time_s\n1,8\n2,4\n4,2\n8,1\n")
     *checked, fitted = run(
         tmp_path,
@@ -84,6 +85,17 @@ def test_a_package_of_each_kind_keeps_its_contract(new, tmp_path):
     said = "1 plugins, 1 implementations: all can be imported and keep their contracts\n"
     assert checked == [[0, said]] * len(KINDS)
     assert (fitted[0], fitted[1][:14]) == (0, "At p=16: 0.5 s")
+    tests = [file for files in written for file in files if file.parent.name == "tests"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+    )
+    assert (done.returncode, len(tests)) == (0, len(KINDS)), done.stdout[-3000:]
 
 
 @pytest.mark.parametrize(

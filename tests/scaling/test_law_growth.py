@@ -55,6 +55,14 @@ def test_the_exponent_is_the_slope_of_the_true_law(model):
         assert growth.low <= growth.exponent <= growth.high
 
 
+def test_growth_over_an_octave_is_the_slope_of_the_true_law_there(model):
+    """Of draws up to a measured level, which versions are compared by."""
+    medians = np.median(model.growth_draws({"p": 16.0}).exponents[:, 0], axis=1)
+    ends = np.array([8.0, 16.0])
+    slopes = [np.log2(law(ends)[1] / law(ends)[0]) for law in (LAWS[path] for path in model.paths)]
+    assert medians == pytest.approx(np.array(slopes), abs=0.2)
+
+
 def test_what_is_sure_is_said_of_what_is_not(model):
     """A class, or a bound on one or both sides; nine classes, of which a statement names one or two."""
     for growth in growths(model):

@@ -114,8 +114,6 @@ def target_of(
                 raise OptionError(f"--at {word}: name the parameters: {', '.join(columns.values())}")
         if name not in symbols:
             raise UnknownNameError("parameter", name, shown_names(columns).values())
-        if symbols[name] in named:
-            raise OptionError(f"--at {word}: expected one value of each parameter (`perf project` takes several)")
         named[symbols[name]] = parse_values(level)[0]
         if not named[symbols[name]] > 0.0:
             raise OptionError(f"--at {word}: a positive level is expected")
