@@ -201,11 +201,11 @@ def _text(value: Any, spec: str | Callable[[Any], str]) -> str:
     return str(value)
 
 
-def printable(text: str) -> str:
-    """A name on one line: what moves the cursor, turns the direction or colours a terminal is spelt out."""
+def printable(text: str, keep: str = "") -> str:
+    """Spell out what moves the cursor, turns the direction or colours a terminal, but for the signs to keep."""
     if text.isprintable():
         return text
-    return "".join(sign if sign.isprintable() or sign in _JOINERS else ascii(sign)[1:-1] for sign in text)
+    return "".join(sign if sign.isprintable() or sign in _JOINERS + keep else ascii(sign)[1:-1] for sign in text)
 
 
 def shorten(names: Sequence[str], width: int) -> list[str]:

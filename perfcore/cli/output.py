@@ -29,6 +29,8 @@ TableFormat = Annotated[
 ]
 
 _SCHEMA = "perfcore-output/1"
+_STEERING = (*range(0x7F, 0xA0), 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))  # of terminals, bidi
+_SPELT = {sign: f"\\u{sign:04x}" for sign in _STEERING}
 _LINES, _COLUMNS = 25, 100  # of the short form, where there is no terminal
 VERBOSE = ContextVar("VERBOSE", default=False)  # --all
 
@@ -146,7 +148,7 @@ def print_json(kind: str, content: Any) -> None:
         content = {"rows": content}
     if "schema" not in content:
         content = {"schema": _SCHEMA, "kind": kind, **content}
-    typer.echo(msgspec.json.format(msgspec.json.encode(content), indent=1))
+    typer.echo(msgspec.json.format(msgspec.json.encode(content), indent=1).decode().translate(_SPELT))
 
 
 class _Stderr(progress.Sink):

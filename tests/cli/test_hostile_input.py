@@ -2,10 +2,12 @@
 
 import gzip
 import io
+import json
 import os
 import sqlite3
 import tarfile
 import time
+from xml.etree import ElementTree
 
 import pytest
 
@@ -133,3 +135,19 @@ def test_names_in_exported_tables_are_text(perf, folder, form):
     assert "\u202e" not in said
     assert ("'=cmd()" in said) == (form == "spreadsheet")
     assert "=cmd()" in said
+
+
+def test_signs_that_steer_a_terminal_or_turn_a_line_are_spelt_out_in_every_output(perf, folder):
+    names = ("a\x1b[31mb", "x\u202ey", "u\x9bz")
+    rows = [f"{name},{p},{8 / p + 0.1 * run}" for name in names for p in (1, 2, 4) for run in range(3)]
+    (folder / "runs.csv").write_text("\n".join(["path,p,time_s", *rows]), encoding="utf-8")
+    printed = [
+        perf("fit", "runs.csv", "--path", "path", "--plot", "runs.svg", "--json").out,
+        perf("explore", "runs.csv", "-o", "runs.html").out,
+        perf("gate", "runs.csv", "runs.csv", "--junit", "runs.xml").out,
+    ]
+    for file in ("runs.svg", "runs.xml"):
+        ElementTree.parse(folder / file)  # XML may not hold the first name as it is
+    written = [(folder / file).read_text(encoding="utf-8") for file in ("runs.svg", "runs.html", "runs.xml")]
+    assert not {sign for text in printed + written for sign in "\x1b\u202e\x9b" if sign in text}
+    assert all(json.dumps(name) in printed[0] for name in names)

@@ -33,6 +33,7 @@ from perf_views.contents import (
 )
 from perf_views.names import shortened_apart
 from perfcore.base.errors import MissingDependencyError
+from perfcore.tables import printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -159,8 +160,9 @@ def templates() -> Environment:
     except ImportError:
         raise MissingDependencyError("pages need Jinja2 and Bokeh: pip install 'perfcore[view]'") from None
     return Environment(
-        loader=PackageLoader("perf_explore"), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=False
-    )
+        loader=PackageLoader("perf_explore"), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=False,
+        finalize=lambda value: printable(value, keep="\n\t") if type(value) is str else value,
+    )  # fmt: skip
 
 
 def script_data(content: Any) -> str:

@@ -19,6 +19,7 @@ from perfcore.base.files import refuse_other_kind, write_bytes
 from perfcore.data.units import is_rate, seconds_per
 from perfcore.report import Axis, Bars, Column, Figure, Line, Note, Plot, Points, Report, Rule, Spans, Steps, Table
 from perfcore.results import Result
+from perfcore.tables import printable
 
 if TYPE_CHECKING:
     from perf_gate.change_detection import Step
@@ -618,9 +619,9 @@ def write_junit(suite: str, cases: Sequence[tuple[str, str, str]], path: str | o
         f'<testsuite name={quoteattr(suite)} tests="{len(cases)}" failures="{counts[0]}" skipped="{counts[1]}">',
     ]
     for name, outcome, text in cases:
-        head = f"  <testcase classname={quoteattr(suite)} name={quoteattr(name)}"
+        head = f"  <testcase classname={quoteattr(suite)} name={quoteattr(printable(name))}"
         tag = {"fail": "failure", "inconclusive": "skipped"}.get(outcome)
-        lines.append(f"{head}/>" if tag is None else f"{head}><{tag} message={quoteattr(text)}/></testcase>")
+        lines.append(f"{head}/>" if tag is None else f"{head}><{tag} message={quoteattr(printable(text))}/></testcase>")
     write_bytes(path, ("\n".join([*lines, "</testsuite>"]) + "\n").encode())
 
 

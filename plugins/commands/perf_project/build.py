@@ -346,7 +346,7 @@ def _check(
         return None, 0.0
     times = {name: tuple(values[k] for k in kept) for name, values in measured.items()}
     times = {name: values for name, values in times.items() if name in smaller.paths or any(values)}
-    at = np.flatnonzero(sizes == largest).tolist()
+    at = np.flatnonzero(sizes == largest).tolist()[-1:]
     targets = tuple({s: values[k] for s, values in points.items()} for k in at)
     model = ProjectionModel(
         origin=smaller.origin, points={s: tuple(values[k] for k in kept) for s, values in points.items()},

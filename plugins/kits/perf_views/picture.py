@@ -16,7 +16,7 @@ from perf_views.marks import draw_plot, draw_plots, heading_of
 from perfcore.base.errors import DataError, OptionError
 from perfcore.base.files import WRITTEN_BY, atomic_path, check_ending, check_files, write_bytes
 from perfcore.results import Shown
-from perfcore.tables import html_table
+from perfcore.tables import html_table, printable
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns, twice, where no folder for settings can be written
 
@@ -251,7 +251,14 @@ def _title(model: Result | None, data: Any) -> str:
 def _save(figure: Figure, target: Path | io.BytesIO, ending: str) -> None:
     """Write a drawing with the mark of perf; neither the date nor random names go into it."""
     name, date = {".svg": ("Creator", "Date"), ".pdf": ("Creator", "CreationDate")}.get(ending, ("Software", ""))
-    figure.savefig(target, format=ending[1:], dpi=150, metadata={name: WRITTEN_BY, **({date: None} if date else {})})
+    facts = {name: WRITTEN_BY, **({date: None} if date else {})}
+    if ending != ".svg":
+        figure.savefig(target, format=ending[1:], dpi=150, metadata=facts)
+        return
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata=facts)
+    content = printable(text.getvalue(), keep="\n").encode()  # names may hold what no XML may
+    _ = target.write(content) if isinstance(target, io.BytesIO) else target.write_bytes(content)
 
 
 def _page(figure: Figure, model: Result | None, title: str, data: Any) -> str:

@@ -25,7 +25,7 @@ _FLOATS = ("FLOAT", "DOUBLE")
 # Equal values in sequence take next to no place, so a few kilobytes may stand for more rows than memory holds. Columns
 # of measurements and traces shrink to a tenth or so.
 _BYTES_PER_VALUE = 8
-_LARGEST_GROWTH, _GROWTH_FROM_BYTES = 300, 1 << 30
+_LARGEST_GROWTH, _GROWTH_FROM_BYTES = 300, 1 << 29
 _BOM = b"\xef\xbb\xbf"
 _FEWEST_FIELDS = 2  # numbers or texts of the first record
 
