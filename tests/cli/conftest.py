@@ -46,7 +46,8 @@ def compiled():
 
 
 # Which fitter was taken when none was named: a note of its own, which tests of `perfcore.models.fitting` look at.
-REPLACED = re.compile(r"perf: replaced \S+\n|perf: compiling numerical kernels, .*\n")
+# What tables of Extra-P can't hold is a note of tests of formats.
+REPLACED = re.compile(r"perf: (?:replaced \S+|compiling numerical kernels, .*|left out of .*; a line holds .*)\n")
 CHOSEN = re.compile(r"^perf: fitter: .*; set with --fitter\)\n", re.MULTILINE)
 
 

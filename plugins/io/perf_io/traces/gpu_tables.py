@@ -206,7 +206,7 @@ def _torch_records(source: Source) -> list[tuple[int, dict[str, str]]]:
     for line, text in numbered_lines(source):
         cells = re.split(r"\s{2,}", text.strip())
         if not headings:
-            headings = cells[: cells.index("# of Calls") + 1] if "# of Calls" in cells else []
+            headings = cells[: cells.index("# of Calls") + 1] if {"Name", "# of Calls"} <= {*cells} else []
         elif not text.strip(" -"):
             continue
         elif len(cells) >= len(headings):
