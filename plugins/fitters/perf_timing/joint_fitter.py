@@ -214,6 +214,7 @@ class JointFitter(Fitter):
     Examples
     --------
     >>> import pandas as pd
+    >>> import perfcore
     >>> table = [(c, s, p, w / r * (16 / p + 1)) for c, w in (("lu", 2.0), ("cg", 3.0)) for s, r in (("a", 1), ("b", 2))
     ...          for p in (1, 2, 4, 8)]
     >>> runs = pd.DataFrame(table, columns=["code", "system", "p", "time_s"])
