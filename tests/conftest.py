@@ -9,7 +9,7 @@ from hypothesis import settings
 
 # The same examples in every run, so that a failure says something of the change and not of luck; new ones are searched
 # with HYPOTHESIS_PROFILE=search, and more of them.
-settings.register_profile("same", derandomize=True, deadline=None, max_examples=40)  # tests are not timed
+settings.register_profile("same", derandomize=True, deadline=None, max_examples=32)  # tests are not timed
 settings.register_profile("search", derandomize=False, deadline=None, print_blob=True, max_examples=200)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
