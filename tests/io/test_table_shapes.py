@@ -409,3 +409,10 @@ def test_dates_of_samples_are_said_as_dates(read):
 def test_what_a_server_was_asked_for_is_varied_and_its_throughput_measured(read, column):
     data = read(f"{column},throughput_tok_s,ttft_p50_ms,ttft_p99_ms\n1,210,32,55\n2,418,33,61\n4,829,36,80\n", "a.csv")
     assert (data.roles.parameters, data.roles.value) == ({"p": column}, "throughput_tok_s")
+
+
+def test_a_line_of_a_log_that_lacks_a_key_is_a_row_that_is_left_out_and_named(tmp_path):
+    (tmp_path / "runs.log").write_text("p=1 time_s=8\np=2 time_s=4.5\np=4 status=FAILED\np=8 time_s=1.5\np=16 ti")
+    report = perfcore.fit(tmp_path / "runs.log").report()
+    [left_out] = [str(note) for note in report.notes if "rows" in str(note)]
+    assert "without time_s: 2 of 5 rows: empty (line 3, 5)" in left_out

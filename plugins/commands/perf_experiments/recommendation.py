@@ -583,12 +583,12 @@ class Replications(Result):
 
     @property
     def wanting(self) -> tuple[Needed, ...]:
-        """The points that need further runs."""
+        """Return the points that need further runs."""
         return tuple(point for point in self.points if point.more)
 
     @property
     def design(self) -> Design | None:
-        """The points that need further runs, with all their runs; None where none does."""
+        """Return the points that need further runs, with all their runs; None if none does."""
         wanting = self.wanting
         return design_of_points([(each.point, each.replications + each.more) for each in wanting]) if wanting else None
 

@@ -506,7 +506,7 @@ def sequential_plan(budget: int, benchmarks: int = 1) -> tuple[InterimAnalysis, 
 
 
 def next_analysis(plan: Sequence[InterimAnalysis], rounds: int) -> int | None:
-    """How many rounds the next look is of; None where the plan has none."""
+    """Return how many rounds the next look is of; None if the plan has none."""
     return next((look.rounds for look in plan if look.rounds > rounds), None)
 
 

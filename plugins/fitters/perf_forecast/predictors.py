@@ -301,7 +301,7 @@ def mean_of_cycles(values: Floats, length: int, cycles: int) -> Floats:
 
 
 def resolution_of(values: Floats) -> float:
-    """The step by which values are rounded; 0 where most are different."""
+    """Return the step by which values are rounded; 0 if most are different."""
     distinct = np.unique(values)
     if len(distinct) < 2 or len(distinct) > 0.5 * len(values):
         return 0.0
@@ -349,7 +349,7 @@ def centrality(quantiles: Floats, actual: float) -> float:
 
 
 def dispersion_of(centralities: Floats) -> float:
-    """The exponent g with which central intervals of coverage c held c^g of the values; 1 where they were right."""
+    """Return the exponent g with which central intervals of coverage c held c^g of the values; 1 if they were right."""
     mean = (float(centralities.sum()) + 0.5 * _EVIDENCE) / (len(centralities) + _EVIDENCE)
     return round(min(max(mean / (1.0 - mean), _LEAST_DISPERSION), _MOST_DISPERSION), 12)
 
@@ -364,7 +364,7 @@ def redispersed(quantiles: Floats, dispersion: float) -> Floats:
 
 @dataclass(frozen=True)
 class Resampling:
-    """Which earlier origins count, and what is carried over from them."""
+    """Return which earlier origins count, and what is carried over from them."""
 
     carried: str
     window: int  # how many origins count, from the last one on

@@ -34,17 +34,17 @@ def _pairs(line: str) -> dict[str, str]:
 
 
 class KeyValues:
-    """How lines that have the same keys become rows; any other line is none."""
+    """How lines with the keys become rows, with empty cells for keys that a line lacks; any other line is none."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
 
     def __call__(self, line: str) -> str:
         pairs = _pairs(line)
-        if not set(self.names) <= pairs.keys():
+        if pairs.keys().isdisjoint(self.names):
             return ""
         row = io.StringIO()
-        csv.writer(row, lineterminator="").writerow(pairs[name] for name in self.names)
+        csv.writer(row, lineterminator="").writerow(pairs.get(name, "") for name in self.names)
         return row.getvalue()
 
 
