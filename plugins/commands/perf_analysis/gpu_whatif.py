@@ -22,7 +22,6 @@ from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
-from perfcore.report import Report
 from perfcore.results import Result
 
 _PARTS = ("gpu", "host", "collectives")
@@ -47,6 +46,7 @@ class Scenario:
 class GpuAnswers(Result):
     """The critical path through host and GPU, and runtimes with parts of them faster."""
 
+    reporter: ClassVar[str] = "perf_analysis.whatif_answers:report_of_gpu"
     json_kind: ClassVar[str] = "gpu-whatif"
 
     source: str
@@ -66,11 +66,6 @@ class GpuAnswers(Result):
     sweep: tuple[float, ...] = ()  # how many times as fast what `swept` names is, of each scenario
     swept: str = ""
     questions: tuple[str, ...] = _PARTS  # for the sliders of its page
-
-    def report(self, data: Any = None) -> Report:
-        from perf_analysis.whatif_answers import report_of_gpu
-
-        return report_of_gpu(self)
 
     def save(self, path: str) -> list[str]:
         """Refuse: these runtimes are no stochastic value."""

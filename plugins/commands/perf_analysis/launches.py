@@ -17,7 +17,6 @@ from perf_analysis.operators import paths_of
 from perf_io.traces.gpu_activity import require_gpu_activity
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError
-from perfcore.report import Report
 from perfcore.results import Result
 
 _SHORT_NS, _LONG_CALL_NS = 10_000, 50_000
@@ -27,6 +26,7 @@ _SHORT_NS, _LONG_CALL_NS = 10_000, 50_000
 class LaunchTimes(Result):
     """Delays, launch calls and queues of each stream of one or several traces, times in nanoseconds."""
 
+    reporter: ClassVar[str] = "perf_analysis.operator_answers:report_of_launches"
     json_kind: ClassVar[str] = "launches"
 
     sources: tuple[str, ...]
@@ -37,11 +37,6 @@ class LaunchTimes(Result):
     span_ns: int
     notes: tuple[str, ...] = ()
     finer: str = "operator"  # what a profile can be by
-
-    def report(self, data: Any = None) -> Report:
-        from perf_analysis.operator_answers import report_of_launches
-
-        return report_of_launches(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {**vars(self), "sources": list(self.sources), "streams": list(self.streams), "notes": list(self.notes)}

@@ -24,7 +24,6 @@ from perfcore.base.errors import DataError, InputError, OptionError, key_first
 from perfcore.data.measurements import Measurements
 from perfcore.reading.recognise import NamePattern, read, recognise, write
 from perfcore.reading.source import Source
-from perfcore.report import Report
 from perfcore.results import Result
 
 if TYPE_CHECKING:
@@ -45,6 +44,7 @@ OTHER = "other"
 class OperatorTimes(Result):
     """Own and total GPU time of every operator, shape or kernel of one or several runs."""
 
+    reporter: ClassVar[str] = "perf_analysis.operator_answers:report_of_operators"
     json_kind: ClassVar[str] = "operators"
 
     by: str
@@ -88,11 +88,6 @@ class OperatorTimes(Result):
             return [f"table: {os.fspath(path)}"]
         write(self.measurements, path)
         return [f"table: {os.fspath(path)}", next_step(os.fspath(path), self.parameters, symbols_of(self.parameters))]
-
-    def report(self, data: Any = None) -> Report:
-        from perf_analysis.operator_answers import report_of_operators
-
-        return report_of_operators(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -236,6 +231,7 @@ class _Change(msgspec.Struct):
 class GpuMemory(Result):
     """Allocated and reserved memory of a device over time, in bytes; times from its first change on."""
 
+    reporter: ClassVar[str] = "perf_analysis.operator_answers:report_of_memory"
     json_kind: ClassVar[str] = "memory"
 
     source: str
@@ -254,11 +250,6 @@ class GpuMemory(Result):
     def totals(self) -> tuple[int, int]:
         """Bytes allocated and freed within the trace."""
         return sum(row["allocated"] for row in self.operators), sum(row["freed"] for row in self.operators)
-
-    def report(self, data: Any = None) -> Report:
-        from perf_analysis.operator_answers import report_of_memory
-
-        return report_of_memory(self)
 
     def to_dict(self) -> dict[str, Any]:
         at = self.peak

@@ -37,7 +37,7 @@ from perfcore.data.trace import Trace
 from perfcore.models.model import Model
 from perfcore.reading import Read
 from perfcore.reading.recognise import read as read_data
-from perfcore.report import Report, Table
+from perfcore.report import Table
 from perfcore.results import Result
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ Named = str | os.PathLike[str]
 class OverheadRuns(Result):
     """Profiles of runs; its data frame has a row for each run, phase and category, which models can be fitted to."""
 
+    reporter: ClassVar[str] = "perf_analysis.overhead_answers:report_of"
     json_kind: ClassVar[str] = "overheads"
 
     profiles: tuple[OverheadProfile, ...]  # at least one
@@ -69,11 +70,6 @@ class OverheadRuns(Result):
     def data_table(self) -> Table:
         """A row for each run, phase and category."""
         return stacked(self.profiles, self.settings)
-
-    def report(self, data: Any = None) -> Report:
-        from perf_analysis.overhead_answers import report_of
-
-        return report_of(self)
 
     def __len__(self) -> int:
         return len(self.profiles)

@@ -20,7 +20,6 @@ from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import readable
 from perfcore.reading.recognise import write
-from perfcore.report import Report
 from perfcore.results import Result
 
 if TYPE_CHECKING:
@@ -112,16 +111,12 @@ def imbalance_of(times_ns: Ints) -> Floats:
 class Profiles(Result):
     """Times of every function of runs of one program."""
 
+    reporter: ClassVar[str] = "perf_analysis.profile_answers:report_of"
     json_kind: ClassVar[str] = "profile"
 
     runs: tuple[RunProfile, ...]  # at least one
     by: By = "function"  # split of the times, next to functions
     notes: tuple[str, ...] = ()  # of all runs together
-
-    def report(self, data: Any = None) -> Report:
-        from perf_analysis.profile_answers import report_of
-
-        return report_of(self)
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the table, a row for each function of each run; gives what the command line says of it."""
