@@ -558,9 +558,10 @@ def whatif(
     from perf_analysis.messages import trace_and_calls
     from perf_analysis.replay_answers import questions_from_text
     from perf_analysis.whatif import answers_elsewhere, answers_of
+    from perf_tables.arguments import parse_share
     from perf_traces.runs import known_files
 
-    share = _share(noise)
+    share = parse_share(noise, "--noise", most=10.0)  # of more, the mean of some hundred replays is no estimate
     asked, swept, sweep = questions_from_text(network, compute)  # before files are read
     if parallel is not None and (not sweep or not isinstance(trace, (str, os.PathLike))):
         raise OptionError("--parallel shares out the questions of a range, such as --network 1x..8x, about a file")
@@ -680,12 +681,3 @@ but time by location, state and window needs the traces themselves
     return summary_of(
         traces, output, part, cells, parallel, executor, allow_missing, overwrite, reader, from_name, options
     )
-
-
-def _share(share: float | str) -> float:
-    """``5%`` or ``0.05``."""
-    text = str(share).strip()
-    try:
-        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        raise OptionError(f"--noise {text}: a share is expected, such as 5%") from None
