@@ -12,8 +12,7 @@ from perfcore.data.units import readable
 from perfcore.report import Axis, Column, Figure, Note, Plot, Report, Steps, Table
 
 if TYPE_CHECKING:
-    from perf_analysis.launches import LaunchTimes
-    from perf_analysis.operators import GpuMemory, OperatorTimes
+    from perf_analysis.operators import GpuMemory, LaunchTimes, OperatorTimes
 
 _UNITS, _MOST_STACK = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")), 3
 _MOST_ROWS, _MOST_RATED, _LETTERS = 10, 6, 60

@@ -32,8 +32,7 @@ from perfcore.data.units import readable, shown_origin
 from perfcore.report import Axis, Bars, Column, Figure, Note, Plot, Report, Rule, Spans, Steps, Table, Text
 
 if TYPE_CHECKING:
-    from perf_analysis.overheads import By, OverheadRuns
-    from perf_analysis.remedies import Remedies
+    from perf_analysis.overheads import By, OverheadRuns, Remedies
 
 _JOINED = re.compile(r" \(\d+ ranks\)$")  # behind the name of files that are one run
 _MOST_MARKERS = 30
