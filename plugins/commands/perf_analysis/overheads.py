@@ -23,8 +23,7 @@ from perf_analysis.remedies import Remedies, remedies_of
 from perf_analysis.scaling_efficiencies import ExternalMetrics, efficiencies_of_runs, losses_as_data, runs_of_table
 from perf_analysis.stretches import phase_edges
 from perf_analysis.time_components import TimeComponents, time_components
-from perf_traces.messages.bursts import Definition, refuse_different_programs
-from perf_traces.pop_steps import FACTORS
+from perf_traces.messages.bursts import FACTORS, Definition, refuse_different_programs
 from perf_traces.reading import write_csv
 from perf_traces.runs import SeparateRuns
 from perf_traces.summaries.summarized_trace import SummarizedTrace

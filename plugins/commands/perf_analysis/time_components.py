@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from perf_analysis.efficiencies import COMPUTING, losses_of
 from perf_analysis.overhead_profile import OverheadProfile
-from perf_traces.pop_steps import COPIES, IMBALANCE, LOST, is_of_mpi
+from perf_traces.messages.bursts import COPIES, IMBALANCE, LOST, is_of_mpi
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 

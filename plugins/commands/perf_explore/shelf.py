@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from perf_explore.command_views import CommandViews
 from perf_views import contents as page
-from perf_views.drawable import report_blocks
+from perf_views.contents import report_blocks
 from perfcore.base.errors import OptionError, PerfError
 
 _TWO = 2
