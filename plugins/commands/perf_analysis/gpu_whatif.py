@@ -14,8 +14,7 @@ import numpy as np
 from perf_analysis.gpu_path import GPU, CriticalPath, HostGpuRun, HostGpuTrace, Meetings, Replay, silence
 from perf_io.traces.gpu_activity import GpuActivity, read_gpu_activity
 from perf_traces.levels import level_names, parts_of
-from perf_traces.messages.communication import communication_of
-from perf_traces.messages.matching import COLLECTIVE, COLUMNS, codes_of
+from perf_traces.messages.communication import COLLECTIVE, COLUMNS, codes_of, communication_of
 from perf_traces.windows import families
 from perf_views.names import plain_name
 from perfcore.base.arrays import Floats, Ints

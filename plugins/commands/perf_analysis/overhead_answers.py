@@ -26,7 +26,7 @@ from perf_analysis.scaling_efficiencies import (
     time_column,
     work_differs,
 )
-from perf_traces.pop_steps import FACTORS
+from perf_traces.messages.bursts import FACTORS
 from perf_views.names import existing_file, plain_names, short_name, shortened, shortened_apart, unique_suffixes
 from perfcore.data.units import readable, shown_origin
 from perfcore.report import Axis, Bars, Column, Figure, Note, Plot, Report, Rule, Spans, Steps, Table, Text

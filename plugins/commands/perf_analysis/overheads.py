@@ -27,8 +27,15 @@ from perf_analysis.overhead_profile import (
 from perf_analysis.scaling_efficiencies import ExternalMetrics, efficiencies_of_runs, losses_as_data, runs_of_table
 from perf_analysis.stretches import phase_edges
 from perf_traces.levels import parts_of
-from perf_traces.messages.bursts import Definition, refuse_different_programs
-from perf_traces.pop_steps import COPIES, FACTORS, IMBALANCE, LOST, is_of_mpi
+from perf_traces.messages.bursts import (
+    COPIES,
+    FACTORS,
+    IMBALANCE,
+    LOST,
+    Definition,
+    is_of_mpi,
+    refuse_different_programs,
+)
 from perf_traces.reading import write_csv
 from perf_traces.runs import SeparateRuns
 from perf_traces.summaries.summarized_trace import SummarizedTrace

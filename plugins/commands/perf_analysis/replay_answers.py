@@ -16,7 +16,7 @@ import numpy.typing as npt
 from perf_tables.arguments import parse_values
 from perf_traces.messages.bursts import BurstTimes
 from perf_traces.messages.replay import BURST, CALL, COLLECTIVE, MESSAGE, POSTED, Path, Replay, Rules
-from perf_traces.scenario import parse_compute, parse_factor
+from perf_traces.options import parse_compute, parse_factor
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import OptionError
 from perfcore.data.units import readable, split_unit

@@ -17,8 +17,7 @@ from perf_analysis.messages import trace_and_calls
 from perf_analysis.replay_answers import Answer, Answers, Network, measured, network_from_text, path_shares
 from perf_tables.executors import executor_of, in_order
 from perf_traces.messages.bursts import BurstTimes
-from perf_traces.messages.communication import OUTSIDE_CALLS, Communication
-from perf_traces.messages.matching import numbered
+from perf_traces.messages.communication import OUTSIDE_CALLS, Communication, numbered
 from perf_traces.messages.replay import Replay, bsc_rules
 from perf_traces.states import COMPUTING, OTHER, state_classes
 from perfcore.base.arrays import Ints

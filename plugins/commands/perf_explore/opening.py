@@ -20,7 +20,7 @@ from perf_explore.command_views import CommandViews, command_views, history_view
 from perf_explore.timeline.views import TimelineViews
 from perf_traces.runs import SeparateRuns
 from perf_views import contents as page
-from perf_views.drawable import brief_blocks, report_blocks, views_of
+from perf_views.contents import brief_blocks, report_blocks, views_of
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.data import kind_of
 from perfcore.data.curve import UtilizationCurve
