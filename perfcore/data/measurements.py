@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -129,6 +130,7 @@ class Measurements(Shown):
 
     reporter: ClassVar[str] = "perfcore.data.answers:report_of_measurements"
     in_words: ClassVar[str] = "measurements"
+    assumed: AbstractSet[str] = frozenset()  # of "parameters" and "value", which give way to roles that are given
 
     @property
     def data_kind(self) -> str:
@@ -181,7 +183,15 @@ class Measurements(Shown):
         given = {"parameters": parameters, "value": value, **roles}
         explicit = {role: columns for role, columns in given.items() if columns is not None}
         kept = {role: columns for role, columns in self._given.items() if role != "unit" or "value" not in explicit}
+        several = ([columns] if isinstance(columns, str) else columns for columns in explicit.values())
+        claimed = {c for columns in several for c in (columns.values() if isinstance(columns, Mapping) else columns)}
+        for role in self.assumed & {r for r, columns in kept.items() if not isinstance(columns, Mapping)}:
+            if left := [c for c in ([kept[role]] if role == "value" else kept[role]) if c not in claimed]:
+                kept[role] = left[0] if role == "value" else left
+            else:
+                del kept[role]
         measurements = copy.copy(self)
+        measurements.assumed = self.assumed - explicit.keys()
         measurements._assign({**kept, **explicit})
         return measurements
 
