@@ -362,7 +362,7 @@ def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve 
         measurements = read_measurements(table, _with_sweep(options, roles, table.facts))
         given = {"parameters": options.parameters, "value": options.value}
         if not table.facts.get("roles"):
-            measurements.assumed = {role for role, columns in given.items() if not columns}
+            measurements.assumed = frozenset(role for role, columns in given.items() if not columns)
         return measurements
     unit, notes = with_unit(table, roles, options.time_unit)
     roles = replace(roles, time_unit=unit, notes=notes)
