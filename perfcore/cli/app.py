@@ -240,7 +240,7 @@ def run() -> None:
         if not error.filename and (problem := fault_of_plugin(error)) is not None:
             _fail_of_plugin(problem)
         # What is written without a name is standard output.
-        place = error.filename or ("standard output" if error.errno == errno.ENOSPC else "this machine")
+        place = error.filename or ("standard output" if error.errno == errno.ENOSPC else "the current folder")
         _fail(f"{place}: {error.strerror or error}")
     except MemoryError as error:
         _fail(f"{str(error) or 'an allocation failed'}: out of memory; reduce the input or the request")
@@ -252,6 +252,8 @@ def run() -> None:
     except Exception as error:  # a bug of ours keeps its traceback
         if (problem := fault_of_plugin(error)) is not None:
             _fail_of_plugin(problem)
+        elif "embedded null " in str(error):
+            _fail("the name of a file holds a NUL byte; correct it in the file or the line that gives it")
         elif not status_of_signal():
             raise
         status = status_of_signal()
