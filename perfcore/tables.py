@@ -228,8 +228,8 @@ def shorten(names: Sequence[str], width: int) -> list[str]:
     return shorten(names, 2 * width) if width < max(map(len, names)) else short
 
 
-def _is_numeric(column: Sequence[str]) -> bool:
-    """Whether all cells but empty ones are amounts, and there are any."""
+def is_numeric(column: Sequence[str]) -> bool:
+    """Return whether all cells but empty ones are amounts, and there are any."""
     return all(_AMOUNTS.fullmatch(cell) for cell in column if cell) and any(column)
 
 
@@ -239,7 +239,7 @@ def printed(table: Table, width: int | None = None, verbose: bool = True) -> tup
     columns = [[printable(cell) for cell in column] for column in zip(header, *rows, strict=True)]
     kept = {column.name: column.least for column in table.columns}
     while True:
-        numeric = [_is_numeric(column[1:]) for column in columns]
+        numeric = [is_numeric(column[1:]) for column in columns]
         limits = [_LONGEST] * len(columns) if width is None else _limits(columns, numeric, width, kept)
         texts = [
             shorten(column, most) if max(map(len, column)) > most else column
@@ -305,7 +305,7 @@ def latex_lines(table: Table) -> Iterator[str]:
     if title:
         yield rf"  \caption{{{_tex(title)}}}"
     columns = zip(header, *rows, strict=True)
-    yield rf"  \begin{{tabular}}{{{''.join('r' if _is_numeric(column[1:]) else 'l' for column in columns)}}}"
+    yield rf"  \begin{{tabular}}{{{''.join('r' if is_numeric(column[1:]) else 'l' for column in columns)}}}"
     yield from (r"    \toprule", f"    {' & '.join(map(_tex, header))} \\\\", r"    \midrule")
     for row in rows:
         line = " & ".join(map(_tex, row))

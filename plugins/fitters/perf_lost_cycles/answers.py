@@ -21,7 +21,7 @@ from perfcore.hooks.options import to_dict
 from perfcore.report import Axis, Band, Column, Figure, Line, Mark, Note, Plot, Points, Report, Rule, Table
 
 if TYPE_CHECKING:
-    from perf_lost_cycles.default_fits import DefaultFit
+    from perf_lost_cycles.forms import DefaultFit
     from perf_lost_cycles.modgen import ModgenModel
 
 POOR_R2 = 0.9  # the paper's final models reach 0.93 or better
