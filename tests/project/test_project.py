@@ -55,10 +55,10 @@ def test_components_sum_to_the_elapsed_time(folder):
     assert model.laws["(begin) -> MPI_Init"].endswith(")/p")  # that of all locations, over their number
     at = model.answer.at[0]
     assert sum(each.time[0] for each in at.components) == pytest.approx(at.elapsed[0], rel=1e-12)
-    components, efficiencies, *_ = model.answer.tables(False)
+    components, efficiencies, *_ = model.answer.report().brief_tables
     assert len(efficiencies.rows) == len(at.efficiencies)
     assert components.left_out(False) == len(components.rows) - 5 > 0  # so that efficiencies fit on a screen
-    assert not model.answer.tables(True)[0].left_out()
+    assert not model.answer.report().shown_tables[0].left_out()
 
 
 def test_the_next_run_is_inside_the_bounds(folder, projection):

@@ -233,7 +233,10 @@ def test_a_column_with_a_comma_in_its_name_is_one():
 def test_a_rate_of_zero_is_no_short_time():
     rows = [(p, rate) for p, rate in zip((1, 2, 4, 8, 16), (1.0, 0.0, 3.0, 5.0, 6.0), strict=True)]
     model = perfcore.fit(pd.DataFrame(rows, columns=["p", "speedup"]), fitter="scaling")
-    assert any("1 zero left out: nothing was done, which no model of a rate covers" in line for line in model.closing())
+    assert any(
+        "1 zero left out: nothing was done, which no model of a rate covers" in line
+        for line in model.report().closing()
+    )
 
 
 # The fitter `scaling`: what it takes, what it finds, and which paths it leaves out.
