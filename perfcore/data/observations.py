@@ -275,13 +275,7 @@ def no_number(name: str, text: str) -> str:
 
 
 def numbers_of(
-    data: Measurements,
-    name: str,
-    kept: Any = None,
-    *,
-    optional: bool = False,
-    zero: bool = False,
-    signed: bool = False,
+    data: Measurements, name: str, kept: Any = None, *, optional: bool = False, zero: bool = False, signed: bool = False
 ) -> Floats:
     """A column as positive numbers, also 0, or of any sign; NaN where it is empty and that is allowed."""
     column = data.table[name]
