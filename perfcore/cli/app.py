@@ -78,7 +78,7 @@ class CommandGroup(TakesPlainValues, typer.core.TyperGroup):
         if entry is None:
             return None
         text = plain(entry.help)
-        return typer.core.TyperCommand(cmd_name, help=text, short_help=text, rich_help_panel=_group(entry))
+        return typer.core.TyperCommand(cmd_name, help=text, short_help=text, rich_help_panel=entry.group or "Others")
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Make the command that the line names, with the options of what the rest of the line selects."""
@@ -109,7 +109,7 @@ class CommandGroup(TakesPlainValues, typer.core.TyperGroup):
         for entry in _commands(self.prefix):
             name = entry.name.removeprefix(self.prefix)
             if " " not in name or f"{self.prefix}{name.split()[0]}" not in names:
-                groups.setdefault(_group(entry), []).append((name, entry.help))
+                groups.setdefault(entry.group or "Others", []).append((name, entry.help))
         return groups
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
@@ -139,15 +139,11 @@ def _with_subcommands(name: str) -> str:
     return f"{name} ({', '.join(names)})" if names else name
 
 
-def _group(entry: Entry) -> str:
-    return entry.group or "Others"
-
-
 def _commands(prefix: str) -> list[Entry]:
     """Commands in the order of the help: by group, then by name."""
     places = {name: number for number, name in enumerate(_GROUPS)}
     entries = (entry for entry in registry().entries("commands").values() if entry.name.startswith(prefix))
-    return sorted(entries, key=lambda entry: (places.get(_group(entry), len(places)), _group(entry)))
+    return sorted(entries, key=lambda entry: (places.get(entry.group, len(places)), entry.group or "Others"))
 
 
 def _subgroup(entry: Entry) -> typer.core.TyperGroup:
