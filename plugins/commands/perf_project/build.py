@@ -32,6 +32,7 @@ from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 from perfcore.models.model import Origin
 from perfcore.reading.recognise import NamePattern, read_frame
+from perfcore.tables import point_text
 
 _FITTER = "scaling"
 _LEAST_ERROR = 0.01  # of a check, relative: smaller ones are chance
@@ -212,7 +213,7 @@ def projected(
         if power > 1:
             at[symbol] = float(round(at[symbol] ** (1.0 / power)) ** power)
         nearest = f"the {pattern} nearest to " if pattern else ""
-        assumed.append(f"target {_text(at)}, {nearest}four times the largest scale (set with --at)")
+        assumed.append(f"target {point_text(at)}, {nearest}four times the largest scale (set with --at)")
     targets = targets_of(at, law.columns)
     if odd := [
         p for target in targets if power > 1 and round((p := target[next(iter(points))]) ** (1 / power)) ** power != p
@@ -245,8 +246,8 @@ def projected(
     )
     check, law_weight = _check(components, law, scaling, measured, points)
     model = ProjectionModel(
-        origin=Origin("", {"at": [_text(each) for each in targets]}, components.source, law.origin.fingerprint,
-                      perfcore.__version__),
+        origin=Origin("", {"at": [point_text(each, ",") for each in targets]}, components.source,
+                      law.origin.fingerprint, perfcore.__version__),
         points=points, measured=measured, kinds=kinds, alone=components.alone, targets=targets, scaling=scaling,
         unfitted=reasons, law=law, counters=counters,
         check=check, law_weight=law_weight,
@@ -400,10 +401,6 @@ def targets_of(
     names = list(columns or by_symbol)
     mesh = itertools.product(*(by_symbol[name] for name in names))
     return tuple(dict(zip(names, values, strict=True)) for values in mesh)
-
-
-def _text(target: Mapping[str, float]) -> str:
-    return ",".join(f"{name}={value:g}" for name, value in target.items())
 
 
 def _what_if(model: ProjectionModel, components: Components, what_if: Mapping[str, Any]) -> ProjectionModel:

@@ -15,6 +15,7 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError, listi
 from perfcore.data.columns import RUN_COLUMNS, plain_name, shown_names
 from perfcore.data.observations import labels_of, numbers_of, values_of, without_duplicates
 from perfcore.data.selection import ABSENT, AGGREGATES, DUPLICATES
+from perfcore.tables import point_text
 
 if TYPE_CHECKING:
     from perfcore.data.measurements import Measurements
@@ -89,7 +90,7 @@ def refuse_overlap(runs: Runs, names: tuple[str, ...], points: Any, source: str,
     if not over.any():
         return
     worst = int(np.argmax(np.where(over, added / np.where(runs.total > 0, runs.total, np.nan), -1.0)))
-    where = ", ".join(f"{name}={points[name][runs.point[worst]]:.6g}" for name in points.columns)
+    where = point_text({name: points[name][runs.point[worst]] for name in points.columns})
     raise DataError(
         f"{source}: the categories overlap: at {where} they add up to {added[worst]:.6g} of a total of "
         f"{runs.total[worst]:.6g} ({int(over.sum())} of {len(over)} runs); leave out what is part of another "
@@ -135,7 +136,7 @@ class CategoryTable:
     def describe(self, row: int) -> str:
         """One point as a person reads it: ``ranks=16, n=128``."""
         names = self.shown_names
-        return ", ".join(f"{names[symbol]}={values[row]:.6g}" for symbol, values in self.points.items())
+        return point_text({names[symbol]: values[row] for symbol, values in self.points.items()})
 
     @property
     def shown_names(self) -> Mapping[str, str]:

@@ -54,6 +54,7 @@ _VERSION = re.compile(r"(?:v|version|rev)[\s_.]?[0-9]+(?:\.[0-9]+)*\w*|[0-9]+\.[
 _NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])|(?<=[=a-zA-Z])[0-9]+(?:\.[0-9]+)?(?![\w.])")
 _BEFORE = (r"(?<![\w.])", r"(?<![0-9.])")  # a value of a parameter: blanks, or letters as in -j4
 _WORDS = {name: frozenset(words("outcome", name)) for name in ("states", "exits", "good", "bad")}
+_ROUNDED = 2e-3  # of a sum whose parts are printed with three or four digits
 _LONGEST_LIST = 5
 _AT_ONCE = 64  # columns that a query looks at
 # Texts that may be equal as numbers though they differ, as the versions 1.1 and 1.10 do.
@@ -211,23 +212,50 @@ def parts_of_time(columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(parts) if len(parts) > 1 and not is_whole and len({unit_of(c) for c in parts}) == 1 else ()
 
 
+def _sum_of_parts(frame: pd.DataFrame) -> tuple[str, tuple[str, ...]] | None:
+    """Return the column of the whole time and those that add up to it in every row."""
+    are_times = {c: meaning_of_name(c, "number") in ("number", "time") for c in map(str, frame.columns)}
+    names = [c for c in frame.columns if are_times[c] and _NO_TIMES.isdisjoint(words_of(split_unit(c)[0]))]
+    times = [c for c in names if not is_processors(c) and ((frame[c] % 1 != 0).any() or frame[c].nunique() > 1)]
+    for whole in times:
+        if not (_WHOLES & {*words_of(split_unit(whole)[0])} or is_called_time(whole)):
+            continue
+        free = [column for column in times if column != whole and unit_of(column) == unit_of(whole)]
+        cells = frame[[whole, *free]]
+        if len(free) < 2 or len(cells) < 2 or not ((cells >= 0).all(axis=None) and (cells[free] > 0).any().all()):
+            continue
+        if (abs(cells[free].sum(axis=1) - cells[whole]) <= _ROUNDED * cells[whole]).all():
+            return whole, tuple(free)
+    return None
+
+
 def _parts_in_columns(tidy: Tidy, named: Set[str]) -> None:
     """Make rows of columns that are parts of one time: together they are the total."""
     frame = tidy.frame
     numeric = [str(column) for column in frame.columns if frame[column].dtype.kind in "iuf"]
-    parts = parts_of_time(numeric)
-    if tidy.roles or named or not parts or not guess_roles(numeric, set(numeric)).parameters:
+    if tidy.roles or named or not guess_roles(numeric, set(numeric)).parameters:
         return
-    unit = unit_of(parts[0])
-    # Fractions in the same unit, of which nothing else is known, are a part too: without it the sum would be too small.
-    unknown = [c for c in numeric if unit_of(c) == unit and meaning_of_name(c, "number") == "number"]
-    like = {c for c in unknown if (frame[c] % 1 != 0).any() and not (is_processors(c) or _NO_TIMES & {*words_of(c)})}
-    parts = tuple(column for column in numeric if column in like or column in parts)
+    if (added := _sum_of_parts(frame[numeric])) is not None:
+        whole, parts = added
+        quantity, said = whole, f"parts of {whole}"
+        frame = frame.drop(columns=[whole])
+    elif parts := parts_of_time(numeric):
+        unit = unit_of(parts[0])
+        # Fractions in the same unit, of which nothing else is known, are a part too: without it the sum would be too
+        # small.
+        unknown = [c for c in numeric if unit_of(c) == unit and meaning_of_name(c, "number") == "number"]
+        like = {
+            c for c in unknown if (frame[c] % 1 != 0).any() and not (is_processors(c) or _NO_TIMES & {*words_of(c)})
+        }
+        parts = tuple(column for column in numeric if column in like or column in parts)
+        quantity, said = f"time_{unit}" if unit else "time", "parts of one time"
+    else:
+        return
     names = [split_unit(part)[0] or part for part in parts]
-    _melt(tidy, frame, Group(parts, tuple(names), "category", f"time_{unit}" if unit else "time"))
+    _melt(tidy, frame, Group(parts, tuple(names), "category", quantity))
     tidy.roles["category"] = ["category"]
     tidy.notes.append(
-        f"{listing(parts, 4)} are parts of one time, which is their sum (choose one with --where category={names[0]})"
+        f"{listing(parts, 4)} are {said}, which is their sum (choose one with --where category={names[0]})"
     )
 
 
