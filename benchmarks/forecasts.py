@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_forecast.fitter import distributions_ahead
+from perf_forecast.model import distributions_ahead
 from perf_forecast.options import LEVELS, support_of
 from perf_forecast.predictors import find_seasons
 from perfcore.stochastic import as_value, from_dict

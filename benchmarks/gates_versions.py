@@ -11,8 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from perf_gate.versions import InterimAnalysis, judge_sequentially, next_analysis, sequential_plan
-from perf_statistics.gating import Outcome, holm, judge, paired_test
-from perf_statistics.known_order import blocked_test
+from perf_statistics.gating import Outcome, blocked_test, holm, judge, paired_test
 
 LOG = math.log(1.05)
 SEED = 20_270_000

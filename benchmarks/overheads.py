@@ -70,7 +70,7 @@ made = time.perf_counter() - started
 import numpy as np
 from perf_analysis.attribution import profile_overheads
 from perf_analysis.categories import read_categories
-from perf_analysis.moments import state_events
+from perf_analysis.attribution import state_events
 rules = read_categories(sys.argv[4] or None)
 def peak():
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 2**20

@@ -61,7 +61,7 @@ def measure(intervals, locations, functions, order, parts, path):
     import time
 
     import perfcore
-    from perf_analysis.profile import profile_of
+    from perf_analysis.profiles import profile_of
     from perf_analysis.stretches import Stretches, whole_run
 
     warm = perfcore.Trace([0], [0], [0], [9], ["a"], ["run"])

@@ -20,8 +20,7 @@ from playwright.sync_api import Browser, sync_playwright
 import perfcore
 from perf_explore.opening import Opening, open_subjects
 from perf_explore.server import served
-from perf_views.contents import Viewable
-from perf_views.drawable import views_of
+from perf_views.contents import Viewable, views_of
 
 REPOSITORY = Path(__file__).parents[1]
 FOLDER = REPOSITORY / "docs" / "images" / "explore"

@@ -17,19 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Column",
-    "Table",
-    "csv_lines",
-    "html_table",
-    "latex_lines",
-    "level_text",
-    "point_text",
-    "printable",
-    "printed",
-    "shorten",
-]
-
 # Always shown, only without --all, only with it, and only in CSV, frames and JSON.
 Importance = Literal["default", "brief", "verbose", "data"]
 
@@ -216,13 +203,7 @@ def _text(value: Any, spec: str | Callable[[Any], str]) -> str:
 
 
 def level_text(level: float) -> str:
-    """Return a level of a parameter in six digits, and a whole number in as many as it has.
-
-    Examples
-    --------
-    >>> [level_text(level) for level in (0.1 + 0.2, 4194304.0, 1e9)]
-    ['0.3', '4194304', '1e+09']
-    """
+    """Return a level of a parameter in six digits, a whole number in full: 0.3, 4194304, 1e+09."""
     text = f"{level:g}"
     return str(int(level)) if abs(level) < _WHOLE and level == int(level) != float(text) else text
 
@@ -259,8 +240,8 @@ def shorten(names: Sequence[str], width: int) -> list[str]:
     return shorten(names, 2 * width) if width < max(map(len, names)) else short
 
 
-def _is_numeric(column: Sequence[str]) -> bool:
-    """Whether all cells but empty ones are amounts, and there are any."""
+def is_numeric(column: Sequence[str]) -> bool:
+    """Return whether all cells but empty ones are amounts, and there are any."""
     return all(_AMOUNTS.fullmatch(cell) for cell in column if cell) and any(column)
 
 
@@ -270,7 +251,7 @@ def printed(table: Table, width: int | None = None, verbose: bool = True) -> tup
     columns = [[printable(cell) for cell in column] for column in zip(header, *rows, strict=True)]
     kept = {column.name: column.least for column in table.columns}
     while True:
-        numeric = [_is_numeric(column[1:]) for column in columns]
+        numeric = [is_numeric(column[1:]) for column in columns]
         limits = [_LONGEST] * len(columns) if width is None else _limits(columns, numeric, width, kept)
         texts = [
             shorten(column, most) if max(map(len, column)) > most else column
@@ -336,7 +317,7 @@ def latex_lines(table: Table) -> Iterator[str]:
     if title:
         yield rf"  \caption{{{_tex(title)}}}"
     columns = zip(header, *rows, strict=True)
-    yield rf"  \begin{{tabular}}{{{''.join('r' if _is_numeric(column[1:]) else 'l' for column in columns)}}}"
+    yield rf"  \begin{{tabular}}{{{''.join('r' if is_numeric(column[1:]) else 'l' for column in columns)}}}"
     yield from (r"    \toprule", f"    {' & '.join(map(_tex, header))} \\\\", r"    \midrule")
     for row in rows:
         line = " & ".join(map(_tex, row))

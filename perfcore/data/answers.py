@@ -31,7 +31,7 @@ _COLOURS, _SHAPES = 7, ("circle", "square", "triangle", "diamond", "cross")
 _ROWS, _LABEL_LETTERS, _NAMES = 20, 34, 6
 
 
-def report_of_curve(curve: UtilizationCurve) -> Report:
+def report_of_curve(curve: UtilizationCurve, data: Any = None) -> Report:
     """Return the report of a utilization curve: its mean, its extremes and its plot."""
     duration, number = readable(curve.duration, curve.time_unit, 4), curve.n_locations
     share = f" ({curve.mean / number:.0%} of {number})" if number else ""
@@ -54,7 +54,7 @@ def report_of_curve(curve: UtilizationCurve) -> Report:
     )
 
 
-def report_of_trace(trace: Trace) -> Report:
+def report_of_trace(trace: Trace, data: Any = None) -> Report:
     """Return the report of a trace: its size, the time in each state, and its utilization."""
     times = trace.state_times()
     total = (trace.span_ns[1] - trace.span_ns[0]) * len(trace.locations)
@@ -76,7 +76,7 @@ def report_of_trace(trace: Trace) -> Report:
     )
 
 
-def report_of_series(series: Series) -> Report:
+def report_of_series(series: Series, data: Any = None) -> Report:
     """Return the report of a time series: the statistics of its columns, and these over time."""
     finite = {name: values[np.isfinite(values)] for name, values in series.columns.items()}
     statistics: dict[str, Any] = {"mean": np.mean, "standard deviation": np.std, "lowest": np.min, "highest": np.max}
@@ -108,7 +108,7 @@ def _next_of_series(series: Series) -> str:
     return shlex.join(["perf", "stochastic", "summarize", series.source, "--column", known[0]])
 
 
-def report_of_measurements(data: Measurements) -> Report:
+def report_of_measurements(data: Measurements, below: Any = None) -> Report:
     """Return the report of a table of runs: what was measured over what, its first rows, and its plot."""
     roles, table = data.roles, data.table
     head = table.head(_ROWS)

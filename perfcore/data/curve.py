@@ -15,7 +15,6 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.data.units import EXACT_NS, nanoseconds_per
 from perfcore.hooks.registry import registry
-from perfcore.report import Report
 from perfcore.results import Shown
 
 if TYPE_CHECKING:
@@ -99,6 +98,7 @@ class UtilizationCurve(Shown):
         self.edges: npt.NDArray[Any] = _frozen(times)
         self.heights: Floats = _frozen(values)
 
+    reporter: ClassVar[str] = "perfcore.data.answers:report_of_curve"
     data_kind: ClassVar[str] = "curve"
     in_words: ClassVar[str] = "a utilization curve"
     join_options: ClassVar[str] = "perf_traces.options:CurveOptions"
@@ -128,12 +128,6 @@ class UtilizationCurve(Shown):
             f"UtilizationCurve({self.n_steps} steps, {self.start!s} to {self.end!s} {self.time_unit}, "
             f"mean {self.mean:.6g})"
         )
-
-    def report(self, data: Any = None) -> Report:
-        """Its mean and extremes, and the curve."""
-        from perfcore.data.answers import report_of_curve
-
-        return report_of_curve(self)
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each step: start, end and height."""

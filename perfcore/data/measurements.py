@@ -18,7 +18,6 @@ from perfcore.data.columns import (
     roles_of,
 )
 from perfcore.data.units import is_time, same_unit, unit_of
-from perfcore.report import Report
 from perfcore.results import Shown, cut
 
 if TYPE_CHECKING:
@@ -128,6 +127,7 @@ class Measurements(Shown):
         self.roles = _without_conflicts(chosen, explicit)
         self._read_unit()
 
+    reporter: ClassVar[str] = "perfcore.data.answers:report_of_measurements"
     in_words: ClassVar[str] = "measurements"
 
     @property
@@ -167,12 +167,6 @@ class Measurements(Shown):
         )
         what = f"{roles.value or 'no value'}{unit} over {over or 'nothing'}{named}"
         return cut(f"Measurements({len(self.table)} rows, {what})")
-
-    def report(self, data: Any = None) -> Report:
-        """What was measured over what, the first rows, and a plot of them."""
-        from perfcore.data.answers import report_of_measurements
-
-        return report_of_measurements(self)
 
     def to_frame(self) -> pd.DataFrame:
         """A copy of the table."""

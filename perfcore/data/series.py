@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,6 @@ from perfcore.base import progress
 from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import nanoseconds_per
-from perfcore.report import Report
 from perfcore.results import Shown, cut
 
 if TYPE_CHECKING:
@@ -56,6 +55,7 @@ class Series(Shown):
     3
     """
 
+    reporter: ClassVar[str] = "perfcore.data.answers:report_of_series"
     data_kind: ClassVar[str] = "series"
     in_words: ClassVar[str] = "a series"
 
@@ -93,12 +93,6 @@ class Series(Shown):
 
     def __repr__(self) -> str:
         return cut(f"Series({len(self.times)} samples of {listing(self.columns, _MOST_NAMED)}, from {self.source})")
-
-    def report(self, data: Any = None) -> Report:
-        """The statistics of its columns, and these over time."""
-        from perfcore.data.answers import report_of_series
-
-        return report_of_series(self)
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each sample, by its time."""

@@ -13,7 +13,6 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import EXACT_NS, nanoseconds_per
 from perfcore.hooks.registry import registry
-from perfcore.report import Report
 from perfcore.results import Shown, cut
 
 if TYPE_CHECKING:
@@ -102,6 +101,7 @@ class Trace(Shown):
         _check_intervals(self)
         self.span_ns = span_ns or (int(self.start_ns.min()), int(self.end_ns.max()))
 
+    reporter: ClassVar[str] = "perfcore.data.answers:report_of_trace"
     data_kind: ClassVar[str] = "trace"
     in_words: ClassVar[str] = "a trace"
     join_options: ClassVar[str] = "perf_traces.options:TraceOptions"
@@ -117,12 +117,6 @@ class Trace(Shown):
     def __repr__(self) -> str:
         counts = f"{self.n_intervals} intervals, {len(self.locations)} locations, {len(self.states)} states"
         return cut(f"Trace({counts}, from {self.source})")
-
-    def report(self, data: Any = None) -> Report:
-        """Its size, the time in each state, and the utilization curve."""
-        from perfcore.data.answers import report_of_trace
-
-        return report_of_trace(self)
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each interval: location, state, start and end."""

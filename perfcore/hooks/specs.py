@@ -77,7 +77,7 @@ class Register(Protocol):
             hold. A reader without it is imported for each file whose ending it claims.
         default_for, ranks_for : tuple of str, optional
             Of fitters the kinds of data (`perfcore.data`) that ``perf fit``, and ``perf rank``, take it for when
-            none is named; of representations the purposes (`perfcore.stochastic.value.PURPOSES`) for which it is taken
+            none is named; of representations the purposes (`perfcore.stochastic.PURPOSES`) for which it is taken
             then; of models ``("composition",)`` for what the operators ``+``, ``*`` and ``/`` on models make, and what
             their files are opened for (`perfcore.models.model`).
         group : str, optional

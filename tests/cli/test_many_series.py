@@ -87,7 +87,7 @@ def test_an_interrupted_fit_goes_on(perf, refused, table, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("perf_io.tables.series_rows.join_answers", full)
+        patched.setattr("perf_io.tables.table_write.join_answers", full)
         assert "No space left" in refused("fit", "paths.csv", *AT)
     with monkeypatch.context() as patched:
         patched.setattr("perf_scaling.many.fit_block", None)  # no block is fitted again
@@ -95,7 +95,7 @@ def test_an_interrupted_fit_goes_on(perf, refused, table, monkeypatch):
     assert "4 series fitted" in done.out
     assert "2 blocks of series were fitted before" in done.err
     with monkeypatch.context() as patched:
-        patched.setattr("perf_io.tables.series_rows.join_answers", full)
+        patched.setattr("perf_io.tables.table_write.join_answers", full)
         refused("fit", "paths.csv", *AT)
     table.assign(time_s=2.0).to_csv("paths.csv", index=False)  # another input: nothing is left of the first
     done = perf("fit", "paths.csv", *AT, status=3)

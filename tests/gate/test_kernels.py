@@ -12,18 +12,21 @@ from scipy import stats
 from perf_gate.change_detection import detect, scan
 from perf_gate.versions import InterimAnalysis, _levels, judge_sequentially, next_analysis, sequential_plan
 from perf_statistics.gating import (
+    GRID,
     Estimates,
     Judged,
     Outcome,
     Sessions,
     _prior,
+    blocked_test,
+    first_variance,
     judge,
     moderated,
     paired_test,
     session_test,
     trimmed_means,
+    whitened,
 )
-from perf_statistics.known_order import GRID, blocked_test, first_variance, whitened
 
 LOG = math.log(1.05)
 

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from traces.kineto_files import START_US, read, write_rank
 
-from perf_analysis import moments
+from perf_analysis import attribution
 from perf_analysis.attribution import profile_overheads
 from perf_analysis.categories import STANDARD, STREAMS, read_categories
 from perf_analysis.efficiencies import efficiencies
@@ -76,7 +76,7 @@ def by_instants(trace, edges):
 @pytest.fixture(params=["interpreted", "compiled"])
 def passes(request, monkeypatch):
     """Both ways in which the passes run; the compiled one is compiled before any example is timed."""
-    for passed in (moments.number_vectors, moments.attribute_time):
+    for passed in (attribution.number_vectors, attribution.attribute_time):
         monkeypatch.setattr(passed, "small", 10**9 if request.param == "interpreted" else 0)
     profile_overheads(trace_of([(0, "run", 0, 1)], 1))
 

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perf_analysis.profile import profile_of
+from perf_analysis.profiles import profile_of
 from perf_analysis.stretches import Stretches
-from perf_io.traces.nested_states import NestedStates
+from perf_io.traces.intervals import NestedStates
 from perf_traces.messages.bursts import FACT, Counters, Readings
 
 from .test_summing import STATES, profiles_of_tree

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
     from perf_analysis.categories import CategorySet
     from perf_analysis.gpu_whatif import GpuAnswers
-    from perf_analysis.launches import LaunchTimes
     from perf_analysis.messages import MessageRuns, MessageTable
-    from perf_analysis.operators import GpuMemory, OperatorTimes
+    from perf_analysis.operators import GpuMemory, LaunchTimes, OperatorTimes
     from perf_analysis.overheads import OverheadRuns
     from perf_analysis.profiles import By, Profiles, RunProfile
     from perf_analysis.replay_answers import Answers
@@ -194,7 +193,7 @@ def overheads(
     if ready is None and ready_column is not None:
         raise OptionError("--ready-column belongs to --ready SERIES")
     if by == "launch":
-        from perf_analysis.launches import launch_times
+        from perf_analysis.operators import launch_times
 
         if phases is not None or categories is not None or classes or ready is not None or settings:
             raise OptionError("--by launch has no phases, categories, classes, ready work or labels; leave them out")
@@ -337,8 +336,7 @@ def profile(
      '    wait  1                 1      1', '   solve  1                 4      1',
      '    wait  1                 5      1']
     """
-    from perf_analysis.profile import profile_by
-    from perf_analysis.profiles import Profiles
+    from perf_analysis.profiles import Profiles, profile_by
     from perf_traces.ranks import RANK
     from perf_traces.runs import parameters_of_run, runs_of
     from perfcore.data.trace import Trace
@@ -558,9 +556,10 @@ def whatif(
     from perf_analysis.messages import trace_and_calls
     from perf_analysis.replay_answers import questions_from_text
     from perf_analysis.whatif import answers_elsewhere, answers_of
+    from perf_tables.arguments import parse_share
     from perf_traces.runs import known_files
 
-    share = _share(noise)
+    share = parse_share(noise, "--noise", most=10.0)  # of more, the mean of some hundred replays is no estimate
     asked, swept, sweep = questions_from_text(network, compute)  # before files are read
     if parallel is not None and (not sweep or not isinstance(trace, (str, os.PathLike))):
         raise OptionError("--parallel shares out the questions of a range, such as --network 1x..8x, about a file")
@@ -680,12 +679,3 @@ but time by location, state and window needs the traces themselves
     return summary_of(
         traces, output, part, cells, parallel, executor, allow_missing, overwrite, reader, from_name, options
     )
-
-
-def _share(share: float | str) -> float:
-    """``5%`` or ``0.05``."""
-    text = str(share).strip()
-    try:
-        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        raise OptionError(f"--noise {text}: a share is expected, such as 5%") from None

@@ -25,8 +25,7 @@ import numpy.typing as npt
 from perf_analysis.categories import StateClasses, classify
 from perf_analysis.concurrency import union, unions_of, usual_categories
 from perf_traces.levels import LocatedTrace, level_names, parts_of
-from perf_traces.messages.communication import NOT_RECORDED, Communication
-from perf_traces.messages.matching import numbered
+from perf_traces.messages.communication import NOT_RECORDED, Communication, numbered
 from perf_traces.nesting import merged_states
 from perf_traces.windows import with_intervals
 from perf_views.names import short_name

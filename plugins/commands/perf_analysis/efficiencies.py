@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.pop_steps import (
+from perf_traces.messages.bursts import (
     COMMUNICATION,
     COPIES,
     IMBALANCE,

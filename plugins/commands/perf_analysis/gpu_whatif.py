@@ -14,15 +14,13 @@ import numpy as np
 from perf_analysis.gpu_path import GPU, CriticalPath, HostGpuRun, HostGpuTrace, Meetings, Replay, silence
 from perf_io.traces.gpu_activity import GpuActivity, read_gpu_activity
 from perf_traces.levels import level_names, parts_of
-from perf_traces.messages.communication import communication_of
-from perf_traces.messages.matching import COLLECTIVE, COLUMNS, codes_of
+from perf_traces.messages.communication import COLLECTIVE, COLUMNS, codes_of, communication_of
 from perf_traces.windows import families
 from perf_views.names import plain_name
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
-from perfcore.report import Report
 from perfcore.results import Result
 
 _PARTS = ("gpu", "host", "collectives")
@@ -47,6 +45,7 @@ class Scenario:
 class GpuAnswers(Result):
     """The critical path through host and GPU, and runtimes with parts of them faster."""
 
+    reporter: ClassVar[str] = "perf_analysis.whatif_answers:report_of_gpu"
     json_kind: ClassVar[str] = "gpu-whatif"
 
     source: str
@@ -66,11 +65,6 @@ class GpuAnswers(Result):
     sweep: tuple[float, ...] = ()  # how many times as fast what `swept` names is, of each scenario
     swept: str = ""
     questions: tuple[str, ...] = _PARTS  # for the sliders of its page
-
-    def report(self, data: Any = None) -> Report:
-        from perf_analysis.whatif_answers import report_of_gpu
-
-        return report_of_gpu(self)
 
     def save(self, path: str) -> list[str]:
         """Refuse: these runtimes are no stochastic value."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,7 +50,7 @@ _WAITS = [
 ]
 
 
-def report_of(result: MessageTable) -> Report:
+def report_of(result: MessageTable, data: Any = None) -> Report:
     """Return who sends to whom, and how fast collectives are."""
     pairs, n_messages = int((result.count > 0).sum()), int(result.count.sum())
     figures = [Figure("messages", n_messages, format=",d"), Figure("bytes", int(result.bytes.sum()), "B", format=",d")]
@@ -104,7 +104,7 @@ def _tables(result: MessageTable) -> list[Table]:
     return tables
 
 
-def report_of_runs(result: MessageRuns) -> Report:
+def report_of_runs(result: MessageRuns, data: Any = None) -> Report:
     """Return a row for each run, and the collectives of all."""
     runs = result.runs
     names = unique_suffixes([run.source for run in runs])

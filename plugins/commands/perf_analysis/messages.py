@@ -16,7 +16,6 @@ from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 from perfcore.reading.recognise import named_files
-from perfcore.report import Report
 from perfcore.results import Result
 
 
@@ -58,6 +57,7 @@ def collective_rows(communication: Communication) -> tuple[CollectiveRow, ...]:
 class MessageTable(Result):
     """Messages by sender and receiver, and by size; collectives by operation."""
 
+    reporter: ClassVar[str] = "perf_analysis.message_answers:report_of"
     json_kind: ClassVar[str] = "messages"
 
     source: str
@@ -77,11 +77,6 @@ class MessageTable(Result):
         """Whether there is neither a message nor a collective."""
         return not len(self.sizes) and not self.collectives
 
-    def report(self, data: Any = None) -> Report:
-        from perf_analysis.message_answers import report_of
-
-        return report_of(self)
-
     def to_dict(self) -> dict[str, Any]:
         sizes = zip(self.sizes.tolist(), self.of_size.tolist(), self.bytes_of_size.tolist(), strict=True)
         columns = ("at_most_bytes", "messages", "bytes")
@@ -98,14 +93,10 @@ class MessageTable(Result):
 class MessageRuns(Result):
     """Messages of several runs."""
 
+    reporter: ClassVar[str] = "perf_analysis.message_answers:report_of_runs"
     json_kind: ClassVar[str] = "message-runs"
 
     runs: tuple[MessageTable, ...]
-
-    def report(self, data: Any = None) -> Report:
-        from perf_analysis.message_answers import report_of_runs
-
-        return report_of_runs(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {"runs": [run.to_dict() for run in self.runs]}

@@ -12,8 +12,7 @@ from perfcore.data.units import readable
 from perfcore.report import Axis, Column, Figure, Note, Plot, Report, Steps, Table
 
 if TYPE_CHECKING:
-    from perf_analysis.launches import LaunchTimes
-    from perf_analysis.operators import GpuMemory, OperatorTimes
+    from perf_analysis.operators import GpuMemory, LaunchTimes, OperatorTimes
 
 _UNITS, _MOST_STACK = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")), 3
 _MOST_ROWS, _MOST_RATED, _LETTERS = 10, 6, 60
@@ -42,7 +41,7 @@ _STREAMS = [
 ]
 
 
-def report_of_operators(result: OperatorTimes) -> Report:
+def report_of_operators(result: OperatorTimes, data: Any = None) -> Report:
     """Return the largest own times, and the sum of the others."""
     rows = result.last_rows
     first, whole = rows[0], max(sum(row["own_ns"] for row in rows), 1)
@@ -113,7 +112,7 @@ def _labels(by: str, names: Sequence[str]) -> list[str]:
     return plain_names(names, _LETTERS) if by == "kernel" else shortened_apart(names, _LETTERS)
 
 
-def report_of_memory(result: GpuMemory) -> Report:
+def report_of_memory(result: GpuMemory, data: Any = None) -> Report:
     """Return the peak, and what each operator allocates and frees."""
     at, where = result.peak, " < ".join(result.stack[:_MOST_STACK]) or "no operator"
     peak, reserved, lost = (int(amount) for amount in (
@@ -152,7 +151,7 @@ def _amount(amount: int) -> str:
     return f"{amount / unit:.4g} {name}"
 
 
-def report_of_launches(result: LaunchTimes) -> Report:
+def report_of_launches(result: LaunchTimes, data: Any = None) -> Report:
     """Return a row for each stream, and idle time by cause."""
     whole, first = result.all, result.streams[0]
     n, span = len(result.sources), max(result.span_ns, 1)

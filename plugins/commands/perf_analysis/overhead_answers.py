@@ -15,6 +15,7 @@ from perf_analysis.categories import UNSEEN
 from perf_analysis.concurrency import WAITING_CATEGORY
 from perf_analysis.efficiencies import COMPUTING, DEFINITIONS, factors_in_order, level_factors, meanings, of_gpus
 from perf_analysis.groups import LEFT_OUT
+from perf_analysis.overhead_profile import OverheadProfile, stacked
 from perf_analysis.scaling_efficiencies import (
     MOST_RUNS,
     burst_table,
@@ -25,15 +26,13 @@ from perf_analysis.scaling_efficiencies import (
     time_column,
     work_differs,
 )
-from perf_traces.pop_steps import FACTORS
+from perf_traces.messages.bursts import FACTORS
 from perf_views.names import existing_file, plain_names, short_name, shortened, shortened_apart, unique_suffixes
 from perfcore.data.units import readable, shown_origin
 from perfcore.report import Axis, Bars, Column, Figure, Note, Plot, Report, Rule, Spans, Steps, Table, Text
 
 if TYPE_CHECKING:
-    from perf_analysis.overhead_profile import OverheadProfile
-    from perf_analysis.overheads import By, OverheadRuns
-    from perf_analysis.remedies import Remedies
+    from perf_analysis.overheads import By, OverheadRuns, Remedies
 
 _JOINED = re.compile(r" \(\d+ ranks\)$")  # behind the name of files that are one run
 _MOST_MARKERS = 30
@@ -91,12 +90,12 @@ _RANKS = [
 ]
 
 
-def report_of_profile(profile: OverheadProfile, data_table: Table) -> Report:
+def report_of_profile(profile: OverheadProfile, data: Any = None) -> Report:
     """Return the report of one run."""
-    return _single([profile], "category" if profile.n_phases == 1 else "phase", None, data_table)
+    return _single([profile], "category" if profile.n_phases == 1 else "phase", None, stacked([profile]))
 
 
-def report_of(runs: OverheadRuns) -> Report:
+def report_of(runs: OverheadRuns, data: Any = None) -> Report:
     """Return the report of one run, of the groups of a run, or of several runs side by side."""
     if runs.is_comparison:
         return _comparison(runs)

@@ -6,7 +6,7 @@ import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
-from perfcore.report import Column, Report, Table
+from perfcore.report import Column, Table
 from perfcore.results import Result
 
 _MOSTLY_EMPTY = 0.5  # share of a run without any state that is reported
@@ -33,6 +33,8 @@ _OWN = ("category", "phase", "time_s", "all_locations_ns")  # columns of the tab
 @dataclass(frozen=True, eq=False, repr=False)
 class OverheadProfile(Result):
     """Cycles of one run; the categories are complete and orthogonal, so that their sum is locations x elapsed time."""
+
+    reporter: ClassVar[str] = "perf_analysis.overhead_answers:report_of_profile"
 
     categories: tuple[str, ...]  # names, and what each means
     texts: tuple[str, ...]
@@ -105,11 +107,6 @@ class OverheadProfile(Result):
             return efficiencies(times, np.diff(self.edges_ns))
         serialisation = None if self.replayed is None else [self.replayed.serialisation]
         return efficiencies(times.sum(axis=1, keepdims=True), [self.elapsed_ns], serialisation)
-
-    def report(self, data: Any = None) -> Report:
-        from perf_analysis.overhead_answers import report_of_profile
-
-        return report_of_profile(self, stacked([self]))
 
     def to_dict(self) -> dict[str, Any]:
         parts = {"run": self.efficiencies(), "phases": self.efficiencies(by_phase=True)}

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from perf_analysis.attribution import profile_overheads
-from perf_analysis.categories import CategorySet, classify, read_categories
-from perf_analysis.concurrency import usual_categories
-from perf_analysis.efficiencies import COMPUTING
+from perf_analysis.categories import NO_STATE, CategorySet, classify, read_categories
+from perf_analysis.concurrency import devices_of, usual_categories
+from perf_analysis.efficiencies import COMPUTING, losses_of, of_gpus
 from perf_analysis.groups import groups_of
 from perf_analysis.overhead_profile import (
     OverheadProfile,
@@ -19,38 +24,58 @@ from perf_analysis.overhead_profile import (
     stacked,
     whole_run_only,
 )
-from perf_analysis.remedies import Remedies, remedies_of
 from perf_analysis.scaling_efficiencies import ExternalMetrics, efficiencies_of_runs, losses_as_data, runs_of_table
 from perf_analysis.stretches import phase_edges
-from perf_analysis.time_components import TimeComponents, time_components
-from perf_traces.messages.bursts import Definition, refuse_different_programs
-from perf_traces.pop_steps import FACTORS
+from perf_traces.levels import parts_of
+from perf_traces.messages.bursts import (
+    COPIES,
+    FACTORS,
+    IMBALANCE,
+    LOST,
+    Definition,
+    is_of_mpi,
+    refuse_different_programs,
+)
 from perf_traces.reading import write_csv
 from perf_traces.runs import SeparateRuns
 from perf_traces.summaries.summarized_trace import SummarizedTrace
-from perfcore.base.errors import DataError
+from perfcore.base.arrays import Floats
+from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data import type_in_words
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
+from perfcore.data.units import readable
 from perfcore.models.model import Model
 from perfcore.reading import Read
 from perfcore.reading.recognise import read as read_data
-from perfcore.report import Report, Table
+from perfcore.report import Table
 from perfcore.results import Result
 
 if TYPE_CHECKING:
     pass
+    from perf_analysis.overhead_profile import OverheadProfile
+
 
 By = Literal["category", "location", "phase", "marker", "burst"]
 Named = str | os.PathLike[str]
+
+_MOST_INTERVALS, _MOST_CALLS = 1_000_000, 300_000
+_LONGEST = 3
+_LEAST_USED = 0.05  # of the locations, from which on more of it is an advice
+_MUCH = 1.05  # times the span of the GPUs, from which on that of host and GPU is named
+
+OTHERS, _OTHER_COLLECTIVES, _COPYING = "other bursts", "others", "transferring"
+_MOST_COLLECTIVES = 5
+_MOST_CLASSES = 12  # the rest together is one part, as each law takes time to fit and adds to the table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OverheadRuns(Result):
     """Profiles of runs; its data frame has a row for each run, phase and category, which models can be fitted to."""
 
+    reporter: ClassVar[str] = "perf_analysis.overhead_answers:report_of"
     json_kind: ClassVar[str] = "overheads"
 
     profiles: tuple[OverheadProfile, ...]  # at least one
@@ -69,11 +94,6 @@ class OverheadRuns(Result):
     def data_table(self) -> Table:
         """A row for each run, phase and category."""
         return stacked(self.profiles, self.settings)
-
-    def report(self, data: Any = None) -> Report:
-        from perf_analysis.overhead_answers import report_of
-
-        return report_of(self)
 
     def __len__(self) -> int:
         return len(self.profiles)
@@ -209,3 +229,298 @@ def edges_of_phases(
         return phase_edges(trace, phases, degree=degree)
     computing = classify(trace, rules, classes).states_of(COMPUTING)
     return phase_edges(trace, phases, degree=degree, busy=[state for state in computing if state in trace.states])
+
+
+# What would help a run most without other hardware, and its longest operators or functions, for one first answer.
+#
+# Replays are those of `perf whatif`. They are left out where a run has so many intervals that they would take longer
+# than reading it.
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a run would take if something were different."""
+
+    question: str
+    runtime_ns: int
+    recorded_ns: int
+    option: str  # of the command that asks more
+    is_bound: bool = False  # whether no more than this can be saved
+    command: str = "whatif"
+    of: str = ""  # the runtime that is saved of, if it is another than that of the sentence
+
+    @property
+    def share(self) -> float:
+        """What is saved, of the runtime."""
+        return 1.0 - self.runtime_ns / self.recorded_ns
+
+    def text(self, verb: str) -> str:
+        """Return what a sentence says of it."""
+        option = f" (whatif {self.option})" if self.command == "whatif" else ""
+        return f"{self.question} {verb}{self.share:.1%}{self.of}{option}"
+
+
+@dataclass(frozen=True)
+class Remedies:
+    """Replays, those that save most first, and what takes longest."""
+
+    gains: tuple[Gain, ...] = ()
+    kind: str = "function"  # of the longest
+    longest: tuple[tuple[str, int, int | None], ...] = ()  # name, time in nanoseconds, calls
+    whole_ns: int = 1  # what the times of all of them sum to
+    where: str = ""  # of which part of the run they are the longest
+    note: str = ""  # what makes the numbers uncertain
+    steps: int = 0  # that the trace marks, and their mean length
+    step_ns: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        gains = [{**asdict(each), "share": each.share} for each in self.gains]
+        names = ("name", "time_ns", "calls")
+        return {"gains": gains, "kind": self.kind, "longest": [dict(zip(names, each, strict=True)) for each in
+                self.longest], "steps": self.steps, "step_ns": self.step_ns}  # fmt: skip
+
+
+def remedies_of(trace: Trace, profile: OverheadProfile) -> Remedies | None:
+    """Return what would help a run, and its longest operators or functions; None where that would take too long."""
+    if trace.n_intervals > _MOST_INTERVALS:
+        return None
+    try:
+        if devices_of(trace) is not None:
+            return _of_gpus(trace, profile.elapsed_ns) if of_gpus(profile) else None
+        kind, longest, whole = _longest_functions(trace)
+        gains = _gains_of_calls(trace, profile) or _bounds(trace, profile)
+        return Remedies(gains, kind, longest, whole)
+    except PerfError:  # the commands of their own say why
+        return None
+
+
+def _of_gpus(trace: Trace, elapsed_ns: int) -> Remedies | None:
+    from perf_analysis.gpu_path import silence
+    from perf_analysis.gpu_whatif import gpu_answers
+    from perf_analysis.operators import rows_of
+    from perf_io.traces.gpu_activity import read_gpu_activity
+
+    paths = [part.source for _, part in parts_of(trace)]
+    if not os.path.exists(paths[0]):  # noqa: PTH110 - the names of data may be too long for a path
+        return None
+    activity = read_gpu_activity(paths[0], with_shapes=False)
+    if activity is None:
+        return None
+    note = silence(activity)
+    answers = None if note else gpu_answers(trace.source, paths, None, [], lambda *_: trace, first=activity)
+    gains = []
+    for each in () if answers is None else answers.scenarios:
+        if answers is not None and each.zero_time == (each.part == "collectives"):
+            whole = answers.runtime_ns
+            of = (
+                ""
+                if whole < _MUCH * elapsed_ns
+                else f" of the {readable(whole, 'ns', 4)} since the first event of the host"
+            )
+            option = f"--compute {each.part}={'inf' if each.zero_time else '2x'}"
+            gains.append(Gain(each.question, each.runtime_ns, whole, option, of=of))
+    by = "operator" if activity.has_operators else "kernel"
+    rows = sorted(rows_of(activity, by), key=lambda row: -row["own_ns"])
+    longest = tuple((row["name"], row["own_ns"], row["calls"]) for row in rows[:_LONGEST] if row["own_ns"])
+    starts, ends = activity.step_spans()
+    whole = max(sum(row["own_ns"] for row in rows), 1)
+    where = " (first rank)" if len(paths) > 1 else ""
+    length = float((ends - starts).mean()) if len(starts) else 0.0
+    return Remedies(_sorted(gains), by, longest, whole, where, note, len(starts), length)
+
+
+def _gains_of_calls(trace: Trace, profile: OverheadProfile) -> tuple[Gain, ...]:
+    """Balanced computing, and messages that take no time."""
+    from perf_analysis.whatif import balanced
+    from perf_traces.messages.bursts import BurstTimes
+    from perf_traces.messages.communication import communication_of
+    from perf_traces.messages.replay import Replay
+    from perfcore.data.trace import busy_mask
+
+    communication = None if profile.replayed is None or profile.threads else communication_of(trace)
+    if communication is None or profile.replayed is None or len(communication.calls) > _MOST_CALLS:
+        return ()
+    elapsed, gains, replay = profile.elapsed_ns, [], Replay(communication, keeps_startup=True)
+    silent = max(0, elapsed - replay.runtime_ns())
+    if profile.replayed.definition == "strict":
+        ideal = replay.runtime_ns(0) + silent
+        gains.append(Gain("hiding all transfers", ideal, elapsed, "--network 0", is_bound=True))
+    if int((np.diff(communication.first_call) > 0).sum()) > 1:
+        times = BurstTimes(trace, communication)
+        busy = busy_mask(trace.states, trace.busy_states, None, None)
+        inside = np.minimum(times.within(busy), replay.burst_ns)
+        after, _ = balanced(replay.burst_ns, inside, communication, times)
+        runtime = replay.runtime_ns(burst_ns=after) + silent
+        gains.append(Gain("balancing computing", runtime, elapsed, "--balance computing", is_bound=True))
+    return _sorted(gains)
+
+
+def _bounds(trace: Trace, profile: OverheadProfile) -> tuple[Gain, ...]:
+    """What no schedule can save more of, without knowing what waits for what.
+
+    All computing takes at least its mean over the locations, and what is not computed in one state goes on.
+    """
+    from perfcore.data.trace import busy_mask
+
+    elapsed, n = profile.elapsed_ns, len(trace.locations)
+    busy = busy_mask(trace.states, trace.busy_states, None, None)
+    times = np.where(busy, trace.state_times(), 0)
+    gains = []
+    mean = round(int(times.sum()) / n)
+    if n > 1 and mean >= _LEAST_USED * elapsed:
+        every = "both" if n == 2 else f"all {n}"
+        gains.append(Gain(f"keeping {every} locations computing", mean, elapsed, "--by location", True, "overheads"))
+    if np.count_nonzero(times) > 1:
+        name = trace.states[int(times.argmax())]
+        curve = trace.utilization([name])
+        within = np.diff(curve.edges)[curve.heights > 0].sum() / (curve.end - curve.start)
+        gains.append(Gain(f"{name} twice as fast", round(elapsed * (1.0 - within / 2)), elapsed, "", True, "profile"))
+    return _sorted(gains)
+
+
+def _sorted(gains: Sequence[Gain]) -> tuple[Gain, ...]:
+    return tuple(sorted(gains, key=lambda each: each.runtime_ns))
+
+
+def _longest_functions(trace: Trace) -> tuple[str, tuple[tuple[str, int, int | None], ...], int]:
+    from perf_analysis.profiles import profile_of
+
+    run = profile_of(trace)
+    order = np.argsort(-run.by_function_ns, kind="stable").tolist()
+    named = [k for k in order if run.functions[k] != NO_STATE and run.by_function_ns[k]][:_LONGEST]
+    calls = run.calls.sum(axis=(1, 2)).tolist()
+    longest = tuple((run.functions[k], int(run.by_function_ns[k]), (run.has_calls and calls[k]) or None) for k in named)
+    return "function", longest, run.total_ns
+
+
+# The parts of runs' times, of which models over the number of locations are made (`perf project`).
+#
+# Computing is a total over all locations, by class of burst: a constant is perfect scaling. What is lost is a mean over
+# locations, by the steps of `perf_analysis.efficiencies`. Computing over the locations plus what is lost is the elapsed
+# time, exactly. Locations are not repetitions: a run is one row.
+
+
+@dataclass(frozen=True, eq=False)
+class TimeComponents:
+    """Seconds of each part in R runs, and the counters of computing where all runs have them."""
+
+    locations: npt.NDArray[np.int64]  # of each run
+    times: dict[str, Floats]  # computing: total of all locations; what is lost: mean over locations
+    alone: dict[str, int]  # of each loss: up to how many locations there is no waiting
+    is_alone: dict[str, npt.NDArray[np.bool_]]  # runs of so few locations
+    counters: dict[str, Floats]  # instructions, and cycles per instruction and seconds per cycle
+    sources: tuple[str, ...]
+
+
+def time_components(profiles: Sequence[OverheadProfile]) -> TimeComponents:
+    """The parts of each run."""
+    if any(COMPUTING not in each.classes for each in profiles):
+        raise DataError(f"a projection needs a class of states called {COMPUTING}, which the categories lack")
+    if any(each.replayed is not None and each.replayed.definition == "bsc" for each in profiles):
+        raise OptionError("the steps of --pop bsc do not add up to the elapsed time; leave it out")
+    useful = [each.class_cycles_ns[each.classes.index(COMPUTING)].sum(axis=1) for each in profiles]
+    parts = _computing(profiles, useful)
+    with_network = all(each.replayed is not None for each in profiles)
+    lost = [losses_of(each, with_network)[1] for each in profiles]
+    several = [run_losses for run_losses, each in zip(lost, profiles, strict=True) if len(each.locations) > 1] or lost
+    if any(list(run_losses) != list(several[0]) for run_losses in several):
+        raise DataError("a projection needs runs that all have threads in their processes, all have GPUs, or neither")
+    _one_way_to_grow(profiles)
+    alone, is_alone = {}, {}
+    losses = {name: np.array([run_losses.get(name, 0.0) for run_losses in lost]) for name in several[0]}
+    if COPIES in losses:
+        losses = {IMBALANCE: losses[IMBALANCE], **_by_collective(profiles, losses.pop(COPIES)), **losses}
+    for name, lost_ns in losses.items():
+        parts[name] = lost_ns
+        alone[name] = _up_to_no_waiting(profiles, name)
+        is_alone[name] = np.array(
+            [len(p.locations) <= alone[name] or (len(p.threads) == 1 and is_of_mpi(name)) for p in profiles]
+        )
+    locations = np.array([len(each.locations) for each in profiles])
+    times = {name: np.asarray(times * 1e-9, float) for name, times in parts.items()}
+    return TimeComponents(locations, times, alone, is_alone, _counters(profiles), tuple(p.source for p in profiles))
+
+
+def _by_collective(profiles: Sequence[OverheadProfile], exchanging: Floats) -> dict[str, Floats]:
+    """GPU communication by collective, in proportion to its exposed time; also by size where all runs have the same."""
+    exposed: list[Counter[tuple[str, str]]] = []
+    for profile in profiles:
+        times: Counter[tuple[str, str]] = Counter()
+        for (operation, n_bytes), time in profile.exposed_ns.items():
+            times[operation, _size(n_bytes)] += time
+        times["copies", ""] = int(profile.class_cycles_ns[profile.classes.index(_COPYING)].sum())
+        exposed.append(times)
+    varying = {name for times in exposed for name, size in times if any((name, size) not in each for each in exposed)}
+    sums: dict[str, Floats] = {}
+    for run, times in enumerate(exposed):
+        for (name, size), time in times.items():
+            label = name if name in varying else f"{name} {size}".rstrip()
+            sums.setdefault(label, np.zeros(len(profiles)))[run] += time
+    total = np.sum(list(sums.values()), axis=0)
+    if not (total > 0.0).all():
+        return {COPIES: exchanging}
+    shares = {name: times / total for name, times in sums.items()}
+    largest = sorted(shares, key=lambda name: -float(shares[name].max()))
+    named = [name for name in largest[:_MOST_COLLECTIVES] if shares[name].any()]
+    rest = 1.0 - sum(shares[name] for name in named)
+    if (rest > 1e-9).any():
+        shares[_OTHER_COLLECTIVES] = rest
+        named.append(_OTHER_COLLECTIVES)
+    return {f"{COPIES}: {name}": exchanging * shares[name] for name in named}
+
+
+def _size(n_bytes: int) -> str:
+    """Three digits and a unit."""
+    power = min(int(math.log10(max(n_bytes, 1))) // 3, 4)
+    return f"{n_bytes / 1000**power:.3g} {('B', 'kB', 'MB', 'GB', 'TB')[power]}"
+
+
+def _up_to_no_waiting(profiles: Sequence[OverheadProfile], part: str) -> int:
+    """Up to how many locations nothing is lost in a part: one, or those of one process where MPI loses it."""
+    threads = {each.n_threads for profile in profiles for each in profile.threads}
+    return threads.pop() if len(threads) == 1 and is_of_mpi(part) else 1
+
+
+def _one_way_to_grow(profiles: Sequence[OverheadProfile]) -> None:
+    """Refuse runs that differ in threads of a process as well as in processes."""
+    kinds = {(len(each.threads), tuple(sorted({one.n_threads for one in each.threads}))) for each in profiles}
+    kinds -= {(0, ())}  # of one location
+    if len({processes for processes, _ in kinds}) > 1 and len({threads for _, threads in kinds}) > 1:
+        sizes = ", ".join(f"{n} x {'/'.join(map(str, threads))}" for n, threads in sorted(kinds))
+        raise DataError(
+            f"a projection is over the number of locations, but both processes and their threads differ ({sizes}); "
+            "give runs with as many threads in each process, or as many processes"
+        )
+
+
+def _computing(
+    profiles: Sequence[OverheadProfile], useful: Sequence[npt.NDArray[np.int64]]
+) -> dict[str, npt.NDArray[np.float64]]:
+    """Computing of all locations, by those classes that all runs have which are the largest in any of them."""
+    totals = np.array([int(times.sum()) for times in useful], float)
+    by_class = [{} if each.bursts is None else each.bursts.total_ns for each in profiles]
+    shared = [name for name in by_class[0] if all(name in class_ns for class_ns in by_class) and name not in LOST]
+    parts = {name: np.array([class_ns[name] for class_ns in by_class], float) for name in shared}
+    parts = dict(sorted(parts.items(), key=lambda item: -float((item[1] / totals).max()))[:_MOST_CLASSES])
+    rest = totals - sum(parts.values())
+    if not parts or (rest <= 0).all():
+        return parts or {COMPUTING: totals}
+    return {**parts, OTHERS: rest}
+
+
+def _counters(profiles: Sequence[OverheadProfile]) -> dict[str, Floats]:
+    """Factors whose product is the computing time of all bursts; none where a run has not counted them."""
+    counts = []
+    for each in profiles:
+        bursts = each.bursts
+        if bursts is None or bursts.instructions is None or bursts.cycles is None:
+            return {}
+        counts.append((bursts.instructions.sum(), bursts.cycles.sum(), bursts.time_ns.sum() * 1e-9))
+    instructions, cycles, seconds = np.array(counts, float).T
+    if not (instructions.all() and cycles.all()):
+        return {}
+    return {
+        "instructions": instructions,
+        "cycles per instruction": cycles / instructions,
+        "seconds per cycle": seconds / cycles,
+    }

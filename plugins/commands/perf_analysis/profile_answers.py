@@ -27,7 +27,7 @@ _MOST_IN_MIXTURE, _LEAST_SHARE = 4, 0.005  # functions, and of what is named in 
 _IMBALANCED = 1.1  # longest by mean time, from which on it matters which location
 
 
-def report_of(profiles: Profiles) -> Report:
+def report_of(profiles: Profiles, data: Any = None) -> Report:
     """Return the report of profiles of one run or of several."""
     run, n_runs = profiles.runs[-1], len(profiles)
     largest = np.argsort(-run.by_function_ns, kind="stable")[:2].tolist()
@@ -44,10 +44,10 @@ def report_of(profiles: Profiles) -> Report:
     if profiles.by != "function":
         tables += [_parts(profiles, each) for each in profiles.runs[-_MOST_RUNS:]]
     frame = profiles.table()
-    data = Table([Column(name, frame[name].tolist(), key=name) for name in map(str, frame.columns)], importance="data")
+    columns = [Column(name, frame[name].tolist(), key=name) for name in map(str, frame.columns)]
     notes = [Note("Uncertain", text) for text in profiles.remarks()]
     return Report(
-        f"Time by function: {profiles.source}", answer, figures, [data, *tables],
+        f"Time by function: {profiles.source}", answer, figures, [Table(columns, importance="data"), *tables],
         lambda: [_plot_of_runs(profiles)] if n_runs > 1 else [_plot_of_run(profiles), *_icicle(run)],
         notes, _next(profiles),
     )  # fmt: skip

@@ -16,11 +16,10 @@ import numpy.typing as npt
 from perf_tables.arguments import parse_values
 from perf_traces.messages.bursts import BurstTimes
 from perf_traces.messages.replay import BURST, CALL, COLLECTIVE, MESSAGE, POSTED, Path, Replay, Rules
-from perf_traces.scenario import parse_compute, parse_factor
+from perf_traces.options import parse_compute, parse_factor
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import OptionError
 from perfcore.data.units import readable, split_unit
-from perfcore.report import Report
 from perfcore.results import Result
 from perfcore.stochastic import StochasticValue, from_dict
 
@@ -304,6 +303,7 @@ class Answer:
 class Answers(Result):
     """The baseline, and scenarios."""
 
+    reporter: ClassVar[str] = "perf_analysis.whatif_answers:report_of_messages"
     json_kind: ClassVar[str] = "whatif"
     questions: ClassVar[tuple[str, ...]] = ("network", "computing", "balance", "noise")  # for the sliders of its page
 
@@ -321,11 +321,6 @@ class Answers(Result):
     remarks: tuple[str, ...]  # what was wrong with the trace
     sweep: tuple[float, ...] = ()  # how many times as fast what `swept` names is, of each answer
     swept: str = ""
-
-    def report(self, data: Any = None) -> Report:
-        from perf_analysis.whatif_answers import report_of_messages
-
-        return report_of_messages(self)
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the runtime with noise, in seconds, as a value; gives what the command line says of it."""

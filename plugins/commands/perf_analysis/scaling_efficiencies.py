@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_analysis.efficiencies import COMPUTING, level_factors, losses_of, of_gpus
-from perf_traces.messages.bursts import BEGIN, BurstClasses
-from perf_traces.pop_steps import FACTORS, factors_of
+from perf_traces.messages.bursts import BEGIN, FACTORS, BurstClasses, factors_of
 from perf_views.names import unique_suffixes
 from perfcore.base.errors import DataError
 from perfcore.data.measurements import Measurements

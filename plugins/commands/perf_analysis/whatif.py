@@ -17,8 +17,7 @@ from perf_analysis.messages import trace_and_calls
 from perf_analysis.replay_answers import Answer, Answers, Network, measured, network_from_text, path_shares
 from perf_tables.executors import executor_of, in_order
 from perf_traces.messages.bursts import BurstTimes
-from perf_traces.messages.communication import OUTSIDE_CALLS, Communication
-from perf_traces.messages.matching import numbered
+from perf_traces.messages.communication import OUTSIDE_CALLS, Communication, numbered
 from perf_traces.messages.replay import Replay, bsc_rules
 from perf_traces.states import COMPUTING, OTHER, state_classes
 from perfcore.base.arrays import Ints
@@ -31,7 +30,7 @@ _MOST_REPLAYS, _FEWEST_REPLAYS = 500, 20
 _BURSTS_IN_ALL = 12_000_000  # of all noisy replays together: less than a second
 _REPLAYS_AT_ONCE = 8  # as many times of 8 bytes as a line of the processor's cache holds
 _BURSTS_AT_ONCE = 1 << 20  # of 24 bytes and more
-_USUAL_NOISE, _LARGEST_NOISE = 0.05, 10.0  # of more, the mean of some hundred replays is no estimate
+_USUAL_NOISE = 0.05
 _NEARLY_ALL = 0.999
 
 
@@ -156,10 +155,6 @@ def _read(reading: Mapping[str, Any], path: str, wanted: Sequence[type]) -> Any:
 
 
 def _questions(network: str | None, faster: Mapping[str, float], balance: Sequence[str], noise: float) -> list[Any]:
-    if not 0 <= noise <= _LARGEST_NOISE:
-        raise OptionError(
-            f"noise {noise:g}: a share of 0 or more, at most {_LARGEST_NOISE:.0%}, is expected, such as 5%"
-        )
     if network is None and not faster and not balance and not noise:
         return []
     chosen = None if network is None else network_from_text(network)

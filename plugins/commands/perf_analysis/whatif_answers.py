@@ -34,7 +34,7 @@ _RULES = [
 _SCENARIOS = [Column("scenario", 0), Column("runtime", 1, "ns", "time"), Column("change", 2, format="+.1%")]
 
 
-def report_of_messages(result: Answers) -> Report:
+def report_of_messages(result: Answers, data: Any = None) -> Report:
     """Return runtimes and critical paths before and after, of a run with messages."""
     best = max(result.answers, key=lambda each: abs(each.runtime_ns - result.runtime_ns))
     before, after = (readable(time, "ns", 4) for time in (result.runtime_ns, best.runtime_ns))
@@ -187,7 +187,7 @@ def _path_table(heading: str, paths: list[tuple[str, PathShares]], times: list[A
     return Table(columns, title=f"Critical path by {heading}", importance="verbose")
 
 
-def report_of_gpu(result: GpuAnswers) -> Report:
+def report_of_gpu(result: GpuAnswers, data: Any = None) -> Report:
     """Return the critical path through host and GPU by class, with runtimes next to each."""
     whole, path = result.runtime_ns, result.path
     times_by_class = {

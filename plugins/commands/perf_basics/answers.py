@@ -47,7 +47,7 @@ _MOST_FIXED = 4  # parameters with one value, in a sentence
 _FURTHER = ("writes", "problem", "example")  # columns of formats that --all adds
 
 
-def predictions_report(result: Predictions) -> Report:
+def predictions_report(result: Predictions, data: Any = None) -> Report:
     """Return the report: the largest prediction, and a row for each point."""
     assumed = [point_text({name: level}) for name, level in result.assumed.items()]
     remarks = list(dict.fromkeys(filter(None, result.remarks)))
@@ -168,7 +168,7 @@ def _extrapolation(result: Predictions) -> str:
     return f" ({max(factors):.3g}x beyond the data)" if factors and max(factors) > 1.0 else ""
 
 
-def facts_report(result: Facts) -> Report:
+def facts_report(result: Facts, data: Any = None) -> Report:
     """Return the report: what the file is, a line for each fact, and what to do first."""
     facts = result.facts
     rows = _fact_rows(facts)
@@ -273,7 +273,7 @@ def _shortened(name: object) -> str:
     return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 3] + "..."
 
 
-def listing_report(result: Listing) -> Report:
+def listing_report(result: Listing, data: Any = None) -> Report:
     """Return the report: how many there are of each kind, and a row for each."""
     kinds = Counter(f"{row['kind']}s" for row in result.rows if "kind" in row)
     counts = f": {', '.join(f'{n} {k}' for k, n in kinds.items())}" * bool(kinds)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.hooks.registry import Entry, registry
-from perfcore.report import Report
 from perfcore.results import Result
 
 if TYPE_CHECKING:
@@ -34,6 +33,8 @@ _EXAMPLES = {
 class Predictions(Result):
     """Values of a model at n points."""
 
+    reporter: ClassVar[str] = "perf_basics.answers:predictions_report"
+
     points: Mapping[str, Sequence[Any]]  # column of each variable (n,)
     values: npt.NDArray[np.float64]  # value; with bounds also lower and upper
     remarks: Sequence[str] = ()  # what to keep in mind at each point; empty where there is nothing
@@ -43,12 +44,6 @@ class Predictions(Result):
     file: str = ""  # of the model
     assumed: Mapping[str, float] = field(default_factory=dict)  # levels of the model's target that were not named
     quantiles: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)  # (n,) by name, such as p95
-
-    def report(self, data: Any = None) -> Report:
-        """Return what is shown; see `perfcore.report`."""
-        from perf_basics.answers import predictions_report
-
-        return predictions_report(self)
 
     @property
     def names(self) -> list[str]:
@@ -77,15 +72,10 @@ class Predictions(Result):
 class Facts(Result):
     """What a file is, how much is in it, and which commands apply; by name, in the order in which they are printed."""
 
+    reporter: ClassVar[str] = "perf_basics.answers:facts_report"
     json_kind: ClassVar[str] = "info"
 
     facts: Mapping[str, Any]
-
-    def report(self, data: Any = None) -> Report:
-        """Return what is shown; see `perfcore.report`."""
-        from perf_basics.answers import facts_report
-
-        return facts_report(self)
 
     def __getitem__(self, name: str) -> Any:
         return self.facts[name]
@@ -99,15 +89,11 @@ class Facts(Result):
 class Listing(Result):
     """Rows of what there is, each with the same names."""
 
+    reporter: ClassVar[str] = "perf_basics.answers:listing_report"
+
     what: str
     rows: Sequence[Mapping[str, Any]]
     json_kind: str
-
-    def report(self, data: Any = None) -> Report:
-        """Return what is shown; see `perfcore.report`."""
-        from perf_basics.answers import listing_report
-
-        return listing_report(self)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

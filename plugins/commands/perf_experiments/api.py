@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from perf_tables.arguments import parse_duration, parse_named, parse_share
 from perfcore.base import progress
 from perfcore.base.errors import OptionError
 from perfcore.hooks.parameters import OptionRules
@@ -30,8 +31,6 @@ _ROUNDS = 10  # of versions without a design
 
 def seconds_of(duration: str | float) -> float:
     """Return seconds of a duration: ``"2h"``, or a number of them."""
-    from perf_tables.arguments import parse_duration
-
     return parse_duration(str(duration)) / 1e9
 
 
@@ -309,12 +308,12 @@ def run(
     ...     perfcore.run(versions={"old": "true", "new": "true"}, rounds=2, store=store, max_load=1).made
     4
     """
-    from perf_experiments.design import Design, parse_versions, read_design, with_rounds, with_versions, words_of
-    from perf_experiments.run_records import RunOptions, parse_share
+    from perf_experiments.design import Design, read_design, with_rounds, with_versions, words_of
+    from perf_experiments.run_records import RunOptions
     from perf_experiments.runner import run_design
 
     if not isinstance(versions, Mapping):
-        versions = parse_versions(versions)
+        versions = parse_named(versions, "--version", "NAME=COMMAND, such as old='./old/app input',")
     words = shlex.split(command) if isinstance(command, str) else list(command)
     if versions and isinstance(design, str) and not design.endswith(".toml"):  # what follows -- without a design
         words = [design, *words]
@@ -600,7 +599,6 @@ def next_points(
         refuse,
         target_point,
     )
-    from perf_experiments.run_records import parse_share
     from perf_experiments.store import Store, is_store_file
     from perfcore.models.model import Model, load
 

@@ -184,19 +184,6 @@ def _drawn(factors: Factors, rows: Any) -> list[Point]:
     ]
 
 
-def parse_versions(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the program and arguments of each version, as the command line gives them: ``old=./old/app --fast``."""
-    commands: dict[str, tuple[str, ...]] = {}
-    for text in texts:
-        name, equals, command = (part.strip() for part in text.partition("="))
-        if not equals or not name:
-            raise OptionError(f"--version {text!r}: NAME=COMMAND is expected, such as old='./old/app input'")
-        if name in commands:
-            raise OptionError(f"--version {name}: the name stands there twice")
-        commands[name] = words_of(name, command)
-    return commands
-
-
 def words_of(name: str, command: str | Sequence[str]) -> tuple[str, ...]:
     """Return the program and arguments of a version; a text is split as a shell would."""
     try:

@@ -32,18 +32,6 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
     return float(interval.low), float(interval.high)
 
 
-def parse_share(share: str | float, option: str) -> float:
-    """``"2%"``, ``"0.02"`` or 0.02, as an option was given it."""
-    text = str(share)
-    try:
-        value = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
-    except ValueError:
-        value = 0.0
-    if not 0.0 < value < 1.0:
-        raise OptionError(f"{option} {text!r}: a share between 0 and 1 is expected, such as 2% or 0.02")
-    return value
-
-
 @dataclass(frozen=True)
 class RunOptions:
     """How runs are made."""

@@ -14,7 +14,7 @@ from typing import Any
 from perf_explore.opening import Opening, open_subjects
 from perf_explore.page import MOST_VIEWS, report_text
 from perf_views.colours import PAGE
-from perfcore.base.errors import OptionError
+from perfcore.base.errors import MissingDependencyError, OptionError
 from perfcore.base.files import check_folder, write_bytes
 from perfcore.reading import Read, read_file
 from perfcore.report import Column, Figure, Report, Table
@@ -66,10 +66,15 @@ def explore(
     if output is not None:
         report(*subjects, output=output, views=views, read=read, **options)
         return
-    from perf_explore.server import Page, listen, require_libraries, serve
-    from perf_explore.session import Session
+    try:
+        import bokeh  # noqa: F401
 
-    require_libraries()
+        from perf_explore.server import Page, listen, serve
+        from perf_explore.session import Session
+    except ImportError:
+        raise MissingDependencyError(
+            "the page needs Starlette, uvicorn, Jinja2 and Bokeh: pip install 'perfcore[view]'"
+        ) from None
     opening = Opening(read, options)
     with listen(port or 0) as listener:
         session = Session(open_subjects(subjects, opening))

@@ -33,7 +33,7 @@ from perf_views.contents import (
 )
 from perf_views.names import shortened_apart
 from perfcore.base.errors import MissingDependencyError
-from perfcore.tables import printable
+from perfcore.tables import is_numeric, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -50,20 +50,12 @@ _HEIGHT = re.compile(r'(<svg[^>]*?) height="[^"]*"')
 _COORDINATES = re.compile(r'(<path [^>]*?\bd=")([^"]+)')
 _DIGITS = re.compile(r"(\.[0-9]{2})[0-9]+")
 FEED = "/-/feed"  # begins the addresses that scripts ask at; the rest is the place of a view
-# What stands to the right in a table: numbers, also with a unit or per cent, bounds, an error or what became of them.
-_AMOUNT = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+]?[0-9]+)?( ?(%|[a-zµ]{1,3}))?( (±|\+-|\.\.|->) .*| \[.*\])?|-|nan|inf|")
 _WHOLE = re.compile(r"([0-9.]+e-[0-9]+|--[a-z][a-z-]*)")  # small numbers and options: lines break after a hyphen
-# Where a table says how something turned out, and a line that begins with a verdict.
-_STATUS_COLUMNS = frozenset({"verdict", "outcome", "state", ""})
 _STATUS_LINE = re.compile(r"(PASS|FAIL|INCONCLUSIVE)(?= )")
 _EXTENT = re.compile(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
 _UPRIGHT = 0.7  # height by width
 _MOST_IN_ROW = 3
-_SHORT = 20  # letters of a cell that always stands in one line
-_LONG = 60  # letters of a cell that has a place as wide as a paragraph, and of a label that its field stands below
 _LONGEST_LABEL = 120  # letters; a line of the page has about as many
-_MOST_LINES = 12  # of a cell
-_TALL = 1000  # letters of a text that scrolls alone, such as the names of a thousand states
 
 
 @functools.cache
@@ -159,10 +151,12 @@ def templates() -> Environment:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
         raise MissingDependencyError("pages need Jinja2 and Bokeh: pip install 'perfcore[view]'") from None
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("perf_explore"), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=False,
         finalize=lambda value: printable(value, keep="\n\t") if type(value) is str else value,
     )  # fmt: skip
+    environment.globals |= {"definition": definition, "is_row": _is_row}
+    return environment
 
 
 def script_data(content: Any) -> str:
@@ -198,28 +192,11 @@ class Writer:
     # What the template asks for
 
     @staticmethod
-    def definition(heading: str) -> str:
-        return definition(heading)
-
-    @staticmethod
-    def type(block: Block) -> str:
-        return type(block).__name__
-
-    @staticmethod
     def cell(content: Cell | str) -> Cell:
         return Cell(content) if isinstance(content, str) else content
 
-    @staticmethod
-    def text(content: Cell | str) -> str:
-        return content if isinstance(content, str) else content.text
-
     def next_name(self) -> str:
         return f"{self.name}{next(self._numbers)}"
-
-    @staticmethod
-    def is_tall(text: str) -> bool:
-        """Return whether a text is so long that it scrolls alone."""
-        return len(text) > _TALL or text.count("\n") > _MOST_LINES
 
     @staticmethod
     def verdict(line: str) -> tuple[str, str]:
@@ -233,22 +210,9 @@ class Writer:
         return [(part, at % 2 == 1) for at, part in enumerate(_WHOLE.split(text)) if part]
 
     def amounts(self, table: Table) -> list[bool]:
-        """Return whether each column has numbers only."""
-        columns = zip(*table.rows, strict=True)
-        return [all(_AMOUNT.fullmatch(self.text(cell)) for cell in column) for column in columns] or [
-            False for _ in table.header
-        ]
-
-    def status_columns(self, table: Table) -> list[bool]:
-        """Return whether each column says how something turned out."""
-        return [column > 0 and self.text(cell) in _STATUS_COLUMNS for column, cell in enumerate(table.header)]
-
-    @staticmethod
-    def kind(text: str, is_amount: bool) -> str:
-        """How the text of a cell is broken into lines: a short one not at all, a longer one where there is no room."""
-        if is_amount:
-            return "n"
-        return "long" if len(text) > _LONG else "text" if len(text) > _SHORT else ""
+        """Return whether each column has numbers only, and so stands to the right."""
+        columns = [[self.cell(cell).text for cell in column] for column in zip(*table.rows, strict=True)]
+        return [is_numeric(column) for column in columns or [[]] * len(table.header)]
 
     @staticmethod
     def style(cell: Cell) -> str:
@@ -258,19 +222,6 @@ class Writer:
 
     def labels(self, form: Form | Action) -> list[str]:
         return shortened_apart([item.label for item in form.fields], _LONGEST_LABEL)
-
-    @staticmethod
-    def rows(text: str) -> int:
-        return min(max(text.count("\n") + 2, 4), 24)
-
-    @staticmethod
-    def has_slider(form: Form | Action) -> bool:
-        """Return whether the state of a form is shown at once when it changes."""
-        return any(item.kind == "range" for item in form.fields)
-
-    @staticmethod
-    def is_row(form: Form | Action) -> bool:
-        return _is_row(form)
 
     def reachable(self, links: Sequence[Link]) -> list[Link]:
         return [link for link in links if self.address(link.path, link.query) is not None]
@@ -325,7 +276,7 @@ def _in_order(blocks: Sequence[Block]) -> list[Block]:
         first = (Headline, Notice, KeyFigures)
         if isinstance(block, first):
             return first.index(type(block))
-        if isinstance(block, Form) and Writer.has_slider(block):
+        if isinstance(block, Form) and any(item.kind == "range" for item in block.fields):  # shown at once
             return 3
         if block is first_chart:
             return 4

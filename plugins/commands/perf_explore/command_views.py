@@ -17,7 +17,7 @@ from typing import Any, Literal
 import typer
 
 from perf_views import contents as page
-from perf_views.drawable import views_of
+from perf_views.contents import views_of
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.hooks.parameters import parameters_of, rules_of, value_type
 from perfcore.hooks.registry import Entry, registry

@@ -17,11 +17,10 @@ from typing import Any
 
 import perfcore
 from perf_explore.command_views import CommandViews, command_views, history_views
-from perf_explore.shelf import Nested, Shelf
 from perf_explore.timeline.views import TimelineViews
 from perf_traces.runs import SeparateRuns
 from perf_views import contents as page
-from perf_views.drawable import brief_blocks, report_blocks, views_of
+from perf_views.contents import brief_blocks, report_blocks, views_of
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.data import kind_of
 from perfcore.data.curve import UtilizationCurve
@@ -38,7 +37,7 @@ from perfcore.results import Result
 SAVE_AS = "save_as"
 # Options stand in the address with this before their names, so that views of the fit have all other names.
 _PREFIX = "fit."
-_TWO, _MOST_ROWS = 2, 2000
+_MOST_ROWS = 2000
 FIT, _TIMELINE = "fit", "timeline"
 _MOST_FITS = 16  # that are remembered; those that were changed always are
 _Key = tuple[str, tuple[tuple[str, str], ...]]
@@ -110,6 +109,105 @@ def _field(item: OptionField, setting: str) -> page.Field:
     if item.choices is not None:
         facts["help"] += f" ({', '.join(item.choices[:12])}{', ...' if len(item.choices) > 12 else ''})"
     return page.Field(**facts, value=setting or item.default_text)
+
+
+class Nested:
+    """Subjects below one first view, each below the name that its paths begin with."""
+
+    @property
+    def title(self) -> str:
+        raise NotImplementedError
+
+    def below(self) -> Mapping[str, page.Viewable]:
+        """Return the subjects by name."""
+        raise NotImplementedError
+
+    def first_view(self, query: page.Query) -> page.View:
+        """Return the view above the subjects."""
+        raise NotImplementedError
+
+    def view(self, path: page.ViewPath, query: page.Query) -> page.View:
+        """Return the first view, or one of the subject that the path begins with; see `Viewable.view`."""
+        if not path:
+            return self.first_view(query)
+        try:
+            view = self.below()[path[0]].view(path[1:], query)
+        except (KeyError, page.NoViewError):
+            raise page.NoViewError(path) from None
+        return view.mounted(path[:1], trail=(page.Link(self.title, ()),))
+
+    def paths(self) -> Iterable[page.ViewPath]:
+        """Return the first view, then the views of one subject after the other."""
+        yield ()
+        for name, subject in self.below().items():
+            yield from ((name, *path) for path in subject.paths())
+
+    def ways(self, path: page.ViewPath, query: page.Query) -> Iterable[page.Link]:
+        """Return the subjects that say anything, and below the one that is shown its own ways; see `Navigable`."""
+        yield page.Link(self.title, ())
+        for name, subject in self.below().items():
+            if not getattr(subject, "failed", False):
+                yield page.Link(self.name_of(name, subject), (name,))
+                if path[:1] == (name,):
+                    ways = page.nav_links(subject, path[1:], query)
+                    yield from (way.mounted((name,), {}) for way in ways if way.path)
+
+    def name_of(self, name: str, subject: page.Viewable) -> str:
+        """Return what a subject is called."""
+        return subject.title
+
+    def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
+        """Pass a question on to its subject; see `DataEndpoint.feed`."""
+        subject = self.below().get(path[0]) if path else None
+        if not isinstance(subject, page.DataEndpoint):
+            raise page.NoViewError(path)
+        return subject.feed(path[1:], query)  # type: ignore[unreachable]
+
+
+class Shelf(Nested):
+    """Subjects by name, and what commands answer about all of them."""
+
+    def __init__(
+        self, subjects: Mapping[str, page.Viewable], commands: Mapping[str, CommandViews] | None = None
+    ) -> None:
+        self._commands = dict(commands or {})
+        self._subjects: dict[str, page.Viewable] = {**self._commands, **subjects}
+
+    @property
+    def title(self) -> str:
+        names = [name for name in self._subjects if name not in self._commands]
+        return " and ".join(names) if self._commands and len(names) == 2 else f"{len(names)} subjects"
+
+    def below(self) -> Mapping[str, page.Viewable]:
+        return self._subjects
+
+    def name_of(self, name: str, subject: page.Viewable) -> str:
+        return subject.title if isinstance(subject, CommandViews) else name
+
+    def first_view(self, query: page.Query) -> page.View:
+        for views in self._commands.values():
+            with contextlib.suppress(PerfError):
+                return page.View(self.title, report_blocks(views.answer({}).report()))
+        rows = [
+            (page.Cell(self.name_of(name, item), page.Link("", (name,))), item.title)
+            for name, item in self._subjects.items()
+            if not getattr(item, "failed", False)
+        ]
+        return page.View(self.title, (page.Table(("file", "what it is"), tuple(rows)),))
+
+    def paths(self) -> Iterable[page.ViewPath]:
+        first_answer = next(iter(self._commands), None)  # the first view shows it
+        return (path for path in super().paths() if not path or path[0] != first_answer)
+
+    def act(self, path: page.ViewPath, form: page.Query) -> page.Change:
+        """Pass an action on to its subject; see `Editable.act`."""
+        subject = self._subjects.get(path[0]) if path else None
+        if not isinstance(subject, page.Editable):
+            raise OptionError("nothing to edit in this view")
+        change = subject.act(path[1:], form)
+        subjects = {name: item for name, item in self._subjects.items() if name not in self._commands}
+        changed = Shelf({**subjects, path[0]: change.subject}, self._commands)
+        return replace(change, subject=changed, path=(path[0], *change.path))
 
 
 class DataViews(Nested):
@@ -384,7 +482,7 @@ def open_subjects(subjects: Sequence[Any], how: Opening | None = None) -> page.V
 def _runs_side_by_side(name: str, how: Opening) -> list[str]:
     """Return the files of a folder or a pattern if they are traces of several runs."""
     files = named_files(name)
-    if files is None or len(files) < _TWO:
+    if files is None or len(files) < 2:
         return []
     try:
         data = how.read(name, (Trace,))
@@ -401,7 +499,7 @@ def _file_views(path: str, how: Opening) -> page.Viewable:
         if not Path(path).exists() or (history := history_views(path)) is None:
             raise
         return history
-    if isinstance(data, Measurements) and "commit" in data.table and data.table["commit"].nunique() > _TWO:
+    if isinstance(data, Measurements) and "commit" in data.table and data.table["commit"].nunique() > 2:
         history = history_views(path)
         if history is not None:
             return history
@@ -417,7 +515,7 @@ def _of_several(viewables: Mapping[str, page.Viewable]) -> dict[str, CommandView
     subjects = tuple(each.data for each in data)
     files = tuple(file for each in data for file in each.files)
     files = files if len(files) == len(data) else ()
-    if len(data) == _TWO and all(isinstance(each.data, Measurements) for each in data):
+    if len(data) == 2 and all(isinstance(each.data, Measurements) for each in data):
         # A file of benchmarks says more than its table: which values are compared, and in what order they were run.
         return command_views("versions", files or subjects)
     return command_views(f"several {kinds.pop()}s", (subjects,), (files,) if files else ())

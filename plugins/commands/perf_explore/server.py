@@ -22,6 +22,16 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote
 
 import msgspec
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.convertors import StringConvertor, register_url_convertor
+from starlette.datastructures import MutableHeaders
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 
 from perf_explore.blocks import FEED
 from perf_explore.page import (
@@ -41,12 +51,9 @@ from perf_explore.page import (
 )
 from perf_explore.session import Place, Session, StaleEditError
 from perf_views.contents import Action, Block, Field, Notice, NoViewError, Query, View, Viewable, ViewPath
-from perfcore.base.errors import InputError, MissingDependencyError, PerfError
+from perfcore.base.errors import InputError, PerfError
 
 if TYPE_CHECKING:
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from perfcore.report import Plot
@@ -66,13 +73,6 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-
-
-async def run_in_threadpool(function: Callable[..., Response], *values: Any) -> Response:
-    """Call a function that may take long while others are answered."""
-    from starlette.concurrency import run_in_threadpool
-
-    return await run_in_threadpool(function, *values)
 
 
 def with_typed(view: View, path: ViewPath, form: Query) -> View:
@@ -106,9 +106,6 @@ class _Guard:
         self._app, self._refusal = app, refusal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        from starlette.datastructures import MutableHeaders
-        from starlette.requests import ClientDisconnect, Request
-
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
@@ -148,11 +145,6 @@ class Page:
 
     def application(self) -> Starlette:
         """Return the application, for a server or a test."""
-        from starlette.applications import Starlette
-        from starlette.convertors import StringConvertor, register_url_convertor
-        from starlette.middleware import Middleware
-        from starlette.middleware.trustedhost import TrustedHostMiddleware
-        from starlette.routing import Route
 
         class AnyText(StringConvertor):
             regex = "(?s:.*)"  # names may have line breaks, which Starlette's own paths do not
@@ -198,8 +190,6 @@ class Page:
         return bool(matches)
 
     def _script(self, request: Request) -> Response:
-        from starlette.responses import Response
-
         from perf_views.bokeh_marks import bokeh_script
 
         path = request.scope["path"]
@@ -233,8 +223,6 @@ class Page:
 
     def _feed(self, request: Request) -> Response:
         """Return what a script asks for; it does not wait for views and changes, and these not for it."""
-        from starlette.responses import Response
-
         try:
             feed = self.session.feed(path_of(_raw(request).removeprefix(FEED)), dict(request.query_params))
         except PerfError as error:
@@ -325,32 +313,15 @@ async def _form(request: Request) -> dict[str, str] | None:
 
 
 def _page(text: str, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    from starlette.responses import HTMLResponse
-
     return HTMLResponse(text, status, headers)
 
 
 def _json(content: Any, status: int = 200) -> Response:
-    from starlette.responses import Response
-
     return Response(msgspec.json.encode(content), status, media_type="application/json")
 
 
 def _refused_status(error: PerfError) -> int:
     return 409 if isinstance(error, StaleEditError) else 422
-
-
-def require_libraries() -> None:
-    """Say that the libraries of the page are missing, before a long file is read."""
-    try:
-        import bokeh  # noqa: F401
-        import jinja2  # noqa: F401
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError:
-        raise MissingDependencyError(
-            "the page needs Starlette, uvicorn, Jinja2 and Bokeh: pip install 'perfcore[view]'"
-        ) from None
 
 
 def listen(port: int = 0) -> socket.socket:
@@ -370,8 +341,6 @@ def listen(port: int = 0) -> socket.socket:
 
 def serve(page: Page, listener: socket.socket) -> None:
     """Serve until the process is interrupted, which raises `KeyboardInterrupt`, or its terminal goes."""
-    import uvicorn
-
     config = uvicorn.Config(
         page.application(), log_level="error", access_log=False, server_header=False, lifespan="off",
         timeout_graceful_shutdown=1,
@@ -392,8 +361,6 @@ def _is_of_the_program(record: logging.LogRecord) -> bool:
 @contextlib.contextmanager
 def served(subject: Viewable) -> Iterator[str]:
     """The address that opens a subject's page, served from a thread: to try views in a browser, or to picture them."""
-    import uvicorn
-
     with listen() as listener:
         page = Page(Session(subject), listener.getsockname()[1])
         server = uvicorn.Server(uvicorn.Config(page.application(), log_level="critical", lifespan="off"))

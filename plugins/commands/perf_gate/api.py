@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from perf_tables.arguments import parse_share
 from perfcore.base.errors import InputError, OptionError, UnknownNameError
 from perfcore.hooks.parameters import OptionGroup, OptionsOfEach, OptionsOfSelected, names_of
 from perfcore.reading import Read, read_file
@@ -104,7 +105,7 @@ def gate(
     policy = _policy(slower_than, errors, missing, inconclusive, strict)
     if design is not None:
         _one_of(design, DESIGNS, "--design")
-    share = None if session_cv is None else _share_of(session_cv)
+    share = None if session_cv is None else parse_share(session_cv, "--session-cv", most=10.0)
     one = opened(first, value, read, better, reader)
     if second is None:
         one, other, default_names = one.split(_version_column(one, version), (base, new))
@@ -289,35 +290,11 @@ def _factor_of(factor: str | float) -> float:
     return number
 
 
-def _share_of(share: str | float) -> float:
-    """Return how much sessions differ: ``"2%"``, 0.02."""
-    text = str(share).strip()
-    match = _NUMBER.fullmatch(text)
-    number = math.nan if match is None or match["unit"] == "x" else float(match["number"])
-    number /= 100.0 if text.endswith("%") else 1.0
-    if not 0.0 <= number < 10.0:
-        raise OptionError(f"--session-cv {text}: a share is expected, such as 2%")
-    return number
-
-
 def _one_of(word: str, choices: Sequence[str], option: str) -> str:
     """Return one of the words that an option takes."""
     if word not in choices:
         raise UnknownNameError(option, word, choices)
     return word
-
-
-def versions_of(texts: Sequence[str]) -> dict[str, str]:
-    """Return versions and their commands: ``old=./old/app input``."""
-    commands: dict[str, str] = {}
-    for text in texts:
-        name, equals, command = (part.strip() for part in text.partition("="))
-        if not equals or not name or not command:
-            raise OptionError(f"--version {text!r}: with --run NAME=COMMAND is expected, such as old='./old/app input'")
-        if name in commands:
-            raise OptionError(f"--version {name}: the name stands there twice")
-        commands[name] = command
-    return commands
 
 
 def _version_column(table: LongTable, column: str | None) -> str:

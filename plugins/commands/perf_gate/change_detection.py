@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
+from perf_statistics.gating import GAIN, GRID, first_variance, whitened
 from perf_statistics.kernels import kernel
-from perf_statistics.known_order import GAIN, GRID, first_variance, whitened
 from perfcore.base.arrays import Floats
 
 # All places of a series tried at once: how much likelier is it with a step there, or an outlier?
 #
-# The noise is ARMA(1,1) (`perf_statistics.known_order`), its parameters profiled over a grid under both hypotheses. A
+# The noise is ARMA(1,1) (`perf_statistics.gating`), its parameters profiled over a grid under both hypotheses. A
 # whitened step is a + c theta^k from its place on and a whitened outlier 1, -(phi - theta) theta^(k-1), so that their
 # products with any series are suffix sums: O(T p) for each point of the grid, with p regressors.
 
@@ -201,7 +201,7 @@ def scan(y, dense, steps, outliers, grid, margin):  # type: ignore[no-untyped-de
 
 @kernel
 def _whiten(x, phi, theta, first, out):  # type: ignore[no-untyped-def]
-    """`perf_statistics.known_order.whitened` of one row."""
+    """`perf_statistics.gating.whitened` of one row."""
     out[0] = x[0] * first
     for t in range(1, x.size):
         out[t] = x[t] - phi * x[t - 1] + theta * out[t - 1]

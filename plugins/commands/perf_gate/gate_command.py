@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perf_gate.api import gate, gate_history, gate_run, gate_self_test, versions_of
+from perf_gate.api import gate, gate_history, gate_run, gate_self_test
+from perf_tables.arguments import parse_named
 from perfcore.base.errors import OptionError
 from perfcore.base.files import check_files
 from perfcore.hooks.parameters import OptionGroup, OptionRules
@@ -208,7 +209,7 @@ def gate_command(
         _refuse({"SECOND": second, **of_history, **others}, why)
         if not texts:
             raise OptionError("--run needs each version with --version NAME=COMMAND")
-        versions = versions_of(texts)
+        versions = parse_named(texts, "--version", "with --run NAME=COMMAND, such as old='./old/app input',")
         if self_test:
             verdict = gate_self_test(first, versions, **limited, **measuring)
         else:

@@ -21,13 +21,13 @@ from perf_statistics.gating import (
     Sessions,
     SessionVariation,
     adjusted,
+    blocked_test,
     judge,
     paired_test,
     resolution,
     session_test,
     verdicts,
 )
-from perf_statistics.known_order import blocked_test
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.units import unit_of_text

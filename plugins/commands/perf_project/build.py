@@ -18,9 +18,9 @@ from perf_project.extrapolation import LAW_SCALES, power_of_scales
 from perf_project.model import MEAN, TOTAL, Check, ProjectionModel, step_of
 from perf_tables.arguments import parse_places, parse_values
 from perf_tables.meanings import paths_of
+from perf_traces.options import parse_compute, parse_factor
 from perf_traces.ranks import without_rank
 from perf_traces.runs import REPETITIONS, SeparateRuns, fields_of, known_files
-from perf_traces.scenario import parse_compute, parse_factor
 from perf_traces.states import COMPUTING
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing

@@ -24,7 +24,7 @@ import numpy as np
 
 from perf_project import extrapolation
 from perf_tables.points import check_coverage, named_points
-from perf_traces.pop_steps import factors_of
+from perf_traces.messages.bursts import factors_of
 from perf_views.names import unique_suffixes
 from perfcore.base.arrays import Floats
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of

@@ -17,6 +17,7 @@ from perf_structural.algebra import Place
 from perf_structural.bounds import check_within, typed_within, within
 from perf_structural.composition import parse_unit, places
 from perf_structural.samples import read_samples, read_text
+from perf_tables.arguments import parse_named
 from perf_tables.series import DEFAULT_WINDOW
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, key_first, listing
 from perfcore.data.units import is_time
@@ -35,15 +36,8 @@ def as_quantities(inputs: Mapping[str, Any] | Sequence[str] | None) -> Mapping[s
     """Return inputs of a structural model as a mapping; those of the command line are ``NAME=QUANTITY`` words."""
     if isinstance(inputs, Mapping):
         return inputs
-    quantities = {}
-    for word in inputs or ():
-        name, equals, text = (part.strip() for part in word.partition("="))
-        if not (name and equals and text):
-            raise OptionError(f"--with {word!r}: NAME=QUANTITY is expected, such as a=3 or a=normal:10,2")
-        if name in quantities:
-            raise OptionError(f"--with {word!r}: {name} was given before")
-        quantities[name] = _typed(text)
-    return quantities
+    named = parse_named(inputs or (), "--with", "NAME=QUANTITY, such as a=3 or a=normal:10,2,")
+    return {name: _typed(text) for name, text in named.items()}
 
 
 def with_words(inputs: Any) -> str:

@@ -399,7 +399,7 @@ def represent_run(
     warnings: tuple[str, ...] = (),
 ) -> MeasuredValue:
     """Represent the mean over a run that starts after the last sample, given all before it."""
-    from perf_forecast.fitter import mean_ahead
+    from perf_forecast.model import mean_ahead
     from perf_forecast.options import support_of
 
     if not isinstance(window, Window):

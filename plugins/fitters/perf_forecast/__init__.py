@@ -13,7 +13,7 @@ def register_fitters(register: Register) -> None:
     """Announce the fitter of series."""
     register(
         "forecast",
-        "perf_forecast.fitter:ForecastFitter",
+        "perf_forecast.model:ForecastFitter",
         options="perf_forecast.options:ForecastOptions",
         help="the next values of a series",
         default_for=("series",),

@@ -22,7 +22,7 @@ from perfcore.report import Axis, Band, Column, Figure, Line, Mark, Note, Plot, 
 from perfcore.tables import level_text, point_text
 
 if TYPE_CHECKING:
-    from perf_lost_cycles.default_fits import DefaultFit
+    from perf_lost_cycles.forms import DefaultFit
     from perf_lost_cycles.modgen import ModgenModel
 
 POOR_R2 = 0.9  # the paper's final models reach 0.93 or better

@@ -45,14 +45,15 @@ from perf_lost_cycles.forms import (
     Scores,
     Terms,
     candidates,
+    category_table,
     criterion,
+    root_weights,
     score_forms,
     union,
     weighted_r2,
 )
 from perf_lost_cycles.modgen import CategoryFit, FactorLines, Generation, Measured, ModgenModel, Step, UsedModel
 from perf_lost_cycles.options import ModgenOptions
-from perf_lost_cycles.table import category_table, root_weights
 from perf_statistics.batched import fit_subsets
 from perf_statistics.goodness import finite
 from perf_tables.category_table import CategoryTable

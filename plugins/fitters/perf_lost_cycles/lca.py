@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 import perfcore
-from perf_lost_cycles.default_fits import DefaultFit, fit_default_models, in_factor
 from perf_lost_cycles.default_models import DefaultModel, find_models, models_for
+from perf_lost_cycles.forms import DefaultFit, category_table, fit_default_models, in_factor, root_weights
 from perf_lost_cycles.modgen import (
     LEFT_OUT,
     CategoryFit,
@@ -22,7 +22,6 @@ from perf_lost_cycles.modgen import (
     one_category,
 )
 from perf_lost_cycles.options import CRITERIA, LcaOptions
-from perf_lost_cycles.table import category_table, root_weights
 from perf_statistics.goodness import r_squared
 from perf_tables.category_table import CategoryTable
 from perfcore.base.arrays import Floats, Ints

@@ -13,8 +13,7 @@ import msgspec
 import numpy as np
 
 from perf_formulas.formula import Formula, renamed, sum_of_terms
-from perf_lost_cycles.default_fits import DefaultFit, fit_default_models, in_factor
-from perf_lost_cycles.forms import term_values
+from perf_lost_cycles.forms import DefaultFit, fit_default_models, in_factor, term_values
 from perf_statistics.goodness import finite, r_squared
 from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs, shape_weights
 from perf_tables.category_table import CategoryTable, by_category

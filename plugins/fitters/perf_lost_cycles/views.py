@@ -15,7 +15,6 @@ import msgspec
 import numpy as np
 
 from perf_formulas.formula import Formula
-from perf_lost_cycles.default_fits import DefaultFit, in_factor
 from perf_lost_cycles.default_models import (
     ANY,
     VARIABLE,
@@ -27,14 +26,14 @@ from perf_lost_cycles.default_models import (
     words_of,
     write_models,
 )
-from perf_lost_cycles.forms import term_values
+from perf_lost_cycles.forms import DefaultFit, in_factor, term_values
 from perf_lost_cycles.generate import generate_model
 from perf_lost_cycles.lca import LcaModel, lca_model
 from perf_lost_cycles.modgen import LEFT_OUT, ModgenModel
 from perf_lost_cycles.options import LcaOptions, ModgenOptions
 from perf_statistics.goodness import normal_quantiles
 from perf_views import contents as page
-from perf_views.drawable import answer_blocks
+from perf_views.contents import answer_blocks
 from perf_views.names import shortened
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, PerfError, listing

@@ -13,8 +13,7 @@ import msgspec
 import numpy as np
 
 import perfcore
-from perf_formulas.formula import Formula
-from perf_formulas.parametric import ParametricFormula
+from perf_formulas.formula import Formula, ParametricFormula
 from perf_regression.options import WEIGHTS, MeasuredOptions, RegressionOptions
 from perf_tables.points import check_coverage, named_points
 from perfcore.base import progress

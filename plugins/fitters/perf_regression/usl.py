@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 import numpy as np
 
-from perf_formulas.parametric import ParametricFormula
+from perf_formulas.formula import ParametricFormula
 from perf_regression.options import RegressionOptions, UslOptions
 from perf_regression.regression import Estimates, RegressionModel, fit_group, groups_of, measured, origin_of, regress
 from perfcore.base import progress

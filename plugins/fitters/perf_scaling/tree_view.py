@@ -27,8 +27,9 @@ from perf_views.contents import (
     Text,
     View,
     ViewPath,
+    answer_blocks,
+    model_blocks,
 )
-from perf_views.drawable import answer_blocks, model_blocks
 from perf_views.names import shortened
 from perf_views.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, add_legend
 from perfcore.base.arrays import Floats

@@ -204,7 +204,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
 
     def views(self, data: Any = None, file: Path | None = None) -> Any:
         """Return the page with sliders that fit anew; it is loaded when it is shown."""
-        return importlib.import_module("perf_worley.views").PhaseViews(self, data)
+        return importlib.import_module("perf_worley.answers").PhaseViews(self, data)
 
     def compared_with(self, other: Model, names: tuple[str, str]) -> Result | None:
         """Compare two runs phase by phase; utilization at the same time of two runs says nothing."""

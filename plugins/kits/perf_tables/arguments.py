@@ -168,6 +168,31 @@ def _names(symbol: str, words: Iterable[Any], known: Collection[str]) -> list[st
     return [str(word) for word in words]
 
 
+def parse_share(share: str | float, option: str, most: float = 1.0) -> float:
+    """Return a share as an option takes it: ``"2%"``, ``"0.02"`` or 0.02."""
+    text = str(share).strip()
+    try:
+        value = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value <= most:
+        raise OptionError(f"{option} {text}: a share is expected, from 0 to {most:.0%}, such as 2% or 0.02")
+    return value
+
+
+def parse_named(texts: Iterable[str], option: str, form: str) -> dict[str, str]:
+    """Return words ``NAME=TEXT`` by name, each name once; the form says what is expected."""
+    named: dict[str, str] = {}
+    for word in texts:
+        name, _, text = (part.strip() for part in word.partition("="))
+        if not name or not text:
+            raise OptionError(f"{option} {word!r}: {form} is expected")
+        if name in named:
+            raise OptionError(f"{option} {word!r}: {name} was given before")
+        named[name] = text
+    return named
+
+
 def parse_duration(text: str) -> int:
     """A duration with its unit as whole nanoseconds; a bare number is seconds."""
     match = _DURATION.fullmatch(text)

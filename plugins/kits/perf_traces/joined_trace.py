@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.messages.matching import OF_RANK, RankCalls
+from perf_traces.messages.communication import OF_RANK, RankCalls
 from perf_traces.nesting import Columns, merged_states
 from perf_traces.scratch_arrays import zeros
 from perfcore.base import progress

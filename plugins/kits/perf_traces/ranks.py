@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from perf_traces.joined_trace import JoinedTrace, StoredTrace
-from perf_traces.messages.communication import carry
-from perf_traces.messages.matching import COLLECTIVE, COLUMNS, RankCalls, communication_of_ranks
+from perf_traces.messages.communication import COLLECTIVE, COLUMNS, RankCalls, carry, communication_of_ranks
 from perf_traces.options import WARNING, TraceOptions
 from perfcore.base import progress
 from perfcore.base.arrays import Ints

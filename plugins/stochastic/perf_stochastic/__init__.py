@@ -13,7 +13,7 @@ def register_representations(register: Register) -> None:
     """Announce the bundled representations."""
     none = "perfcore.hooks.options:NoOptions"
     for name, home, options, help_text, default_for in (
-        ("point", "point:Point", none, "one number", ("number",)),
+        ("point", "interval:Point", none, "one number", ("number",)),
         ("normal", "normal:Normal", none, "mean and standard deviation", ("moments",)),
         (
             "histogram",

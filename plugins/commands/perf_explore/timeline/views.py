@@ -17,8 +17,17 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_explore.blocks import class_colour
-from perf_explore.timeline.lanes import MOST_COLUMNS, ROWS, Lane, Window
-from perf_explore.timeline.shown import CLASS_PREFIX, Bins, TimelineData, state_name, timeline_data
+from perf_explore.timeline.shown import (
+    CLASS_PREFIX,
+    MOST_COLUMNS,
+    ROWS,
+    Bins,
+    Lane,
+    TimelineData,
+    Window,
+    state_name,
+    timeline_data,
+)
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
 from perf_traces.windows import model_edges
 from perf_views import contents as page

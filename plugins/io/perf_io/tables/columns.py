@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from perf_io.options import TableOptions
+from perf_io.tables.duck import Column, Table, one_line
 from perf_io.tables.measurement_table import levels_of_columns, numbered_runs, parts_of_time, ways_of_columns
-from perf_io.tables.table import Column, Table, one_line
 from perf_tables.meanings import called, meaning_of_name
 from perfcore.base.errors import InputError, UnknownNameError, listing
 from perfcore.data.columns import (

@@ -22,9 +22,18 @@ from typing import Any, ClassVar, NoReturn
 
 from perf_io.options import TableOptions, TextTableOptions, options_of_tables
 from perf_io.tables.columns import assign_roles
-from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
+from perf_io.tables.duck import (
+    Column,
+    Database,
+    Table,
+    TableError,
+    csv_scan,
+    has_decimal_comma,
+    has_pointed_thousands,
+    quoted_name,
+    sql_number,
+)
 from perf_io.tables.read_table import read_table
-from perf_io.tables.table import Column, Table, has_decimal_comma, has_pointed_thousands, sql_number
 from perf_io.text import is_number
 from perfcore.base import progress
 from perfcore.base.errors import InputError

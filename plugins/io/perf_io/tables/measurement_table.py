@@ -13,8 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.options import TableOptions
-from perf_io.tables.duck import Texts, quoted, quoted_name
-from perf_io.tables.table import LARGEST_FOLD, Table, decimal_hint, has_decimal_comma, number_of
+from perf_io.tables.duck import (
+    LARGEST_FOLD,
+    Table,
+    Texts,
+    decimal_hint,
+    has_decimal_comma,
+    number_of,
+    quoted,
+    quoted_name,
+)
 from perf_tables.meanings import meaning_of_name
 from perfcore.base import progress
 from perfcore.base.arrays import Ints

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perf_io.options import TableOptions
 from perf_io.tables.columns import DATES, SYNONYMS, Roles, assign_roles, split_name, unit_of_times
-from perf_io.tables.duck import quoted, quoted_name
+from perf_io.tables.duck import ENTER, FIRST_ROWS, LEAVE, Column, Table, decimal_hint, one_line, quoted, quoted_name
 from perf_io.tables.measurement_table import read_measurements
-from perf_io.tables.table import ENTER, FIRST_ROWS, LEAVE, Column, Table, decimal_hint, one_line
 from perf_io.text import is_number
 from perfcore.base.errors import InputError, listing
 from perfcore.data.measurements import Measurements
@@ -99,7 +98,7 @@ def _since_1970(table: Table, column: Column) -> tuple[float | None, str]:
 def read_event_table(table: Table, roles: Roles) -> Trace:
     """States between the rows that enter and leave them."""
     from perf_io.tables.state_table import counted_from
-    from perf_io.traces.nested_states import NestedStates
+    from perf_io.traces.intervals import NestedStates
 
     assert roles.start is not None
     assert roles.change is not None

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.tables.columns import DATES, Roles
-from perf_io.tables.duck import quoted_name
-from perf_io.tables.table import Column, Table
+from perf_io.tables.duck import Column, Table, quoted_name
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, listing
 from perfcore.data.curve import PROCESSORS_COMPUTING, UtilizationCurve

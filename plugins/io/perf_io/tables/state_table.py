@@ -12,8 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.tables.duck import Database, quoted
-from perf_io.tables.table import decimal_hint
+from perf_io.tables.duck import Database, decimal_hint, quoted
 from perf_io.traces.intervals import latest_running
 from perf_statistics.kernels import kernel
 from perf_traces.joined_trace import COLUMNS, LazyTrace

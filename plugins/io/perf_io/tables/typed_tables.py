@@ -16,8 +16,7 @@ from perfcore.base.errors import InputError
 from perfcore.reading.source import Reader, Source
 
 if TYPE_CHECKING:  # any file of JSON is sniffed here, which needs no database
-    from perf_io.tables.duck import Database
-    from perf_io.tables.table import Table
+    from perf_io.tables.duck import Database, Table
 
 _MAGIC = b"PAR1"
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
@@ -66,9 +65,9 @@ class ParquetReader(Reader):
     @classmethod
     def series(cls) -> Any:
         """Return the functions that read and write tables of many series in bounded memory."""
-        from perf_io.tables import series_rows
+        from perf_io.tables import table_write
 
-        return series_rows
+        return table_write
 
 
 def opened_parquet(source: Source, path: Path, lasting: bool = True) -> Table:
@@ -89,7 +88,7 @@ def opened_parquet(source: Source, path: Path, lasting: bool = True) -> Table:
 
 def _typed_table(database: Database, relation: str, keeps: bool, facts: Mapping[str, Any] | None = None) -> Table:
     """A relation whose columns have types as a table."""
-    from perf_io.tables.table import Column, Table
+    from perf_io.tables.duck import Column, Table
 
     described = [(row[0], str(row[1])) for row in database.rows(f"DESCRIBE SELECT * FROM {relation}")]
     columns = tuple(Column(name, _kind(data_type)[0]) for name, data_type in described)

@@ -13,8 +13,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from perf_traces.messages.communication import UNKNOWN, Calls, Communication, Messages
-from perf_traces.messages.matching import called_jointly, collectives_in_order, paired_in_order
+from perf_traces.messages.communication import (
+    UNKNOWN,
+    Calls,
+    Communication,
+    Messages,
+    called_jointly,
+    collectives_in_order,
+    paired_in_order,
+)
 from perfcore.base.arrays import Ints
 
 _OF_ALL = -1  # in place of a communicator, and below

@@ -39,8 +39,7 @@ from perf_io.traces.intervals import (
 from perf_io.traces.json_array import ArrayPieces, TraceEvent
 from perf_io.traces.trace_events import COUNTED, MORE_NAMES, EventColumns, TimeError
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
-from perf_traces.messages.communication import carry
-from perf_traces.messages.matching import OF_RANK, RankCalls, communication_of_ranks
+from perf_traces.messages.communication import OF_RANK, RankCalls, carry, communication_of_ranks
 from perf_traces.nesting import Nesting, keep_nesting, nesting_of_pieces
 from perf_traces.options import WARNING, recorded_by
 from perf_traces.states import MARKER, class_of

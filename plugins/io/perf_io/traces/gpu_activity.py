@@ -35,7 +35,7 @@ from perf_io.traces.trace_events import (
 )
 from perf_io.traces.xplane import XplaneReader
 from perf_statistics.kernels import kernel
-from perf_traces.messages.matching import RankCalls
+from perf_traces.messages.communication import RankCalls
 from perfcore.base import progress
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, InputError

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from perf_io.options import PajeOptions
 from perf_io.text import parse_ns
-from perf_io.traces.nested_states import NestedStates
+from perf_io.traces.intervals import NestedStates
 from perfcore.base import progress
 from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.data.series import Series

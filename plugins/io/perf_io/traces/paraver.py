@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from perf_io.tables.state_table import IN_MEMORY_ROWS, IntervalStore
 from perf_io.text import line_of_record, parse_ns
-from perf_io.traces.paraver_scan import DISORDER, FIELDS, LINE, MET, MOST_DIGITS, ROW, scan
+from perf_io.traces.paraver_messages import DISORDER, FIELDS, LINE, MET, MOST_DIGITS, ROW, scan
 from perf_statistics.kernels import kernel
 from perf_traces.messages.bursts import CYCLES, INSTRUCTIONS, Readings, carry_counters
 from perf_traces.messages.communication import (

@@ -19,15 +19,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.traces.paraver_scan import MOST_DIGITS
 from perf_statistics.kernels import kernel
-from perf_traces.messages.communication import OUTSIDE_CALLS, Calls, Communication, Messages
+from perf_traces.messages.communication import (
+    OUTSIDE_CALLS,
+    Calls,
+    Communication,
+    Messages,
+    called_jointly,
+    collectives_in_order,
+)
 from perf_traces.messages.kernels import last_not_after
-from perf_traces.messages.matching import called_jointly, collectives_in_order
 from perfcore.base import progress
 from perfcore.base.arrays import Ints
 from perfcore.reading.source import Source
 
+FIELDS = 8  # of a state record
+MOST_DIGITS = 18  # always fit 64 bits
+# Positions in the cursor: rows of the columns, lines passed, states met, and whether states came out of order.
+ROW, LINE, MET, DISORDER = range(4)
 # The compiled loop over the records of a Paraver trace that are no states.
 #
 # It takes messages (records of type 3), events of the types that are asked for, and of states when the last one ends.
@@ -58,6 +67,77 @@ _NAMES = {
     36: "Ibsend", 37: "Issend", 38: "Irsend", 39: "Test", 40: "Cancel", 41: "Sendrecv", 42: "Sendrecv_replace",
     43: "Cart_create", 59: "Waitany", 60: "Waitsome", 61: "Probe", 62: "Iprobe", 80: "Reduce_scatter",
 }  # fmt: skip
+
+
+def scan(
+    text: npt.NDArray[np.uint8],
+    start: int,
+    end: int,
+    task_of_application: Ints,
+    thread_of_task: Ints,
+    nanoseconds: int,
+    state_codes: npt.NDArray[np.int32],
+    last_end: Ints,
+    counts: Ints,
+    cursor: Ints,
+    location: npt.NDArray[np.int32],
+    state: npt.NDArray[np.int32],
+    start_ns: Ints,
+    end_ns: Ints,
+) -> int:  # pragma: no cover
+    """Take records until one is unusual, the columns are full, or the lines end."""
+    fields = np.empty(FIELDS, np.int64)
+    largest = np.iinfo(np.int64).max // nanoseconds
+    while start < end and cursor[ROW] < len(start_ns):
+        kind = text[start]
+        if kind != _ZERO + 1:
+            if counts[kind] < 0:
+                return start
+            counts[kind] += 1
+            while text[start] != _NEWLINE:
+                start += 1
+            start += 1
+            cursor[LINE] += 1
+            continue
+        position = start
+        for field in range(FIELDS):
+            value, first = np.int64(0), position
+            while _ZERO <= text[position] <= _ZERO + 9:
+                value = value * 10 + (np.int64(text[position]) - _ZERO)
+                position += 1
+            if position == first or position - first > MOST_DIGITS or (text[position] != _COLON and field < FIELDS - 1):
+                return start
+            fields[field] = value
+            position += 1
+        position -= 1
+        if text[position] == _RETURN:
+            position += 1
+        application, task, thread = fields[2], fields[3], fields[4]
+        begin, until, number = fields[5], fields[6], fields[7]
+        if text[position] != _NEWLINE or fields[0] != 1 or number >= len(state_codes):
+            return start
+        if not (begin <= until <= largest and 1 <= application < len(task_of_application)):
+            return start
+        task += task_of_application[application - 1]
+        if not task_of_application[application - 1] < task <= task_of_application[application]:
+            return start
+        thread += thread_of_task[task - 1]
+        if not thread_of_task[task - 1] < thread <= thread_of_task[task]:
+            return start
+        if state_codes[number] < 0:
+            state_codes[number] = cursor[MET]
+            cursor[MET] += 1
+        place, row = thread - 1, cursor[ROW]
+        location[row], state[row] = place, state_codes[number]
+        start_ns[row], end_ns[row] = begin * nanoseconds, until * nanoseconds
+        if until > begin:
+            if start_ns[row] < last_end[place]:
+                cursor[DISORDER] = 1
+            last_end[place] = end_ns[row]
+        cursor[ROW] += 1
+        cursor[LINE] += 1
+        start = position + 1
+    return start
 
 
 @kernel(small=1 << 18)

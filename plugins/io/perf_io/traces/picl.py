@@ -19,7 +19,7 @@ from typing import Any
 
 from perf_io.text import parse_ns
 from perf_io.traces.call_recorder import CallRecorder
-from perf_io.traces.nested_states import NestedStates
+from perf_io.traces.intervals import NestedStates
 from perf_traces.messages.communication import carry
 from perfcore.base import progress
 from perfcore.base.errors import InputError

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from perf_io.text import parse_ns
-from perf_io.traces.nested_states import NestedStates, used_states
+from perf_io.traces.intervals import NestedStates, used_states
 from perf_io.traces.several_files import anchor_file, holds, is_tar
 from perfcore.base import progress
 from perfcore.base.errors import InputError

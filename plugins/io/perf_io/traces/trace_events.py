@@ -18,7 +18,7 @@ import numpy.typing as npt
 from perf_io.text import is_number
 from perf_io.traces.intervals import pair_events
 from perf_io.traces.json_array import MISSING, TraceEvent
-from perf_traces.messages.matching import COLLECTIVE, COLUMNS, ITSELF, RECEIVE, SEND, UNTOLD, RankCalls
+from perf_traces.messages.communication import COLLECTIVE, COLUMNS, ITSELF, RECEIVE, SEND, UNTOLD, RankCalls
 from perf_traces.options import WARNING
 from perfcore.base.arrays import Ints
 
