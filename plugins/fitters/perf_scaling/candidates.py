@@ -82,9 +82,12 @@ class Candidate(NamedTuple):
 
     @property
     def growth(self) -> str:
-        """Its terms beside the constant, without coefficients."""
-        terms = " + ".join(term for term in self.terms if term != "1") or "constant"
-        return f"1/({terms})" if self.reciprocal and not self.is_constant else terms
+        """Its terms without coefficients, beside the constant; a rate levels off at its constant."""
+        if self.is_constant or not self.reciprocal:
+            return " + ".join(term for term in self.terms if term != "1") or "constant"
+        if len(self.terms) == 1:
+            return self.terms[0].removeprefix("1/") if self.terms[0].startswith("1/") else f"1/({self.terms[0]})"
+        return f"1/({' + '.join(self.terms)})"
 
     @property
     def formula(self) -> str:

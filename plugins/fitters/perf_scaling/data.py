@@ -335,14 +335,15 @@ def _pattern_reason(points: Floats, parameters: Mapping[str, str], n_points: int
     centred = (logs - logs.mean(axis=0)) / np.maximum(logs.std(axis=0), 1e-300)
     if np.linalg.matrix_rank(centred, tol=_RANK * len(points)) < len(symbols):
         for one, other in itertools.combinations(range(len(symbols)), 2):
-            left = ",".join(column for k, column in enumerate(parameters.values()) if k != other)
             if np.ptp(logs[:, one] + logs[:, other]) < _RANK:
                 relation = f"{symbols[one]} x {symbols[other]} = {points[0, one] * points[0, other]:g}"
             elif np.ptp(logs[:, other] - logs[:, one]) < _RANK:
-                factor = f"{points[0, other] / points[0, one]:g} x "
-                relation = f"{symbols[other]} = {factor if factor != '1 x ' else ''}{symbols[one]}"
+                one, other = other, one
+                factor = points[0, one] / points[0, other]
+                relation = f"{symbols[one]} = {'' if factor == 1.0 else f'{factor:g} x '}{symbols[other]}"
             else:
                 continue
+            left = ",".join(column for k, column in enumerate(parameters.values()) if k != one)
             return f"{relation} at every point, so one follows from the other: --parameter '{left}'"
         names = " and ".join(symbols)
         return f"{names} are collinear; vary one while holding the other fixed"

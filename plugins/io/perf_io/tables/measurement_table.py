@@ -23,7 +23,7 @@ from perf_io.tables.duck import (
     quoted,
     quoted_name,
 )
-from perf_tables.meanings import meaning_of_name
+from perf_tables.meanings import SUM_ROUNDING, meaning_of_name
 from perfcore.base import progress
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError, OptionError, listing
@@ -62,7 +62,6 @@ _VERSION = re.compile(r"(?:v|version|rev)[\s_.]?[0-9]+(?:\.[0-9]+)*\w*|[0-9]+\.[
 _NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])|(?<=[=a-zA-Z])[0-9]+(?:\.[0-9]+)?(?![\w.])")
 _BEFORE = (r"(?<![\w.])", r"(?<![0-9.])")  # a value of a parameter: blanks, or letters as in -j4
 _WORDS = {name: frozenset(words("outcome", name)) for name in ("states", "exits", "good", "bad")}
-_ROUNDED = 2e-3  # of a sum whose parts are printed with three or four digits
 _LONGEST_LIST = 5
 _AT_ONCE = 64  # columns that a query looks at
 # Texts that may be equal as numbers though they differ, as the versions 1.1 and 1.10 do.
@@ -154,9 +153,11 @@ def _repetitions_in_columns(tidy: Tidy, named: Set[str]) -> None:
 
 def levels_of_columns(columns: Sequence[str]) -> Group | None:
     """Columns such as ``1,2,4,8`` or ``p=1,p=2,p=4``, whose names are levels of a parameter, or versions."""
-    versions = [column for column in columns if _VERSION.fullmatch(column) or column.lower() in _VERSIONS]
-    if len(versions) > 1:
-        return Group(tuple(versions), tuple(versions), "version", "value")
+    versions = [c for c in columns if _VERSION.fullmatch(c) or split_unit(c)[0].lower() in _VERSIONS]
+    if len(versions) > 1 and len({unit_of(version) for version in versions}) == 1:
+        unit = unit_of(versions[0])
+        names = tuple(split_unit(version)[0] for version in versions)
+        return Group(tuple(versions), names, "version", f"value_{unit}" if unit else "value")
     groups: dict[str, dict[float, str]] = {}
     for column in columns:
         if (match := _COUNT.fullmatch(column.strip())) is None or (match["before"] and match["after"]):
@@ -232,7 +233,7 @@ def _sum_of_parts(frame: pd.DataFrame) -> tuple[str, tuple[str, ...]] | None:
         cells = frame[[whole, *free]]
         if len(free) < 2 or len(cells) < 2 or not ((cells >= 0).all(axis=None) and (cells[free] > 0).any().all()):
             continue
-        if (abs(cells[free].sum(axis=1) - cells[whole]) <= _ROUNDED * cells[whole]).all():
+        if (abs(cells[free].sum(axis=1) - cells[whole]) <= SUM_ROUNDING * cells[whole]).all():
             return whole, tuple(free)
     return None
 
