@@ -17,6 +17,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -95,6 +96,8 @@ class Candidate(NamedTuple):
 
     def text(self, digits: int = 4) -> str:
         """A sum of terms with coefficients."""
+        if self.reciprocal and len(self.terms) == 1 and re.fullmatch(r"1/[^/*]+", self.terms[0]):
+            return f"{1.0 / self.coefficients[0]:.{digits}g}*{self.terms[0][2:]}"
         parts = []
         for term, coefficient in zip(self.terms, self.coefficients, strict=True):
             number = f"{coefficient:.{digits}g}"

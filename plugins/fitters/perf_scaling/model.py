@@ -617,8 +617,8 @@ def _kind_of(first: float, last: float) -> str:
 def bounded(model: ScalingModel, posterior: Posterior) -> Posterior:
     """Return the posterior of series with what is possible beyond the data.
 
-    Times of problems that grow with the processors do not fall below the first, and neither rates nor times of problems
-    that stay the same exceed linear speedup, except if the data do.
+    Times of problems that grow with the processors do not fall below the first, nor do rates of each processor exceed
+    it, and neither rates nor times of problems that stay the same exceed linear speedup, except if the data do.
     """
     if len(model.symbols) > 1 or not model._counts_processors or not (model._is_time or model.reciprocal):
         return posterior
@@ -628,6 +628,8 @@ def bounded(model: ScalingModel, posterior: Posterior) -> Posterior:
         kind = model.scaling or (_kind_of(measured[0], measured[-1]) if len(measured) > 1 else "")
         if kind == "weak" and not model.reciprocal:
             least[k] = math.log(_SLACK * min(measured[0], measured.min()))
+        elif model.scaling_kind == "rate of each":
+            least[k] = math.log(max(measured[0], measured.max()) / _SLACK)
         elif model.reciprocal or kind == "strong":
             work = model.measured[np.isfinite(means), 0] * (1.0 / measured if model.reciprocal else measured)
             if work.min() >= _SLACK * work[0]:
