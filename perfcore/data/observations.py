@@ -276,13 +276,7 @@ def no_number(name: str, text: str) -> str:
 
 
 def numbers_of(
-    data: Measurements,
-    name: str,
-    kept: Any = None,
-    *,
-    optional: bool = False,
-    zero: bool = False,
-    signed: bool = False,
+    data: Measurements, name: str, kept: Any = None, *, optional: bool = False, zero: bool = False, signed: bool = False
 ) -> Floats:
     """A column as positive numbers, also 0, or of any sign; NaN where it is empty and that is allowed."""
     column = data.table[name]
@@ -441,8 +435,7 @@ def _rows(data: Measurements, chosen: npt.NDArray[np.bool_], most: int = 20) -> 
     rows = [int(row) for row in np.flatnonzero(chosen)]
     lines = [data.line(row) for row in rows[:most]]
     named = lines if None not in lines else [data.row(row) for row in rows[:most]]
-    more = ", ..." if len(rows) > len(named) else ""
-    return f"{'line' if None not in lines else 'row'} {', '.join(map(str, named))}{more}"
+    return f"{'line' if None not in lines else 'row'} {', '.join(map(str, named))}" + ", ..." * (len(rows) > most)
 
 
 def _repetition_note(

@@ -170,7 +170,7 @@ class FitterSuite:
         assert len(model.title.splitlines()) == 1
         assert model.report().lines
         assert all(len(line.splitlines()) == 1 for line in model.report().lines)
-        for _, header, rows in model.tables():
+        for _, header, rows in model.report().shown_tables:
             assert all(len(row) == len(header) for row in rows)
 
     def test_file_is_strict_json_that_says_what_it_is(self) -> None:

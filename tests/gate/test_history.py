@@ -202,7 +202,7 @@ def test_a_benchmark_that_ended_is_listed_and_not_judged() -> None:
     table = history({"kept": rng.normal(0.0, 0.01, 60), "removed": 0.3 * (np.arange(25) >= 18) + 0.01})
     verdict = perfcore.gate_history(table)
     assert (verdict.outcome.value, verdict.ended) == ("pass", (("removed", "c024"),))
-    assert any("1 ended: removed (last at c024)" in line for line in verdict.closing())
+    assert any("1 ended: removed (last at c024)" in line for line in verdict.report().closing())
     assert perfcore.gate_history(table, missing="fail").outcome == "fail"
 
 
