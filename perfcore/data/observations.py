@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _ALL = "all"  # the one code, or system, of a table that names none
 
 _SHORTEST_BLOCK = 3  # different rows
-_MOST_COMPARED = 1 << 21  # rows at a time
+_MOST_COMPARED = 1 << 18  # rows at a time
 _MOST_COUNTED = 1 << 20  # numbers that are counted instead of sorted
 
 
