@@ -33,6 +33,7 @@ from perf_scaling.posterior.family import (
     spread_factor,
 )
 from perf_scaling.terms import Factor, Law, PathData, Term, product_values
+from perf_statistics.student import stdtrit
 from perf_tables import thread_count
 from perfcore.base.arrays import Booleans, Floats, Ints
 
@@ -76,7 +77,7 @@ def student_variance(spread: Floats, counts: Floats) -> Floats:
     The noise of few runs is known badly. `counts` (K, n) are runs at each point.
     """
     known, place = np.unique(np.maximum(counts - 1.0, 0.0).sum(axis=1).round(), return_inverse=True)
-    ratios = array_form.stdtrit(known + 1.0, SIDES[2]) / _NORMAL.inv_cdf(SIDES[2])  # one more: the usual noise
+    ratios = stdtrit(known + 1.0, SIDES[2]) / _NORMAL.inv_cdf(SIDES[2])  # one more: the usual noise
     return np.asarray(spread * np.where(known > 0.0, ratios, 1.0)[place] ** 2)
 
 
