@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -346,25 +347,46 @@ def predict_components(
     return means, variances
 
 
+def _normal_quantile(probability: Floats) -> Floats:
+    """Return standard normal quantiles to 3e-3: M. Abramowitz and I. Stegun, "Handbook of mathematical functions",
+    26.2.22.
+    """
+    t = np.sqrt(-2.0 * np.log(np.minimum(probability, 1.0 - probability)))
+    z = t - (2.30753 + 0.27061 * t) / (1.0 + 0.99229 * t + 0.04481 * t * t)
+    return np.where(probability < 0.5, -z, z)
+
+
+def _polynomial(coefficients: Sequence[float], x: Floats) -> Floats:
+    value = coefficients[0] * x
+    for coefficient in coefficients[1:-1]:
+        value += coefficient
+        value *= x
+    value += coefficients[-1]
+    return value
+
+
 def mixture_quantiles(means: Floats, variances: Floats, weights: Floats, levels: Floats, quantiles: Floats) -> None:
     """Write quantiles at levels (R, L) of mixtures (R, C) of normal distributions, by Newton's method in a bracket."""
     deviations = np.sqrt(variances)
     shares = weights / weights.sum(axis=1, keepdims=True)
-    present = weights > 0.0
+    present, per_deviation = weights > 0.0, 1.0 / deviations
     low = np.where(present, means - 9.0 * deviations, np.inf).min(axis=1)[:, None] + np.zeros(levels.shape[1])
     high = np.where(present, means + 9.0 * deviations, -np.inf).max(axis=1)[:, None] + np.zeros(levels.shape[1])
     close = CLOSE * np.where(present, deviations, np.inf).min(axis=1)[:, None]
-    x, is_open = 0.5 * (low + high), np.ones(low.shape, dtype=np.bool_)
+    mean = (shares * means).sum(axis=1, keepdims=True)
+    spread = np.sqrt(np.maximum((shares * (variances + means * means)).sum(axis=1, keepdims=True) - mean * mean, 0.0))
+    x, is_open = mean + spread * _normal_quantile(levels), np.ones(low.shape, dtype=np.bool_)
+    x = np.where((low < x) & (x < high), x, 0.5 * (low + high))
     for _ in range(120):
         row, column = np.nonzero(is_open)
         if not len(row):
             break
-        z = (x[row, column][:, None] - means[row]) / deviations[row]
+        z = (x[row, column][:, None] - means[row]) * per_deviation[row]
         far = np.minimum(np.abs(z), FARTHEST)
         bell = np.where(far < FARTHEST, np.exp(-0.5 * far * far), 0.0)
-        tail = bell * np.polyval(ABOVE, far) / np.polyval(UNDER, far)
+        tail = bell * _polynomial(ABOVE, far) / _polynomial(UNDER, far)
         below = (shares[row] * np.where(z < 0.0, tail, 1.0 - tail)).sum(axis=1)
-        density = (shares[row] / deviations[row] * bell).sum(axis=1)
+        density = (shares[row] * per_deviation[row] * bell).sum(axis=1)
         target, before = levels[row, column], x[row, column]
         low[row, column] = np.where(below < target, before, low[row, column])
         high[row, column] = np.where(below < target, high[row, column], before)
