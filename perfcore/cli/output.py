@@ -55,7 +55,8 @@ def _table_lines(table: Table) -> list[str]:
             lines.append("  ".join(t.rjust(size) if right else t.ljust(size) for t, size, right in aligned).rstrip())
     if left_out := table.left_out(verbose):
         hint = " (--all)" if table.importance == "brief" or table.left_out(True) < left_out else ""
-        lines.append(f"... {left_out} more row{'s' * (left_out != 1)}{hint}")
+        place = bool(table.title) + any(cells[0]) if table.shows_last else len(lines)
+        lines.insert(place, f"... {left_out} more row{'s' * (left_out != 1)}{hint}")
     return lines
 
 
@@ -130,7 +131,8 @@ def print_result(result: Any, as_json: bool, table_format: str | None, **files: 
         kind = getattr(result, "json_kind", type(result).__name__.lower())
         print_json(kind, {**reported(result), **result.to_dict()})
     elif table_format is not None:
-        print_plainly(table_format, result.tables() if table_format == "latex" else result.plain_tables())
+        report = result.report()
+        print_plainly(table_format, report.shown_tables if table_format == "latex" else report.plain_tables)
     else:
         print_findings(result, **files)
 

@@ -33,7 +33,7 @@ def model():
 
 def test_the_largest_share_at_the_target_comes_first(model):
     """At p = 256: exchange 130, solve 13.9, setup 3 of 146.9."""
-    title, header, rows = model.tables()[0]
+    title, header, rows = model.report().shown_tables[0]
     assert [row[0] for row in rows] == ["exchange", "solve", "setup"]
     shares = [float(row[1].rstrip("%")) for row in rows]
     assert shares == pytest.approx([88.5, 9.5, 2.0], abs=0.5)
@@ -64,7 +64,7 @@ def test_of_inclusive_values_shares_are_of_the_outermost(arrow):
     assert whole.counted.tolist() == [True, False, False, True]
     share = {row.path: row.share for row in model.rows}
     assert share["main"] + share["other"] == pytest.approx(1.0)
-    assert "% of total (inclusive)" in model.tables()[0][0]
+    assert "% of total (inclusive)" in model.report().shown_tables[0][0]
 
 
 def test_of_exclusive_values_shares_are_of_the_sum():
@@ -386,6 +386,14 @@ def test_a_total_has_one_number_and_one_interval(tmp_path):
     assert f": {total}; " in again.answer
     by_level = next(row.predicted for row in model.levels_along if row.level == 64)
     np.testing.assert_array_equal(model.totals([[64.0]])[0, :3], by_level)
+
+
+def test_a_rate_of_each_processor_is_predicted_as_the_time_of_a_growing_problem():
+    table = pd.DataFrame({"gpus": [8, 16, 32, 64, 128, 256], "step_s": [4.25, 4.37, 4.49, 4.6, 4.72, 4.84]})
+    times = perfcore.fit(table, scaling="weak", at="gpus=1024").report().figures[0]
+    rates = pd.DataFrame({"gpus": table["gpus"], "tokens/s/gpu": 16384.0 / table["step_s"]})
+    rate = perfcore.fit(rates, at="gpus=1024").report().figures[0]
+    assert [rate.value, *rate.interval[::-1]] == pytest.approx([16384.0 / t for t in (times.value, *times.interval)])
 
 
 def test_a_rate_of_each_processor_keeps_its_efficiency():

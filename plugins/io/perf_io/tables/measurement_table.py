@@ -23,7 +23,7 @@ from perf_io.tables.duck import (
     quoted,
     quoted_name,
 )
-from perf_tables.meanings import meaning_of_name
+from perf_tables.meanings import SUM_ROUNDING, meaning_of_name
 from perfcore.base import progress
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError, OptionError, listing
@@ -61,7 +61,9 @@ _COUNT = re.compile(
 _VERSION = re.compile(r"(?:v|version|rev)[\s_.]?[0-9]+(?:\.[0-9]+)*\w*|[0-9]+\.[0-9]+\.[0-9]+\w*", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])|(?<=[=a-zA-Z])[0-9]+(?:\.[0-9]+)?(?![\w.])")
 _BEFORE = (r"(?<![\w.])", r"(?<![0-9.])")  # a value of a parameter: blanks, or letters as in -j4
-_WORDS = {name: frozenset(words("outcome", name)) for name in ("states", "exits", "good", "bad")}
+_WORDS = {name: frozenset(words("outcome", name)) for name in ("states", "exits", "done", "failed", "good", "bad")}
+_YES_OR_NO = {"true": "good", "yes": "good", "1": "good", "false": "bad", "no": "bad", "0": "bad"}
+_OPPOSITE = {"good": "bad", "bad": "good"}
 _LONGEST_LIST = 5
 _AT_ONCE = 64  # columns that a query looks at
 # Texts that may be equal as numbers though they differ, as the versions 1.1 and 1.10 do.
@@ -153,9 +155,11 @@ def _repetitions_in_columns(tidy: Tidy, named: Set[str]) -> None:
 
 def levels_of_columns(columns: Sequence[str]) -> Group | None:
     """Columns such as ``1,2,4,8`` or ``p=1,p=2,p=4``, whose names are levels of a parameter, or versions."""
-    versions = [column for column in columns if _VERSION.fullmatch(column) or column.lower() in _VERSIONS]
-    if len(versions) > 1:
-        return Group(tuple(versions), tuple(versions), "version", "value")
+    versions = [c for c in columns if _VERSION.fullmatch(c) or split_unit(c)[0].lower() in _VERSIONS]
+    if len(versions) > 1 and len({unit_of(version) for version in versions}) == 1:
+        unit = unit_of(versions[0])
+        names = tuple(split_unit(version)[0] for version in versions)
+        return Group(tuple(versions), names, "version", f"value_{unit}" if unit else "value")
     groups: dict[str, dict[float, str]] = {}
     for column in columns:
         if (match := _COUNT.fullmatch(column.strip())) is None or (match["before"] and match["after"]):
@@ -219,23 +223,50 @@ def parts_of_time(columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(parts) if len(parts) > 1 and not is_whole and len({unit_of(c) for c in parts}) == 1 else ()
 
 
+def _sum_of_parts(frame: pd.DataFrame) -> tuple[str, tuple[str, ...]] | None:
+    """Return the column of the whole time and those that add up to it in every row."""
+    are_times = {c: meaning_of_name(c, "number") in ("number", "time") for c in map(str, frame.columns)}
+    names = [c for c in frame.columns if are_times[c] and _NO_TIMES.isdisjoint(words_of(split_unit(c)[0]))]
+    times = [c for c in names if not is_processors(c) and ((frame[c] % 1 != 0).any() or frame[c].nunique() > 1)]
+    for whole in times:
+        if not (_WHOLES & {*words_of(split_unit(whole)[0])} or is_called_time(whole)):
+            continue
+        free = [column for column in times if column != whole and unit_of(column) == unit_of(whole)]
+        cells = frame[[whole, *free]]
+        if len(free) < 2 or len(cells) < 2 or not ((cells >= 0).all(axis=None) and (cells[free] > 0).any().all()):
+            continue
+        if (abs(cells[free].sum(axis=1) - cells[whole]) <= SUM_ROUNDING * cells[whole]).all():
+            return whole, tuple(free)
+    return None
+
+
 def _parts_in_columns(tidy: Tidy, named: Set[str]) -> None:
     """Make rows of columns that are parts of one time: together they are the total."""
     frame = tidy.frame
     numeric = [str(column) for column in frame.columns if frame[column].dtype.kind in "iuf"]
-    parts = parts_of_time(numeric)
-    if tidy.roles or named or not parts or not guess_roles(numeric, set(numeric)).parameters:
+    if tidy.roles or named or not guess_roles(numeric, set(numeric)).parameters:
         return
-    unit = unit_of(parts[0])
-    # Fractions in the same unit, of which nothing else is known, are a part too: without it the sum would be too small.
-    unknown = [c for c in numeric if unit_of(c) == unit and meaning_of_name(c, "number") == "number"]
-    like = {c for c in unknown if (frame[c] % 1 != 0).any() and not (is_processors(c) or _NO_TIMES & {*words_of(c)})}
-    parts = tuple(column for column in numeric if column in like or column in parts)
+    if (added := _sum_of_parts(frame[numeric])) is not None:
+        whole, parts = added
+        quantity, said = whole, f"parts of {whole}"
+        frame = frame.drop(columns=[whole])
+    elif parts := parts_of_time(numeric):
+        unit = unit_of(parts[0])
+        # Fractions in the same unit, of which nothing else is known, are a part too: without it the sum would be too
+        # small.
+        unknown = [c for c in numeric if unit_of(c) == unit and meaning_of_name(c, "number") == "number"]
+        like = {
+            c for c in unknown if (frame[c] % 1 != 0).any() and not (is_processors(c) or _NO_TIMES & {*words_of(c)})
+        }
+        parts = tuple(column for column in numeric if column in like or column in parts)
+        quantity, said = f"time_{unit}" if unit else "time", "parts of one time"
+    else:
+        return
     names = [split_unit(part)[0] or part for part in parts]
-    _melt(tidy, frame, Group(parts, tuple(names), "category", f"time_{unit}" if unit else "time"))
+    _melt(tidy, frame, Group(parts, tuple(names), "category", quantity))
     tidy.roles["category"] = ["category"]
     tidy.notes.append(
-        f"{listing(parts, 4)} are parts of one time, which is their sum (choose one with --where category={names[0]})"
+        f"{listing(parts, 4)} are {said}, which is their sum (choose one with --where category={names[0]})"
     )
 
 
@@ -389,15 +420,13 @@ def drop_failed(frame: pd.DataFrame, source: str, keep: bool) -> npt.NDArray[np.
         return good
     reasons: dict[str, None] = {}
     for column in frame.columns:
-        name = _plain(str(column))
-        if name not in _WORDS["states"] | _WORDS["exits"]:
-            continue
-        outcomes = frame[column].map(_outcome if name in _WORDS["states"] else _exit_outcome)
-        if (outcomes == "").any():
+        kind = next((kind for kind in _OUTCOMES if _plain(str(column)) in _WORDS[kind]), None)
+        outcomes = None if kind is None else frame[column].map(_OUTCOMES[kind])
+        if outcomes is None or (outcomes == "").any():
             continue
         bad = (outcomes == "bad").to_numpy()
         values = dict.fromkeys(str(cell).removesuffix(".0") for cell in frame[column][bad & good])
-        reasons.update(dict.fromkeys(values if name in _WORDS["states"] else (f"{column} {cell}" for cell in values)))
+        reasons.update(dict.fromkeys(values if kind == "states" else (f"{column} {cell}" for cell in values)))
         good &= ~bad
     if good.all():
         return good
@@ -427,6 +456,17 @@ def _outcome(cell: object) -> str:
     return "good" if word in _WORDS["good"] else "bad" if word in _WORDS["bad"] else ""
 
 
+def _done_outcome(cell: object) -> str:
+    """What a yes or a no to whether the run completed says, or the word for its state."""
+    return _YES_OR_NO.get(str(cell).strip().lower().removesuffix(".0")) or _outcome(cell)
+
+
+def _failed_outcome(cell: object) -> str:
+    """What a yes or a no to whether the run failed says."""
+    outcome = _YES_OR_NO.get(str(cell).strip().lower().removesuffix(".0"))
+    return _outcome(cell) if outcome is None else _OPPOSITE[outcome]
+
+
 def _exit_outcome(cell: object) -> str:
     """What an exit code says, also one of Slurm with a signal: ``0:0``."""
     if _is_empty(cell):
@@ -435,6 +475,9 @@ def _exit_outcome(cell: object) -> str:
     if match is None:
         return ""
     return "good" if int(match[1]) == 0 and int(match[2] or 0) == 0 else "bad"
+
+
+_OUTCOMES = {"states": _outcome, "exits": _exit_outcome, "done": _done_outcome, "failed": _failed_outcome}
 
 
 def read_measurements(table: Table, options: TableOptions) -> Measurements:
