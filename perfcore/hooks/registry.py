@@ -32,7 +32,7 @@ class Entry:
     options: str | None = None
     extra: str | None = None
     suffixes: tuple[str, ...] = ()
-    signature: str = ""
+    signature: str | tuple[str, ...] = ()
     default_for: tuple[str, ...] = ()
     ranks_for: tuple[str, ...] = ()
     group: str = ""

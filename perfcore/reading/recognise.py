@@ -20,7 +20,14 @@ from perfcore.base.files import MODEL_SCHEMA, atomic_path, refuse_other_kind
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import OptionField, build, describe
 from perfcore.hooks.registry import Entry, registry
-from perfcore.reading.source import ADDRESS, COMPRESSED_ENDINGS, Reader, Source, without_compressed_ending
+from perfcore.reading.source import (
+    ADDRESS,
+    COMPRESSED_ENDINGS,
+    Reader,
+    Source,
+    has_signature,
+    without_compressed_ending,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +55,7 @@ def recognise(source: Source) -> tuple[str, Reader]:
     entries, problems = registry().entries("readers"), list[str]()
     # Readers that claim the ending are asked first, and of all only those whose signature the file has are imported;
     # the others if none of them is sure.
-    may_be = [name for name, entry in entries.items() if may_read(entry, source)]
+    may_be = [name for name, entry in entries.items() if has_signature(entry, source)]
     order = sorted(may_be, key=lambda name: source.suffix not in entries[name].suffixes)
     for name in [*order, *(name for name in entries if name not in may_be)]:
         entry = entries[name]
@@ -70,11 +77,6 @@ def recognise(source: Source) -> tuple[str, Reader]:
         advice = f"not in any of the {len(entries)} known formats; `perf info --formats` lists them, --reader names one"
         raise InputError(source.name, "; ".join([advice, *problems]))
     return best[1], best[2]
-
-
-def may_read(entry: Entry, source: Source) -> bool:
-    """Return whether a file has the signature of a format; of one without a signature any file may be."""
-    return not entry.signature or re.search(entry.signature.encode("latin-1"), source.head) is not None
 
 
 def read(
