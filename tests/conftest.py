@@ -7,6 +7,8 @@ import pytest
 import thorough_tests
 from hypothesis import settings
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the program has it; read when numpy is imported
+
 # The same examples in every run, so that a failure says something of the change and not of luck; new ones are searched
 # with HYPOTHESIS_PROFILE=search, and more of them.
 settings.register_profile("same", derandomize=True, deadline=None, max_examples=32)  # tests are not timed

@@ -25,6 +25,7 @@ from perfcore.base.surroundings import (
     one_temporary_folder,
     open_closed_streams,
     status_of_signal,
+    use_one_blas_thread,
 )
 from perfcore.cli.command import CONTEXT_SETTINGS, TakesPlainValues, build_command, markup_mode, plain, write_beginning
 from perfcore.hooks.registry import Entry, fault_of_plugin, registry
@@ -223,6 +224,7 @@ def run() -> None:
     open_closed_streams()
     forgive_standard_error()
     ignore_settings_of_folder()
+    use_one_blas_thread()
     name = os.path.basename((sys.argv or ["perf"])[0])  # noqa: PTH119 (no pathlib at start-up)
     name = name if name.startswith("perf") else "perf"  # python -m perfcore
     end_on_signals()

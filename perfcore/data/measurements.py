@@ -129,6 +129,7 @@ class Measurements(Shown):
 
     reporter: ClassVar[str] = "perfcore.data.answers:report_of_measurements"
     in_words: ClassVar[str] = "measurements"
+    assumed: frozenset[str] = frozenset()  # of "parameters" and "value", which give way to roles that are given
 
     @property
     def data_kind(self) -> str:
@@ -159,14 +160,13 @@ class Measurements(Shown):
     def __repr__(self) -> str:
         roles = self.roles
         unit = f" [{roles.unit}]" if roles.unit else ""
-        over = ", ".join(column if s == column else f"{s}={column}" for s, column in roles.parameters.items())
+        over = ", ".join(c if s == c else f"{s}={c}" for s, c in roles.parameters.items()) or "nothing"
         named = "".join(
             f", {role} by {' '.join(columns)}"
             for role, columns in (("code", roles.code), ("system", roles.system), ("category", roles.category))
             if columns
         )
-        what = f"{roles.value or 'no value'}{unit} over {over or 'nothing'}{named}"
-        return cut(f"Measurements({len(self.table)} rows, {what})")
+        return cut(f"Measurements({len(self.table)} rows, {roles.value or 'no value'}{unit} over {over}{named})")
 
     def to_frame(self) -> pd.DataFrame:
         """A copy of the table."""
@@ -181,8 +181,13 @@ class Measurements(Shown):
         given = {"parameters": parameters, "value": value, **roles}
         explicit = {role: columns for role, columns in given.items() if columns is not None}
         kept = {role: columns for role, columns in self._given.items() if role != "unit" or "value" not in explicit}
+        named = {c for columns in explicit.values() for c in ([columns] if isinstance(columns, str) else columns)}
+        for role in self.assumed & kept.keys():
+            free = [c for c in ([kept[role]] if role == "value" else kept[role]) if c not in named]
+            kept[role] = (free or [None])[0] if role == "value" else free or None
         measurements = copy.copy(self)
-        measurements._assign({**kept, **explicit})
+        measurements.assumed = self.assumed - explicit.keys()
+        measurements._assign({role: columns for role, columns in (kept | explicit).items() if columns is not None})
         return measurements
 
     def where(self, conditions: str | Iterable[str]) -> Measurements:
@@ -326,22 +331,18 @@ class Measurements(Shown):
                 self._several_units = f"{self.source}: column {column!r} has several units ({listed}); {advice}"
             elif units:
                 unit_by_place[f"column {column!r}"] = units[0]
-        if len(set(unit_by_place.values())) > 1:
-            place, unit = next(iter(unit_by_place.items()))
-            other_place, other_unit = next(item for item in unit_by_place.items() if item[1] != unit)
-            raise OptionError(
-                f"{self.source}: {place} says {unit!r} and {other_place} says {other_unit!r}; correct one of them"
-            )
+        if len(place_of := {unit: place for place, unit in reversed(unit_by_place.items())}) > 1:
+            said = " and ".join(f"{place} says {unit!r}" for unit, place in list(place_of.items())[:-3:-1])
+            raise OptionError(f"{self.source}: {said}; correct one of them")
         self.roles = replace(self.roles, unit=next(iter(unit_by_place.values()), None))
 
 
 def _without_conflicts(roles: MeasurementRoles, explicit: Mapping[str, Iterable[str]]) -> MeasurementRoles:
     """Given roles override guesses; a column with two given roles is refused."""
     owners: dict[str, str] = {}
-    for role, columns in explicit.items():
-        for column in columns:
-            if owners.setdefault(column, role) != role:
-                raise OptionError(f"column {column!r} is given as {owners[column]} and as {role}")
+    for role, column in ((role, column) for role, columns in explicit.items() for column in columns):
+        if owners.setdefault(column, role) != role:
+            raise OptionError(f"column {column!r} is given as {owners[column]} and as {role}")
 
     def free(role: str, column: str | None) -> bool:
         return column is not None and owners.get(column, role) == role

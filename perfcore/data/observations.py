@@ -440,8 +440,7 @@ def _rows(data: Measurements, chosen: npt.NDArray[np.bool_], most: int = 20) -> 
     rows = [int(row) for row in np.flatnonzero(chosen)]
     lines = [data.line(row) for row in rows[:most]]
     named = lines if None not in lines else [data.row(row) for row in rows[:most]]
-    more = ", ..." if len(rows) > len(named) else ""
-    return f"{'line' if None not in lines else 'row'} {', '.join(map(str, named))}{more}"
+    return f"{'line' if None not in lines else 'row'} {', '.join(map(str, named))}" + ", ..." * (len(rows) > most)
 
 
 def _repetition_note(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from perfcore.base.files import write_bytes
+from perfcore.base.surroundings import environment_of_user, use_one_blas_thread
 
 RUNS = "p,time_s\n1,10.2\n2,5.3\n4,2.9\n8,1.68\n16,1.12\n"
 FIT = [sys.executable, "-m", "perfcore", "fit", "runs.csv"]
@@ -121,6 +122,16 @@ def run_python(code, folder, **environment):
         [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False,
         env=os.environ | environment,
     )  # fmt: skip
+
+
+def test_programs_of_the_user_choose_their_own_threads(monkeypatch):
+    monkeypatch.setattr(os, "environ", {"OMP_NUM_THREADS": "4"})
+    use_one_blas_thread()
+    assert os.environ == {"OMP_NUM_THREADS": "4"}
+    monkeypatch.setattr(os, "environ", {"HOME": "/"})
+    use_one_blas_thread()
+    assert os.environ == {"HOME": "/", "OPENBLAS_NUM_THREADS": "1"}
+    assert environment_of_user() == {"HOME": "/"}
 
 
 def test_ctrl_c_while_the_program_is_imported_is_one_line(tmp_path):

@@ -39,6 +39,12 @@ SHAPES = {
     "key=value": ("10:00 p=1 n=5 time_s=8\n10:01 p=2 n=5 time_s=4.5\n10:02 p=4 n=5 time_s=2.5\nbye\n", "log"),
     "words and units": ("go\np=1: took 8 s.\np=2: took 4.5 s.\np=4: took 2.5 s.\n", "log"),
     "key: value": ("p: 1, n: 5, time: 8s\np: 2, n: 5, time: 4.5s\np: 4, n: 5, time: 2.5s\n", "txt"),
+    "a line of blanks": ("p,time_s\n1,8\n2,4.5\n   \n4,2.5\n  \n", "csv"),
+    "first column without a name": (",time_s\n1,8\n2,4.5\n4,2.5\n", "csv"),
+    "numbers of rows": (",p,time_s\n0,1,8\n2,2,4.5\n5,4,2.5\n", "csv"),
+    "flags of failures": ("p,ok,time_s\n1,true,8\n2,false,0.1\n2,true,4.5\n4,true,2.5\n", "csv"),
+    "counts of failures": ("p,failed,time_s\n1,0,8\n2,1,0.1\n2,0,4.5\n4,0,2.5\n", "csv"),
+    "verified runs": ("p,verified,time_s\n1,yes,8\n2,UNSUCCESSFUL,0.1\n2,yes,4.5\n4,yes,2.5\n", "csv"),
     "constant number": ("gpus,batch_per_gpu,images_per_sec\n1,64,8\n2,64,4.5\n4,64,2.5\n", "csv"),
     "levels in columns": ("size,p=1,p=2,p=4\n10,8,4.5,2.5\n", "csv"),
     "corner": ("n\\threads,1,2,4\n10,8,4.5,2.5\n", "csv"),
@@ -416,3 +422,29 @@ def test_a_line_of_a_log_that_lacks_a_key_is_a_row_that_is_left_out_and_named(tm
     report = perfcore.fit(tmp_path / "runs.log").report()
     [left_out] = [str(note) for note in report.notes if "rows" in str(note)]
     assert "without time_s: 2 of 5 rows: empty (line 3, 5)" in left_out
+
+
+def test_roles_that_were_assumed_give_way_to_those_that_are_given(read):
+    rows = "".join(f"{100 / p + n},{n},{p}\n" for p in (1, 2, 4) for n in (10, 20, 40))
+    data = read(f"loss,N,D\n{rows}", "a.csv")
+    assert (list(data.roles.parameters.values()), data.roles.value) == (["loss", "N"], "D")
+    chosen = data.with_roles(["N", "D"]).with_roles(value="loss")
+    assert (list(chosen.roles.parameters.values()), chosen.roles.value) == (["N", "D"], "loss")
+    with pytest.raises(PerfError, match="column 'N' is given as parameter and as value"):
+        data.with_roles(["N"]).with_roles(value="N")
+
+
+def test_a_column_of_texts_without_a_name_names_the_rows(read):
+    assert read(",p,time_s\nsort,1,8\nsort,2,4.5\nparse,1,3\nparse,2,2\n", "a.csv").table["name"][2] == "parse"
+
+
+def test_a_table_of_numbers_needs_no_ending(read):
+    assert read("N,D,loss\n1,10,3\n2,10,2.5\n1,20,2\n2,20,1.5\n", "table").roles.value == "loss"
+
+
+def test_the_efficiency_of_an_efficiency_is_itself(read):
+    rows = "".join(f"{p},{e}%\n" for p, e in ((1, 100), (2, 96), (4, 88), (8, 76), (16, 57), (32, 37)))
+    figures = {
+        f.name: f.value for f in perfcore.fit(read(f"p,efficiency\n{rows}", "a.csv"), at={"p": 64}).report().figures
+    }
+    assert figures["efficiency"] == pytest.approx(figures["predicted"] / 100.0)

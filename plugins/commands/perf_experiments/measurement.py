@@ -31,6 +31,7 @@ from perf_experiments.points import Point, level_text
 from perf_experiments.run_records import Run, RunOptions
 from perfcore.base import progress
 from perfcore.base.errors import InputError, MissingDependencyError, OptionError, PerfError, UnknownNameError
+from perfcore.base.surroundings import environment_of_user
 from perfcore.data.series import Series
 
 _SHORTEST_NS = 10_000_000  # the kernel counts processor time in ticks of 10 ms: nothing happens within less
@@ -339,6 +340,7 @@ def _report(argv: Sequence[str], limit_s: float | None, stdout: BinaryIO, stderr
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
+            env=environment_of_user(),
             pass_fds=(watched, reporting),
             start_new_session=True,  # Ctrl-C is for this process, which then ends the run
         )

@@ -251,7 +251,8 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         if not self._counts_processors or self.whole.several or self.scaling == "layouts":
             return ""
         if self.reciprocal:
-            return "rate of each" if is_named("rate_of_one", self.unit or self.value_name) else "rate"
+            is_of_one = is_named("rate_of_one", self.unit or self.value_name) or is_named("efficiency", self.value_name)
+            return "rate of each" if is_of_one else "" if self.unit == "%" else "rate"
         if not self._is_time or self.scaling:
             return self.scaling if self._is_time else ""
         if len(self.symbols) > 1:  # the others, such as a size, are held
@@ -357,6 +358,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """Equally probable sums of runs of paths (N, T); what is uncertain of one is independent of the others."""
         rng = np.random.default_rng(_SEED)
         sums = np.zeros((DRAWS, len(points)))
+        paths = sorted(paths, key=lambda path: self.paths[path])  # rows in another order give the same sums
         for begin in range(0, len(paths), _PATHS_AT_ONCE):
             runs = self.draws(points, paths[begin : begin + _PATHS_AT_ONCE]).runs()
             order = rng.permuted(np.tile(np.arange(DRAWS), (len(runs), 1)), axis=1)  # one of its own for each path

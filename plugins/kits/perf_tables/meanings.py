@@ -48,7 +48,7 @@ _WORDS = {
     "date": words("rows", "date"),
     "commit date": words("rows", "commit_date"),
     "round": words("rows", "round"),
-    "outcome": (*words("outcome", "states"), *words("outcome", "exits")),
+    "outcome": tuple(word for kind in ("states", "exits", "done", "failed") for word in words("outcome", kind)),
     "unit": words("rows", "unit"),
     "direction": words("rows", "direction"),
     "remark": words("rows", "remark"),
@@ -113,8 +113,8 @@ def meaning_of(column: pd.Series, name: str) -> str:
     """Return what a column without a role is, by its name and its values."""
     is_number = column.dtype.kind in "iuf"
     for meaning in _WORDS:
-        is_moment = meaning != "date" or not is_number or bool((column > _EARLIEST).all())
-        if is_moment and called(meaning, [name]):
+        fits = not is_number or {"date": column > _EARLIEST, "outcome": column.isin((0, 1))}.get(meaning, True)
+        if np.all(fits) and called(meaning, [name]):
             return meaning
     return meaning_of_name(name, "number" if is_number else "text")
 

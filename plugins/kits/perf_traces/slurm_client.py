@@ -5,7 +5,6 @@ Formats as `sbatch(1)`, `squeue(1)` and `sacct(1)` of Slurm 17.11 to 24.05 docum
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.base.files import write_bytes
+from perfcore.base.surroundings import environment_of_user
 
 _LIMIT_S = 120.0  # a busy controller takes its time
 _AT_ONCE = 500  # jobs in one question: a command line has an end
@@ -159,7 +159,7 @@ def _run(words: Sequence[str], variables: Mapping[str, str] | None = None) -> st
             timeout=_LIMIT_S,
             check=False,
             stdin=subprocess.DEVNULL,
-            env={**os.environ, **(variables or {})},
+            env={**environment_of_user(), **(variables or {})},
         )
     except FileNotFoundError:
         raise SchedulerError(f"there is no {words[0]} here; Slurm's commands are needed") from None

@@ -471,21 +471,23 @@ def draw_paths(
 def _drift_draws(levels: Floats, places: Floats, length: float, normals: Floats) -> Floats:
     """Return draws (k + T, N) of the drift at levels and places, for slopes of 1, from normal numbers (D, N)."""
     at = np.concatenate([levels, places])
-    drifts, numbers = np.zeros((len(at), normals.shape[1])), iter(normals)
-    for where in at.T:
-        slope, drifted = next(numbers), np.zeros(normals.shape[1])
+    drifts = np.zeros((len(at), normals.shape[1]))
+    for number, where in enumerate(at.T):  # each has two numbers for every step between places, used or not
+        own_normals = normals[number * (2 * len(at) - 1) :]
+        slope, drifted = own_normals[0], np.zeros(normals.shape[1])
         order = np.argsort(where, kind="stable")
-        for place, distance in zip(
-            order.tolist(), np.diff(where[order], prepend=where[order[0]]).tolist(), strict=True
-        ):
-            if place != order[0]:
+        steps = np.diff(where[order], prepend=where[order[0]])
+        ends = np.flatnonzero(np.append(steps[1:] > 0.0, True)) + 1  # of places at the same level, which drift alike
+        for begin, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True):
+            if begin:
+                distance = float(steps[begin])
                 decay = math.exp(-distance / length)
                 of_slope, joint = 1.0 - decay * decay, length * (1.0 - decay) ** 2
                 of_both = joint / math.sqrt(of_slope) if of_slope > 0.0 else 0.0
                 of_drift = max(2.0 * float(half_variogram(distance, length)) - (length * (1.0 - decay)) ** 2, 0.0)
-                both, own = next(numbers), next(numbers)
+                both, own = own_normals[2 * begin - 1 : 2 * begin + 1]
                 drifted = drifted + length * (1.0 - decay) * slope
                 drifted += of_both * both + math.sqrt(max(of_drift - of_both**2, 0.0)) * own
                 slope = decay * slope + math.sqrt(of_slope) * both
-            drifts[place] += drifted
+            drifts[order[begin:end]] += drifted
     return drifts

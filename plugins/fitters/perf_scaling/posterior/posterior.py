@@ -50,6 +50,7 @@ _SEEN_JUMP, _SURE_JUMP, _SEEN_BEND, _SURE_BEND = 1.0, 12.0, 0.05, 2.0
 SIDES = (0.025, 0.5, 0.975)  # 95 % bounds and the median between them
 _NUMBERS_AT_ONCE = 1 << 20  # 8 MB
 _PATHS_AT_ONCE = 256
+_MANY_COMPONENTS = 1 << 19  # whose quantiles take longer than to load compiled kernels
 _LEAST_VARIANCE = 1e-12
 _NORMAL = NormalDist()
 _FINE_SCORES = np.linspace(-4.0, 4.0, 65)  # for distributions as a whole
@@ -97,11 +98,12 @@ class Laws:
     def logs(self, points: Floats) -> Floats:
         """Return the logarithm of each law at points (T, q): (L, T)."""
         logs = np.log(points)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            powers = np.where(
-                self.logarithms[:, :, None] > 0, (logs / math.log(2.0)) ** self.logarithms[:, :, None], 1.0
-            )
-        terms = powers.prod(axis=3) * np.exp(np.einsum("lmq,tq->lmt", self.exponents, logs))
+        terms = np.exp(np.einsum("lmq,tq->lmt", self.exponents, logs))
+        law, term, parameter = np.nonzero(self.logarithms > 0)
+        for number in range(points.shape[1]):
+            own = law[parameter == number], term[parameter == number]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                terms[own] *= (logs[:, number] / math.log(2.0)) ** self.logarithms[(*own, number)][:, None]
         for number, factor in enumerate(self.functions):
             values = product_values((factor,), {factor.symbol: points[:, 0]})
             terms[self.logarithms[:, :, 0] == -1 - number] = values
@@ -218,9 +220,9 @@ class Posterior:
     def _of_components(self, points: Floats, run: bool, smooth: bool) -> Callable[[Ints, Floats], Floats]:
         """What gives quantiles of the components, at levels (R, L) for rows (R,) of path and point."""
         mixture_quantiles: Any = array_form.mixture_quantiles
-        if len(self.means) > array_form.FEW:
-            from perf_scaling.posterior.kernels import mixture_quantiles
         mixtures = [array.reshape(-1, array.shape[2]) for array in self._mixtures(points, run, smooth)]
+        if len(self.means) > array_form.FEW or mixtures[0].size > _MANY_COMPONENTS:
+            from perf_scaling.posterior.kernels import mixture_quantiles
 
         def quantiles(rows: Ints, levels: Floats) -> Floats:
             values = np.empty(levels.shape)

@@ -53,6 +53,7 @@ _RULER = re.compile(r"[\s\-=+:|_\u2500-\u257f]*[-=\u2500\u2501\u2550][\s\-=+:|_\
 _COMMENT = re.compile(r"\s*(?:#|%|//)")
 _HASH_LINE, _COMMENTS_SOUGHT = re.compile(rb"\n[ \t]*#"), 1 << 24  # bytes at the beginning of a file
 _LINE_END = "\r\n"
+_SPACES = re.compile(r"\n +\r?(?:\n|$)")  # a line of nothing else
 _WORDS = re.compile(r'"[^"]*"|\S+')
 _HEADINGS = re.compile(r'"[^"]*"|[^\s(\[]\S*(?:[ \t]+[(\[][^)\]]*[)\]])?|\S+')  # a unit in brackets belongs to its name
 _DECIMALS = re.compile(r"[+-]?[0-9]*\.([0-9]*)(?:[eE][+-]?[0-9]+)?")
@@ -78,8 +79,13 @@ class Layout:
     rewrite: Callable[[str], str] | None = None  # makes each line one with delimiters; empty where it is no row
     steps: tuple[str, ...] = ()  # what was done, for a person
     has_empty_rows: bool = False
-    holds_one_number: bool = False  # one column, of numbers
+    holds_numbers: bool = False  # and nothing else, in several rows
     decimal: str = "."
+
+    @property
+    def holds_one_number(self) -> bool:
+        """Whether there is one column, of numbers."""
+        return self.holds_numbers and len(self.names) == 1
 
     @property
     def is_plain(self) -> bool:
@@ -129,7 +135,8 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
             steps.append(f"lines above the table left out: {lines[first].strip()[:40]!r}")
             first = below
     n_comments = 0 if rewrite else _count_comments(source, lines, first)
-    if n_comments or (rewrite is None and "\r\r\n" in text):
+    ends = "" if source.compression else tail_of(source.path).decode("latin-1")
+    if n_comments or (rewrite is None and ("\r\r\n" in text or any(map(_SPACES.search, (text, ends))))):
         rewrite = _without_comment
         steps += [f"{n_comments} lines that begin with # left out"] if n_comments else []
     if rewrite is not None:
@@ -164,6 +171,9 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         skip += next(n for n, line in enumerate(lines[skip:], 1) if line.strip())
         names, rows = joined, rows[1:]
         steps.append("two lines of column names")
+    if not names[0] and len(names) > 1 and all(names[1:]):
+        names = (_name_of_first([row[0].strip() for row in rows], len(names)), *names[1:])
+        steps += [] if names[0] == INDEX else [f"the first column has no name and is called {names[0]}"]
     names = _told_apart(names)
     if len({name.casefold() for name in names}) < len(names) or not all(len(name.splitlines()) == 1 for name in names):
         raise InputError(
@@ -181,7 +191,6 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
             raise UnclearTableError(source.name, f"{problem} -r decimal=.", line=skip + 1)
     mark = re.escape(delimiter)
     is_empty = re.compile(rf"\n[{mark} \r]*{mark}[{mark} \r]*(?:\n|$)")
-    ends = "" if source.compression else tail_of(source.path).decode("latin-1")
     has_empty_rows = any(map(is_empty.search, (f"\n{''.join(lines[skip:])}", f"\n{ends}")))
     return Layout(
         names=names,
@@ -192,9 +201,7 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         rewrite=rewrite,
         steps=tuple(steps),
         has_empty_rows=has_empty_rows,
-        holds_one_number=len(names) == 1
-        and len(rows) > 1
-        and all(is_number(cell) or is_mark(cell) for row in rows for cell in row),
+        holds_numbers=len(rows) > 1 and all(is_number(cell) or is_mark(cell) for row in rows for cell in row),
         decimal=decimal,
     )
 
@@ -234,9 +241,7 @@ def _names_of_numbers(
     assumed: tuple[str, ...] = ("value",)
     if len(filled) == 2:
         cells = [line.split(delimiter)[0].strip() for line in lines[first : first + _LOOKED_AT] if line.strip()]
-        levels = [float(cell) for cell in cells if is_number(cell)]
-        rises = all(level % 1.0 == 0.0 for level in levels) and levels == sorted(levels) and levels[0] >= 1.0
-        assumed = ("p", "time") if rises else ("x", "y")
+        assumed = _names_of_levels([float(cell) for cell in cells if is_number(cell)])
     return (*assumed, *[""] * (len(names) - len(filled)))
 
 
@@ -341,7 +346,7 @@ def _is_no_row(line: str) -> bool:
 
 
 def _without_comment(line: str) -> str:
-    return "" if line.lstrip().startswith("#") else line.rstrip(_LINE_END)
+    return "" if not line.strip() or line.lstrip().startswith("#") else line.rstrip(_LINE_END)
 
 
 def _count_comments(source: Source, lines: Sequence[str], first: int) -> int:
@@ -397,10 +402,23 @@ def _with_second_line(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tu
     return tuple(joined)
 
 
+def _name_of_first(cells: Sequence[str], n_columns: int) -> str:
+    """What the first column is called if only it has no name: `INDEX` if its numbers may be those of rows."""
+    if not all(map(is_number, cells)):
+        return "name"
+    levels = [float(cell) for cell in cells]
+    counts_on = all(after - before == 1.0 for before, after in itertools.pairwise(levels))
+    return INDEX if counts_on or n_columns > 2 else _names_of_levels(levels)[0]
+
+
+def _names_of_levels(levels: Sequence[float]) -> tuple[str, str]:
+    """Names of a column with these numbers, and of what was measured over it."""
+    rises = all(level % 1.0 == 0.0 for level in levels) and levels == sorted(levels) and levels[0] >= 1.0
+    return ("p", "time") if rises else ("x", "y")
+
+
 def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
     """Names with numbers where some are equal or empty."""
-    if names[0] == "" and len(names) > 1 and all(names[1:]):
-        names = (INDEX, *names[1:])
     named = [name or _UNNAMED.format(number) for number, name in enumerate(names, start=1)]
     counts, numbers = Counter(named), defaultdict[str, Iterator[int]](lambda: itertools.count(1))
     return tuple(f"{name} {next(numbers[name])}" if counts[name] > 1 else name for name in named)
@@ -497,6 +515,7 @@ class CsvReader(Reader):
         try:
             layout = layout_of(source)
             if layout.is_plain and not layout.holds_one_number and len(layout.names) > 1:
+                guess = max(guess, UNSURE * layout.holds_numbers)
                 columns = [Column(name, "number") for name in layout.names if name != INDEX]
                 assign_roles(columns, TableOptions(), source.name)
                 return 0.8

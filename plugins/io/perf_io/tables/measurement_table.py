@@ -61,7 +61,9 @@ _COUNT = re.compile(
 _VERSION = re.compile(r"(?:v|version|rev)[\s_.]?[0-9]+(?:\.[0-9]+)*\w*|[0-9]+\.[0-9]+\.[0-9]+\w*", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])|(?<=[=a-zA-Z])[0-9]+(?:\.[0-9]+)?(?![\w.])")
 _BEFORE = (r"(?<![\w.])", r"(?<![0-9.])")  # a value of a parameter: blanks, or letters as in -j4
-_WORDS = {name: frozenset(words("outcome", name)) for name in ("states", "exits", "good", "bad")}
+_WORDS = {name: frozenset(words("outcome", name)) for name in ("states", "exits", "done", "failed", "good", "bad")}
+_YES_OR_NO = {"true": "good", "yes": "good", "1": "good", "false": "bad", "no": "bad", "0": "bad"}
+_OPPOSITE = {"good": "bad", "bad": "good"}
 _LONGEST_LIST = 5
 _AT_ONCE = 64  # columns that a query looks at
 # Texts that may be equal as numbers though they differ, as the versions 1.1 and 1.10 do.
@@ -389,15 +391,13 @@ def drop_failed(frame: pd.DataFrame, source: str, keep: bool) -> npt.NDArray[np.
         return good
     reasons: dict[str, None] = {}
     for column in frame.columns:
-        name = _plain(str(column))
-        if name not in _WORDS["states"] | _WORDS["exits"]:
-            continue
-        outcomes = frame[column].map(_outcome if name in _WORDS["states"] else _exit_outcome)
-        if (outcomes == "").any():
+        kind = next((kind for kind in _OUTCOMES if _plain(str(column)) in _WORDS[kind]), None)
+        outcomes = None if kind is None else frame[column].map(_OUTCOMES[kind])
+        if outcomes is None or (outcomes == "").any():
             continue
         bad = (outcomes == "bad").to_numpy()
         values = dict.fromkeys(str(cell).removesuffix(".0") for cell in frame[column][bad & good])
-        reasons.update(dict.fromkeys(values if name in _WORDS["states"] else (f"{column} {cell}" for cell in values)))
+        reasons.update(dict.fromkeys(values if kind == "states" else (f"{column} {cell}" for cell in values)))
         good &= ~bad
     if good.all():
         return good
@@ -427,6 +427,17 @@ def _outcome(cell: object) -> str:
     return "good" if word in _WORDS["good"] else "bad" if word in _WORDS["bad"] else ""
 
 
+def _done_outcome(cell: object) -> str:
+    """What a yes or a no to whether the run completed says, or the word for its state."""
+    return _YES_OR_NO.get(str(cell).strip().lower().removesuffix(".0")) or _outcome(cell)
+
+
+def _failed_outcome(cell: object) -> str:
+    """What a yes or a no to whether the run failed says."""
+    outcome = _YES_OR_NO.get(str(cell).strip().lower().removesuffix(".0"))
+    return _outcome(cell) if outcome is None else _OPPOSITE[outcome]
+
+
 def _exit_outcome(cell: object) -> str:
     """What an exit code says, also one of Slurm with a signal: ``0:0``."""
     if _is_empty(cell):
@@ -435,6 +446,9 @@ def _exit_outcome(cell: object) -> str:
     if match is None:
         return ""
     return "good" if int(match[1]) == 0 and int(match[2] or 0) == 0 else "bad"
+
+
+_OUTCOMES = {"states": _outcome, "exits": _exit_outcome, "done": _done_outcome, "failed": _failed_outcome}
 
 
 def read_measurements(table: Table, options: TableOptions) -> Measurements:

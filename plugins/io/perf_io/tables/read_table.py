@@ -359,7 +359,11 @@ def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve 
     roles = assign_roles(table.columns, options, table.source, table)
     if roles.kind == "measurements":
         table = replace(table, notes=(*table.notes, *roles.notes))
-        return read_measurements(table, _with_sweep(options, roles, table.facts))
+        measurements = read_measurements(table, _with_sweep(options, roles, table.facts))
+        given = {"parameters": options.parameters, "value": options.value}
+        if not table.facts.get("roles"):
+            measurements.assumed = frozenset(role for role, columns in given.items() if not columns)
+        return measurements
     unit, notes = with_unit(table, roles, options.time_unit)
     roles = replace(roles, time_unit=unit, notes=notes)
     if roles.kind == "events":
