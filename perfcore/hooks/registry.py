@@ -40,6 +40,11 @@ class Entry:
     shows: tuple[str, ...] = ()
     saves: str = ""
 
+    def may_be(self, head: bytes) -> bool:
+        """Return whether a file that begins so has the signature; without one any has."""
+        patterns = (self.signature,) if isinstance(self.signature, str) else self.signature
+        return all(re.search(pattern.encode("latin-1"), head) for pattern in patterns)
+
     def load(self) -> Any:
         """Import the target."""
         return self._import(self.target)

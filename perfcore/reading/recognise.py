@@ -20,14 +20,7 @@ from perfcore.base.files import MODEL_SCHEMA, atomic_path, refuse_other_kind
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import OptionField, build, describe
 from perfcore.hooks.registry import Entry, registry
-from perfcore.reading.source import (
-    ADDRESS,
-    COMPRESSED_ENDINGS,
-    Reader,
-    Source,
-    has_signature,
-    without_compressed_ending,
-)
+from perfcore.reading.source import ADDRESS, COMPRESSED_ENDINGS, Reader, Source, without_compressed_ending
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +48,7 @@ def recognise(source: Source) -> tuple[str, Reader]:
     entries, problems = registry().entries("readers"), list[str]()
     # Readers that claim the ending are asked first, and of all only those whose signature the file has are imported;
     # the others if none of them is sure.
-    may_be = [name for name, entry in entries.items() if has_signature(entry, source)]
+    may_be = [name for name, entry in entries.items() if entry.may_be(source.head)]
     order = sorted(may_be, key=lambda name: source.suffix not in entries[name].suffixes)
     for name in [*order, *(name for name in entries if name not in may_be)]:
         entry = entries[name]
@@ -179,8 +172,7 @@ def read_one(
             reader, implementation = recognise(source)
         else:
             implementation = registry().load("readers", reader)()
-        unused = options.keys() - {item.name for item in describe(implementation.Options)}
-        if unused:
+        if unused := options.keys() - {item.name for item in describe(implementation.Options)}:
             unused = unused.intersection(item.name for item in shared_options())
         values = {**implementation.options_for(wanted), **{key: options[key] for key in options if key not in unused}}
         chosen = build(implementation.Options, values, reader)
@@ -235,11 +227,10 @@ def writer(path: str | os.PathLike[str]) -> Reader:
 
 
 def _writing(entry: Entry) -> Reader | None:
-    try:
+    with contextlib.suppress(PerfError):  # one that lacks its library must not keep the others from writing
         reader: Reader = entry.load()()
-    except PerfError:  # one that lacks its library must not keep the others from writing
-        return None
-    return reader if reader.writes else None
+        return reader if reader.writes else None
+    return None
 
 
 def write(data: Any, path: str | os.PathLike[str]) -> None:

@@ -25,7 +25,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 from perfcore.base.errors import InputError, MissingDependencyError
 from perfcore.hooks.options import NoOptions
-from perfcore.hooks.registry import Entry, registry
+from perfcore.hooks.registry import registry
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 ADDRESS = re.compile(r"(s3|gs|https?)://")  # of an object, not of a file
 HEAD_BYTES = 1 << 16  # enough for every header by which a format is recognized
 _LONGEST_LINE = 1 << 20
-_SURE = 0.95
 _PIPE_WAITS_S = 5
 # Measurements and traces shrink to a tenth or a fiftieth. What grows this much, and is large, was made to fill memory;
 # gzip allows a growth of 1,030 times, the others of far more.
@@ -238,12 +237,6 @@ class Source:
         self.close()
 
 
-def has_signature(entry: Entry, source: Source) -> bool:
-    """Return whether a file has the signature of a format; of one without a signature any file may be."""
-    patterns = (entry.signature,) if isinstance(entry.signature, str) else entry.signature
-    return all(re.search(pattern.encode("latin-1"), source.head) for pattern in patterns)
-
-
 class Reader(ABC):
     """Turns one format into data.
 
@@ -263,12 +256,9 @@ class Reader(ABC):
         return {}
 
     def sniff(self, source: Source) -> float:
-        """How sure it is that this is its format, 0 to 1, from ``source.head`` and ``source.suffix`` alone.
-
-        Without one of its own it is as sure as the signature that it is registered with.
-        """
-        target, entries = f"{type(self).__module__}:{type(self).__name__}", registry().entries("readers").values()
-        return _SURE if any(has_signature(entry, source) for entry in entries if entry.target == target) else 0.0
+        """How sure it is, 0 to 1, by ``source.head`` and ``source.suffix`` alone; if left out, by its signature."""
+        name, entries = f"{type(self).__module__}:{type(self).__name__}", registry().entries("readers").values()
+        return 0.95 if any(entry.target == name and entry.may_be(source.head) for entry in entries) else 0.0
 
     @abstractmethod
     def read(self, source: Source, options: Any) -> Any:
