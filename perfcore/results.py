@@ -15,9 +15,8 @@ from perfcore.tables import Column, Table, html_table
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Column", "Result", "Shown", "Table", "Tables", "cut"]
+__all__ = ["Column", "Result", "Shown", "Table", "cut"]
 
-Tables = list[Table]
 
 _LINES, _CELL_LINES = 10, 20  # of a repr and of a notebook cell, at most
 # Of a notebook cell: width of the picture, letters of a line, rows and columns of the table, and letters of an entry.
@@ -80,19 +79,6 @@ class Result(Shown):
     def formula(self) -> str:
         """The result as a formula that a person can read; empty where it has none."""
         return self.report().formula
-
-    def closing(self, width: int | None = None) -> list[str]:
-        """Lines below the tables; see `perfcore.report.Report.closing`."""
-        return self.report().closing(width)
-
-    def tables(self, verbose: bool = True) -> Tables:
-        """Each table that the command line prints; it unpacks into title, header and rows."""
-        report = self.report()
-        return report.shown_tables if verbose else report.brief_tables
-
-    def plain_tables(self) -> Tables:
-        """Tables for other programs, as CSV has them."""
-        return self.report().plain_tables
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: the rows of each table for other programs, by its title."""

@@ -130,7 +130,8 @@ def print_result(result: Any, as_json: bool, table_format: str | None, **files: 
         kind = getattr(result, "json_kind", type(result).__name__.lower())
         print_json(kind, {**reported(result), **result.to_dict()})
     elif table_format is not None:
-        print_plainly(table_format, result.tables() if table_format == "latex" else result.plain_tables())
+        report = result.report()
+        print_plainly(table_format, report.shown_tables if table_format == "latex" else report.plain_tables)
     else:
         print_findings(result, **files)
 

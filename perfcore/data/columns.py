@@ -210,7 +210,8 @@ def named_parameters(given: str | Iterable[str] | Mapping[str, str], columns: Se
         pairs = [(str(symbol), str(column)) for symbol, column in given.items()]
     else:
         words = given.split(",") if isinstance(given, str) else list(given)
-        pairs = [_pair(str(word)) for word in words]
+        split = (str(word).partition("=") for word in words)
+        pairs = [(s.strip(), column.strip()) if equals else ("", s.strip()) for s, equals, column in split]
     named = [(symbol, existing_column(column, columns)) for symbol, column in pairs]
     symbols = {symbol for symbol, _ in named if symbol}
     parameters: dict[str, str] = {}
@@ -302,12 +303,6 @@ def _symbol(column: str, may_be_p: bool, columns: Sequence[str]) -> str:
     if column.lower() == "p" or (may_be_p and "p" not in columns):
         return "p"
     return column if _SYMBOL.fullmatch(column) else re.sub(r"\W", "_", column, flags=re.ASCII)
-
-
-def _pair(word: str) -> tuple[str, str]:
-    """Symbol, empty where none is given, and column of ``p=procs`` or ``procs``."""
-    symbol, equals, column = word.partition("=")
-    return (symbol.strip(), column.strip()) if equals else ("", word.strip())
 
 
 def existing_column(name: str, columns: Sequence[str]) -> str:

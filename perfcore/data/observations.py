@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _ALL = "all"  # the one code, or system, of a table that names none
 
 _SHORTEST_BLOCK = 3  # different rows
-_MOST_COMPARED = 1 << 21  # rows at a time
+_MOST_COMPARED = 1 << 18  # rows at a time
 _MOST_COUNTED = 1 << 20  # numbers that are counted instead of sorted
 
 
@@ -275,13 +275,7 @@ def no_number(name: str, text: str) -> str:
 
 
 def numbers_of(
-    data: Measurements,
-    name: str,
-    kept: Any = None,
-    *,
-    optional: bool = False,
-    zero: bool = False,
-    signed: bool = False,
+    data: Measurements, name: str, kept: Any = None, *, optional: bool = False, zero: bool = False, signed: bool = False
 ) -> Floats:
     """A column as positive numbers, also 0, or of any sign; NaN where it is empty and that is allowed."""
     column = data.table[name]

@@ -49,10 +49,6 @@ def fit(data: Any, *, fitter: str | None = None, executor: Executor | None = Non
     **options
         Options of the fitter and of the parts that they select (``perf plugins NAME`` lists them).
 
-    Returns
-    -------
-    Model
-
     Raises
     ------
     UnknownNameError
@@ -78,10 +74,6 @@ def rank(data: Any, *, fitter: str | None = None, executor: Executor | None = No
 
     Of a file of many series it ranks these (`by`, `at`, `top`). Parameters and errors are those of `fit`; the default
     is the fitter that is registered to rank this kind of data.
-
-    Returns
-    -------
-    Ranking
 
     Examples
     --------

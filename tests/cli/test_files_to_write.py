@@ -102,8 +102,8 @@ def test_what_is_made_again_is_replaced_with_a_line(perf, refused, folder):
     assert refused("fit", "curve.csv", "--phases", "2", "-o", "m.json") == message
     (folder / "m.json").unlink()
     perf("fit", "curve.csv", "--phases", "2", "-o", "m.json", status=(0,))
-    for said in ("", "perf: replaced plot.svg\n"):
-        assert perf("plot", "m.json", "--format", "svg", status=(0,)).err == said
+    for said in ("", "perf: replaced plot.png\n"):
+        assert perf("plot", "m.json", status=(0,)).err == said
     (folder / "m.json.bak").touch()
     message = "m.json: exists and was edited on the page of `perf explore`; --overwrite replaces it"
     assert refused("fit", "curve.csv", "--phases", "2", "-o", "m.json") == message

@@ -43,7 +43,7 @@ def kernels():
     import pandas as pd
 
     values = pd.DataFrame({"p": np.array(LEVELS, dtype=float), "time_s": [1.0, 2, 3, 4, 5]})
-    perfcore.fit(values, fitter="scaling").tables()
+    perfcore.fit(values, fitter="scaling").report()
 
 
 @pytest.mark.usefixtures("runs")

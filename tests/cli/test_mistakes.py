@@ -11,7 +11,7 @@ MISTAKES = r"""
 plot curve.csv -o x.gif | cannot draw 'x.gif': the ending must be one of
 plot curve.csv curve.csv | the first of two files must be a model
 plot curve.csv -o no/x.png | there is no folder 'no'
-plot curve.csv --format xyz | cannot draw 'plot.xyz': the ending must be one of
+plot curve.csv -o plot.xyz | cannot draw 'plot.xyz': the ending must be one of
 plot curve.csv --panels nosuch | there is no panel 'nosuch'; there are data
 plot curve.csv --size 0in | size '0in': half an inch to 60 inches is accepted
 plot curve.csv --size 3.4em | size '3.4em': a width such as 3.4in

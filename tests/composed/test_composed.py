@@ -155,9 +155,9 @@ class TestBounds:
     def test_independence_is_said(self, solver, output):
         assert "independent" in (solver + output).remarks(POINTS)[0]
         assert (2 * solver).remarks([2.0, 64.0]) == ["", "m1: extrapolated: p was 1 to 16"]
-        lines = (solver + timed([8.2, 4.4, 2.4, 1.45, 0.93], functions="1")).closing()
+        lines = (solver + timed([8.2, 4.4, 2.4, 1.45, 0.93], functions="1")).report().closing()
         assert any("fitted to the same data" in line for line in lines)
-        assert not any("fitted to the same data" in line for line in (solver + output).closing())
+        assert not any("fitted to the same data" in line for line in (solver + output).report().closing())
 
 
 class TestPoints:

@@ -120,7 +120,7 @@ def test_small_singular_values_are_reported(tmp_path):
     # Of all a + 2 b = 3, the one of least norm.
     np.testing.assert_allclose(dependent.coefficients, [0.6, 1.2])
     assert dependent.standard_errors == (None, None)
-    assert any("least norm" in cell for _, _, rows in model.tables() for row in rows for cell in row)
+    assert any("least norm" in cell for _, _, rows in model.report().shown_tables for row in rows for cell in row)
 
 
 @pytest.mark.parametrize(

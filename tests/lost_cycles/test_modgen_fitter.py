@@ -127,7 +127,7 @@ def test_five_steps_of_the_paper(generate, tmp_path):
     first = fit(generate.profile())
     place = first.names.index(SYNC)
     assert first.overview()["D"][place] < 0.75  # 1: the overview shows it
-    assert any("poor fits" in line and SYNC in line for line in first.closing())
+    assert any("poor fits" in line and SYNC in line for line in first.report().closing())
     factor = next(f for f in first.generations[0].factors if f.symbol == "D")
     assert max(row[place] for row in factor.r2) < 0.8  # 2: at every P, no instance is good
     candidates = first.fits_on(SYNC, "D", 4)  # 3: the default models at one P are a constant and lines
@@ -155,7 +155,7 @@ def test_gromacs_by_category_over_nodes_and_atoms(real_data):
         model = perfcore.fit(measured, fitter="modgen", set_aside="20%", seed=seed, **options)
         aside = list(model.set_aside)
         errors.append(np.abs(model.predicted()[1][aside] / model.measured()[1][aside] - 1.0))
-        assert any("poor fits" in line for line in model.closing())
+        assert any("poor fits" in line for line in model.report().closing())
     assert np.median(np.concatenate(errors)) < 0.15
 
 
@@ -165,5 +165,5 @@ def test_what_is_constant_is_not_called_badly_fitted():
     times = {"work": 10.0 * np.array([1.01, 0.99, 1.01, 0.99, 1.01, 0.99]), "sync": 0.5 * nodes}
     rows = [(p, name, value) for name, values in times.items() for p, value in zip(nodes, values, strict=True)]
     table = pd.DataFrame(rows, columns=["p", "category", "time_s"])
-    [line] = perfcore.fit(perfcore.Measurements(table), fitter="modgen").closing()
+    [line] = perfcore.fit(perfcore.Measurements(table), fitter="modgen").report().closing()
     assert line == "Uncertain: constant, R^2 undefined (median error): work (1.0%)"

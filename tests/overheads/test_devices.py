@@ -99,7 +99,7 @@ def test_what_lies_within_markers():
     assert dict(zip(profile.categories, step.cycles_ns, strict=True))["exposed communication"] == 10
     assert (step.hidden_communication_ns, step.hidden_copies_ns) == (40, 0)
     assert (late.count, late.elapsed_ns) == (1, 10)
-    assert "(hidden communication)" in overheads(trace, by="marker").tables()[1][1]
+    assert "(hidden communication)" in overheads(trace, by="marker").report().shown_tables[1][1]
     with pytest.raises(DataError, match="there are no markers"):
         overheads(trace_of(rows), by="marker")
 
@@ -136,7 +136,7 @@ def test_ranks_wait_for_the_last_one():
         ("rank 2", 2, 20, 0),
     ]
     assert any("3 of 128 ranks are here" in note for note in profile.notes)
-    _, _, table = next(each for each in profile.tables() if each[0].startswith("Wait time in collectives"))
+    _, _, table = next(each for each in profile.report().shown_tables if each[0].startswith("Wait time in collectives"))
     assert table[0][0] == "rank 2"
     assert profile.devices[0].communicating_ns == 60
 
@@ -225,7 +225,7 @@ def test_mpi_x_openmp_by_hand():
         "OpenMP scheduling": 260 / 270,
     }  # fmt: skip
     assert profile.to_dict()["factors"] == pytest.approx(expected, rel=1e-14)
-    title, _, rows = profile.tables()[-1]
+    title, _, rows = profile.report().shown_tables[-1]
     assert title == "Efficiencies of MPI x OpenMP (2 processes of 2 threads)"
     assert [row[:2] for row in rows[:2]] == [["parallel", "61.3%"], ["MPI parallel", "75.0%"]]
     whole = profile.efficiencies()
@@ -300,7 +300,7 @@ def test_several_hybrid_runs_and_what_limits_them():
         assert row["parallel"] * row["computation scalability"] == pytest.approx(row["global"], rel=1e-14)
     limit = f"with 32 threads in 8 processes, limited by MPI transfer ({large['MPI transfer']:.1%})"
     assert any(limit in line for line in compared.report().lines)
-    _, header, rows = compared.tables()[0]
+    _, header, rows = compared.report().shown_tables[0]
     assert header == ["POP efficiency", "p=8", "p=16", "p=32"]
     assert {row[0]: row[-1] for row in rows}["MPI transfer"] == f"{large['MPI transfer']:.1%}"
     _, true = perfcore.overheads([threads_at(2), threads_at(16)]).to_dict()["efficiencies_of_runs"]
@@ -325,9 +325,9 @@ def test_gpus_by_hand():
         "GPU communication": 75 / 85, "GPU orchestration": 0.85,
     }  # fmt: skip
     assert profile.to_dict()["factors"] == pytest.approx(expected, rel=1e-14)
-    assert profile.tables()[-1][0] == "Efficiencies of GPUs, as TALP defines them"
+    assert profile.report().shown_tables[-1][0] == "Efficiencies of GPUs, as TALP defines them"
     # Busy 85 and 85 of 100, of which 62.5 on average compute.
-    table = next(table for table in profile.tables() if table[1][0] == "GPU efficiency")
+    table = next(table for table in profile.report().shown_tables if table[1][0] == "GPU efficiency")
     assert [row[:2] for row in table[2]] == [
         ["device busy", "85.0%"], ["host", "100.0%"], ["launch", "100.0%"],
         ["communication", f"{62.5 / 85:.1%}"], ["load balance", f"{62.5 / 75:.1%}"],

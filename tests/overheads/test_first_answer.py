@@ -71,7 +71,7 @@ def test_each_application_of_a_trace_has_its_efficiency_and_silent_locations_non
     [profile] = silent
     assert profile.locations == ("1.1.1", "1.2.1")
     assert float(profile.efficiencies().parallel[0]) == pytest.approx(0.6)
-    assert "Left out: 1 location without states: 1.3.1" in silent.closing()
+    assert "Left out: 1 location without states: 1.3.1" in silent.report().closing()
 
 
 def test_threads_and_gpu_streams_of_one_trace_have_an_efficiency_each():

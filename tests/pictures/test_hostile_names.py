@@ -289,7 +289,7 @@ def test_pictures_have_names_as_they_are(kind, tmp_path):
             return
         names_alone((tmp_path / "picture.html").read_text())
         # Axes and figures of one's own are drawn outside of what knows that names are no mathematics.
-        own = Figure(layout="constrained")
+        own = Figure()
         shown.plot(ax=own.add_subplot())
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         own.draw_without_rendering()
@@ -330,7 +330,8 @@ def test_lines_of_text_are_lines(kind, capsys):
     print_findings(shown)
     VERBOSE.reset(token)
     lines = capsys.readouterr().out.removesuffix("\n").split("\n")
-    below = len(shown.closing()) + bool(shown.closing())
-    tables = sum(2 + bool(table.title) + len(table[2]) + (table.left_out() > 0) for table in shown.tables())
-    assert len(lines) == len(shown.report().lines) + tables + below
+    report = shown.report()
+    below = len(report.closing()) + bool(report.closing())
+    tables = sum(2 + bool(table.title) + len(table[2]) + (table.left_out() > 0) for table in report.shown_tables)
+    assert len(lines) == len(report.lines) + tables + below
     assert all(line.isprintable() for line in lines)

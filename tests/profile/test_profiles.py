@@ -121,7 +121,7 @@ def test_by_phase(tmp_path):
     assert found.by == "phase"
     whole = found.to_frame().groupby("phase")["all_locations_ns"].sum()
     assert int(whole.sum()) == 2 * 9000
-    title, _, rows = found.tables()[1]
+    title, _, rows = found.report().shown_tables[1]
     assert title == "Time breakdown by phase"
     assert rows[0][3].startswith("100% gemm")
     with pytest.raises(OptionError, match="leave out one"):

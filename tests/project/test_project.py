@@ -55,10 +55,10 @@ def test_components_sum_to_the_elapsed_time(folder):
     assert model.laws["(begin) -> MPI_Init"].endswith(")/p")  # that of all locations, over their number
     at = model.answer.at[0]
     assert sum(each.time[0] for each in at.components) == pytest.approx(at.elapsed[0], rel=1e-12)
-    components, efficiencies, *_ = model.answer.tables(False)
+    components, efficiencies, *_ = model.answer.report().brief_tables
     assert len(efficiencies.rows) == len(at.efficiencies)
     assert components.left_out(False) == len(components.rows) - 5 > 0  # so that efficiencies fit on a screen
-    assert not model.answer.tables(True)[0].left_out()
+    assert not model.answer.report().shown_tables[0].left_out()
 
 
 def test_the_next_run_is_inside_the_bounds(folder, projection):
@@ -467,3 +467,13 @@ def test_targets_follow_the_measured_pattern():
         "Uncertain"]  # fmt: skip
     assert perfcore.project(table((27, 64)), at="p=125").report().next.startswith("measure p=125: ")
     assert perfcore.project(table((1, 4, 16))).answer.at[0].point == {"p": 64}  # powers of two
+
+
+def test_over_a_batch_size_components_go_on_as_a_fit_says():
+    levels = 2.0 ** np.arange(6)
+    rows = [(b, name, time) for b in levels for name, time in (("mm", 10 + 3 * b), ("softmax", 2 + 0.5 * b))]
+    frame = pd.DataFrame(rows, columns=["batch", "function", "time_s"])
+    value, low, high = perfcore.project(frame, at="batch=128").predict_array([128.0], 0.95)[0]
+    assert value == pytest.approx(460.0, rel=1e-3)
+    fitted = perfcore.fit(frame, fitter="scaling", at="batch=128").report().figures[0]
+    assert (value, low, high) == pytest.approx((fitted.value, *fitted.interval), rel=0.01)

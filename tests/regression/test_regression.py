@@ -112,7 +112,7 @@ def theirs(options, table):
 def test_numbers_are_those_of_statsmodels(options):
     table = runs()
     model, other = perfcore.fit(table, fitter="regression", formula=FORMULA, **options), theirs(options, table)
-    rows = pd.DataFrame(model.plain_tables()[0].records())
+    rows = pd.DataFrame(model.report().plain_tables[0].records())
     for column, expected in (("estimate", other.params), ("standard_error", other.bse), ("t", other.tvalues)):
         np.testing.assert_allclose(rows[column], expected, rtol=1e-10)
     np.testing.assert_allclose(rows["p_value"], other.pvalues, rtol=1e-10)

@@ -90,7 +90,7 @@ def test_coefficients_that_would_be_negative_are_0_and_predictions_stay_finite()
     model = fit(table)
     assert [parameter.estimate > 0 for parameter in model.parameters] == [True, True, False]
     assert np.isfinite(model.predict_array([1e6], 0.95)).all()
-    kappa = model.tables()[0].rows[2]
+    kappa = model.report().shown_tables[0].rows[2]
     assert kappa[1] == 0.0
     assert kappa[3][0] < 0.0
 
@@ -98,7 +98,7 @@ def test_coefficients_that_would_be_negative_are_0_and_predictions_stay_finite()
 def test_a_peak_beyond_the_data_is_said():
     model = fit(throughputs(100.0, 0.02, 1e-4, wobble=1e-4))
     assert model.has_peak
-    assert any("beyond the data, which end at p = 64" in line for line in model.closing())
+    assert any("beyond the data, which end at p = 64" in line for line in model.report().closing())
 
 
 @pytest.mark.parametrize(

@@ -370,16 +370,16 @@ def test_a_time_that_falls_is_strong_scaling_and_says_so():
     found = model.speedup
     assert (found.scaling, found.is_told) == ("strong", False)
     assert found.levels[1].speedup[0] == pytest.approx(101 / 51)
-    assert any("since the time falls" in line for line in model.closing())
+    assert any("since the time falls" in line for line in model.report().closing())
 
 
 def test_times_that_stay_flat_are_weak_scaling():
     found = perfcore.fit(table(flat), fitter="scaling")
     assert (found.speedup.scaling, found.speedup.is_told) == ("weak", False)
-    assert any("since the time stays flat" in line for line in found.closing())
+    assert any("since the time stays flat" in line for line in found.report().closing())
     rising = perfcore.fit(table(lambda p: 1.0 + 0.5 * p), fitter="scaling")
     assert rising.speedup is None
-    assert any("set --scaling weak or strong" in line for line in rising.closing())
+    assert any("set --scaling weak or strong" in line for line in rising.report().closing())
 
 
 def test_rates_do_not_exceed_linear_speedup_unless_the_data_do():

@@ -233,7 +233,10 @@ def test_a_column_with_a_comma_in_its_name_is_one():
 def test_a_rate_of_zero_is_no_short_time():
     rows = [(p, rate) for p, rate in zip((1, 2, 4, 8, 16), (1.0, 0.0, 3.0, 5.0, 6.0), strict=True)]
     model = perfcore.fit(pd.DataFrame(rows, columns=["p", "speedup"]), fitter="scaling")
-    assert any("1 zero left out: nothing was done, which no model of a rate covers" in line for line in model.closing())
+    assert any(
+        "1 zero left out: nothing was done, which no model of a rate covers" in line
+        for line in model.report().closing()
+    )
 
 
 # The fitter `scaling`: what it takes, what it finds, and which paths it leaves out.
@@ -249,6 +252,21 @@ def test_coefficients_of_noiseless_laws():
     model = perfcore.fit(frame(GOOD), fitter="scaling")
     assert model.formula == "solve = 10 + 1000/p\nexchange = 2 + 0.5*p"
     assert [fit.coefficients for fit in model.named] == [pytest.approx((10, 1000)), pytest.approx((2, 0.5))]
+
+
+@pytest.mark.parametrize(
+    "law", [lambda n: 10 + 3 * n, lambda n: 8 / n, lambda n: 3 + n**1.5, lambda n: 5 + n * np.log2(n)]
+)
+def test_exact_laws_are_continued(law):
+    levels = 2.0 ** np.arange(6)
+    model = perfcore.fit(pd.DataFrame({"batch": levels, "time_s": law(levels)}), fitter="scaling", at="batch=128")
+    value, low, high = model.predict_array([128.0], 0.95)[0]
+    assert value == pytest.approx(law(128.0), rel=1e-6)
+    assert value / 1.1 < low < high < 1.1 * value
+    noise = 1 + 1e-3 * np.random.default_rng(0).standard_normal(6)  # measured series change their behaviour
+    frame = pd.DataFrame({"batch": levels, "time_s": law(levels) * noise})
+    _, low, high = perfcore.fit(frame, fitter="scaling").predict_array([128.0], 0.95)[0]
+    assert high > 1.5 * low
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.05])

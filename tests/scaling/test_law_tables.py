@@ -33,7 +33,7 @@ def model():
 
 def test_the_largest_share_at_the_target_comes_first(model):
     """At p = 256: exchange 130, solve 13.9, setup 3 of 146.9."""
-    title, header, rows = model.tables()[0]
+    title, header, rows = model.report().shown_tables[0]
     assert [row[0] for row in rows] == ["exchange", "solve", "setup"]
     shares = [float(row[1].rstrip("%")) for row in rows]
     assert shares == pytest.approx([88.5, 9.5, 2.0], abs=0.5)
@@ -64,7 +64,7 @@ def test_of_inclusive_values_shares_are_of_the_outermost(arrow):
     assert whole.counted.tolist() == [True, False, False, True]
     share = {row.path: row.share for row in model.rows}
     assert share["main"] + share["other"] == pytest.approx(1.0)
-    assert "% of total (inclusive)" in model.tables()[0][0]
+    assert "% of total (inclusive)" in model.report().shown_tables[0][0]
 
 
 def test_of_exclusive_values_shares_are_of_the_sum():

@@ -41,7 +41,7 @@ def test_the_papers_table(percent):
     judgement = judge([FIVE], np.repeat(MIDDLES_BY_RANK, percent))
     np.testing.assert_allclose(judgement.ranks.mean(axis=0), np.array(percent) / 100)
     np.testing.assert_allclose(judgement.masses.mean(axis=0), [0.4, 0.25, 0.2, 0.1, 0.05])
-    header, rows = {title: (header, rows) for title, header, rows in judgement.tables()}[
+    header, rows = {title: (header, rows) for title, header, rows in judgement.report().shown_tables}[
         "Calibration by bin probability"
     ]
     assert header == ["", "highest", "2nd", "3rd", "4th", "lowest", "outside"]
@@ -94,7 +94,7 @@ def test_intervals_have_bounds_and_nothing_else():
     assert judgement.coverage()[0]["width"] == 2.0
     assert np.isnan(judgement.crps).all()
     assert judgement.statistics["crps"] is None
-    assert [title for title, _, _ in judgement.tables()] == ["Coverage"]
+    assert [title for title, _, _ in judgement.report().shown_tables] == ["Coverage"]
 
 
 def test_points_are_judged_by_their_absolute_errors():
@@ -161,7 +161,7 @@ def test_quantiles_are_judged():
     assert late["low"] < 0.99 < late["high"]
     (row,) = judge([normal(10.0, 1e-12)], [14.0], quantile=0.75).quantile_shares()
     assert row["loss"] == pytest.approx(3.0)
-    assert "Quantiles" in [title for title, _, _ in judgement.tables()]
+    assert "Quantiles" in [title for title, _, _ in judgement.report().shown_tables]
 
 
 # Predictions that are wrong in the same way each time are put right; right ones are left alone.
@@ -264,7 +264,7 @@ def test_too_few_samples_for_a_quantile_is_an_answer(table):
     measured = value(table, column="ms", quantile="0.5,0.999")
     assert measured.too_few == ["too few samples for p99.9: 60; 3,688 are needed"]
     assert math.isnan(measured.quantile_limits["p99.9"][1])
-    assert any("95% CI p50" in line for line in measured.closing())
+    assert any("95% CI p50" in line for line in measured.report().closing())
 
 
 def test_the_tail_of_a_sampled_result_survives_being_written_down():

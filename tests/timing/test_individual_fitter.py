@@ -210,7 +210,7 @@ def test_few_degrees_of_freedom_are_a_warning_and_have_no_bounds():
     runs["time_s"] = 16 / runs["p"] + 1 + 0.01 * np.cos(np.arange(9.0))
     model = perfcore.fit(runs, fitter="individual", functions="1/p,1")
     warning = "warning: 2 of 3 pairs have fewer than 2 degrees of freedom"
-    assert any(line.startswith(warning.replace("warning", "Uncertain")) for line in model.closing())
+    assert any(line.startswith(warning.replace("warning", "Uncertain")) for line in model.report().closing())
     assert any(line.startswith(warning) for line in perfcore.rank(runs, fitter="individual", terms=2).report().lines)
     points = {"p": [2.0, 2.0, 16.0, 2.0], "code": ["many", "three", "three", "two"]}
     assert np.isfinite(model.predict_array(points, interval=0.95)).all(axis=1).tolist() == [True, False, False, False]

@@ -144,7 +144,7 @@ def test_a_code_measured_once_is_not_determined_by_the_others(table):
     assert np.isfinite(model.left_out_errors()[~bt]).all()
     text = json.dumps(model.to_dict(), allow_nan=False)
     assert json.loads(text)["model"]["left_out"].count(None) == bt.sum()
-    assert any("6 observations are not identifiable from the other pairs" in line for line in model.closing())
+    assert any("6 observations are not identifiable from the other pairs" in line for line in model.report().closing())
 
 
 def test_figures_of_the_fit(table):
@@ -207,7 +207,7 @@ def test_a_gross_outlier_is_named_and_dropped_and_no_other(joint, size):
     spoilt, place = spoilt_by(size, table)
     model = fit(spoilt, drop_outliers=True)
     assert model.dropped == ("SP on T3D, p=64",)
-    assert "outliers dropped: SP on T3D, p=64" in model.closing()[0]
+    assert "outliers dropped: SP on T3D, p=64" in model.report().closing()[0]
     assert model.predict(AT) == pytest.approx(fit(table.drop(place)).predict(AT), rel=1e-9)
 
 

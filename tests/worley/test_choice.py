@@ -23,7 +23,7 @@ def test_noise_is_one_phase(seed):
     model = perfcore.fit(samples(20 + np.random.default_rng(seed).normal(0, 1, 2000)), fitter="phases")
     assert len(model.phases) == 1
     assert model.rule == "auto"
-    assert "not significant" in model.closing()[0]
+    assert "not significant" in model.report().closing()[0]
 
 
 def test_clear_levels_are_counted_and_placed():
@@ -72,7 +72,7 @@ def test_no_phase_of_the_shipped_run_leaves_its_processors():
 def test_the_end_of_the_range_warns():
     model = perfcore.fit(steps([2, 12, 5, 15, 3, 9], 300, 1.0, 0), phases="1..4")
     assert len(model.phases) == 4
-    assert "Uncertain: 4 is the largest number tried; extend with --phases 1..8" in model.closing()
+    assert "Uncertain: 4 is the largest number tried; extend with --phases 1..8" in model.report().closing()
 
 
 def test_a_number_is_kept_and_the_degree_found():

@@ -70,7 +70,7 @@ def test_r_squared_is_labelled_and_right():
 def test_no_more_phases_than_steps(phases, said):
     model = perfcore.fit(UtilizationCurve([0, 1, 2, 5], [1, 9, 4]), phases=phases, degree=0, rule="penalty")
     assert len(model.phases) == 3
-    assert model.closing()[0] == f"Assumed: {said}"
+    assert model.report().closing()[0] == f"Assumed: {said}"
 
 
 def test_refinement_finds_the_break_and_lowers_the_sum(ramp):
@@ -90,7 +90,7 @@ def test_noise_is_one_phase_to_worley(degree):
     heights = 20.0 + np.random.default_rng(3).normal(0.0, 2.0, 2000)
     model = perfcore.fit(UtilizationCurve(np.arange(2001.0), heights), fitter="worley", degree=degree)
     assert len(model.phases) == 1
-    assert "by rule 'knee' from 1..20: more explain less than 5% of the rest" in model.closing()[0]
+    assert "by rule 'knee' from 1..20: more explain less than 5% of the rest" in model.report().closing()[0]
 
 
 @pytest.mark.parametrize("degree", [0, 2, "mixed"])
@@ -98,7 +98,7 @@ def test_a_tolerance_needs_as_many_phases_as_it_takes(ramp, degree):
     """Algorithm K alone: no more phases than Algorithm M has for the same largest error, and none is above it."""
     model = perfcore.fit(ramp, fitter="worley", tolerance=40.0, degree=degree)
     assert model.epsilon <= 40.0 * (1 + 1e-9)
-    assert model.closing() == ["Assumed: fewest phases for the tolerance 40"]
+    assert model.report().closing() == ["Assumed: fewest phases for the tolerance 40"]
     count = len(model.phases)
     tolerances = [
         perfcore.fit(ramp, fitter="worley", phases=n, degree=degree).statistics["tolerance"] for n in (count - 1, count)
@@ -326,8 +326,8 @@ def test_phases_are_those_of_the_markers(unit):
         assert phase.activity.computing_ns == inside.sum()
     assert model.to_frame()["marker"].tolist()[1:3] == ["forward", "backward"]
     assert "breakpoints: markers forward, backward" in model.report().lines[1]
-    assert not [line for line in model.closing() if line.startswith("Assumed")]
-    assert model.tables()[0][1][:2] == ["phase", "marker"]
+    assert not [line for line in model.report().closing() if line.startswith("Assumed")]
+    assert model.report().shown_tables[0][1][:2] == ["phase", "marker"]
 
 
 @pytest.mark.parametrize(

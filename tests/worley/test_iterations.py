@@ -97,7 +97,7 @@ def test_short_and_even_curves_have_none(heights):
     assert found.count == 0
     assert found.period is None
     assert "0 iterations" in found.report().answer
-    assert found.tables() == []
+    assert found.report().shown_tables == []
     with pytest.raises(DataError, match="no iterations"):
         found.value()
 
@@ -116,7 +116,7 @@ def test_the_fit_says_them_and_keeps_them(tmp_path):
     model = perfcore.fit(STEPS)
     assert model.iterations.count == 12
     assert any(line.startswith("iterations: 12 iterations") for line in model.report().lines)
-    _, header, rows = model.tables()[0]
+    _, header, rows = model.report().shown_tables[0]
     assert rows[0][header.index("iterations")].startswith("12 x")
     model.save(tmp_path / "model.json")
     assert perfcore.load(tmp_path / "model.json") == model
@@ -130,7 +130,7 @@ def test_phases_that_are_parts_of_iterations_become_one(count, seed):
     assert model.phases[1].degree == 0
     middle = 23.0, 23.0 + durations.sum()  # where an iteration begins is known to half of one
     assert (model.phases[1].start, model.phases[1].end) == pytest.approx(middle, abs=5.5)
-    _, header, rows = model.tables()[0]
+    _, header, rows = model.report().shown_tables[0]
     assert [row[header.index("iterations")][:4].strip() for row in rows] == ["-", f"{count} x", "-"]
 
 

@@ -40,15 +40,15 @@ def test_a_phase_that_is_gone():
     old, new = perfcore.fit(run([3, 12, 6, 14], (400,) * 4)), perfcore.fit(run([3, 6, 14], (400,) * 3, 1))
     pairs = [(a and list(a.phases), b and list(b.phases)) for a, b in perfcore.compare(old, new).pairs]
     assert pairs == [([0], [0]), ([1], None), ([2], [1]), ([3], [2])]
-    assert "only in A: phase 2" in perfcore.compare(old, new, names=("A", "B")).closing()[0]
+    assert "only in A: phase 2" in perfcore.compare(old, new, names=("A", "B")).report().closing()[0]
 
 
 def test_runs_that_do_not_look_alike():
     old, new = perfcore.fit(run([15, 14], (600, 600))), perfcore.fit(run([1, 9, 2, 7], (300,) * 4))
     comparison = perfcore.compare(old, new)
     assert not comparison.alike
-    assert "runs not alike" in comparison.closing()[0]
-    assert len(comparison.tables()[0][2]) == 1
+    assert "runs not alike" in comparison.report().closing()[0]
+    assert len(comparison.report().shown_tables[0][2]) == 1
     assert comparison.to_dict()["phases"] == []
 
 
@@ -152,7 +152,7 @@ def test_names_go_before_shapes_in_matching():
     assert found.by_name
     assert [(list(a.phases), list(b.phases)) for a, b in found.pairs] == [([k], [k]) for k in range(4)]
     assert found.to_dict()["phases"][1][0]["what_runs"] == "solve"
-    assert found.tables()[0][1][-2:] == ["activity a", "activity b"]
+    assert found.report().shown_tables[0][1][-2:] == ["activity a", "activity b"]
 
 
 # Several runs as one table: phases of generated runs at several p, whose durations follow known laws.

@@ -143,10 +143,6 @@ def overheads(
     reading : mapping of str to Any, optional
         Options of reading, as of `perfcore.read`, such as ``{"since": "1s"}``.
 
-    Returns
-    -------
-    OverheadRuns or LaunchTimes
-
     Raises
     ------
     OptionError
@@ -303,10 +299,6 @@ def profile(
     reading : mapping of str to Any, optional
         Options of reading, as of `perfcore.read`, such as ``{"since": "1s"}``; of these ``files`` says whether the
         files of a folder or a pattern are "ranks" of one run or "runs" (by default as they or their names say).
-
-    Returns
-    -------
-    Profiles, OperatorTimes or GpuMemory
 
     Raises
     ------

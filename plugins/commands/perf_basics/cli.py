@@ -29,9 +29,7 @@ from perfcore.cli.output import (
     Output,
     Picture,
     TableFormat,
-    print_findings,
     print_json,
-    print_plainly,
     print_result,
     print_table,
     reported,
@@ -114,10 +112,7 @@ def info(
         reading = how.read_with_format(data)
     count = "" if reading.files == 1 else f"; {reading.files} files"
     file = typer.format_filename(data)
-    named = {
-        "file": file,
-        "format": f"{reading.reader}: {registry().entry('readers', reading.reader).help}{count}",
-    }
+    named = {"file": file, "format": f"{reading.reader}: {registry().entry('readers', reading.reader).help}{count}"}
     return api.Facts(named | describe(reading.data, file, how.flags, notes))
 
 
@@ -160,9 +155,6 @@ def plot(
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Picture to write (default: plot.png).")
     ] = None,
-    kind: Annotated[
-        str | None, typer.Option("--format", metavar="FORMAT", help="png, svg, pdf or html; writes plot.FORMAT.")
-    ] = None,
     panels: Annotated[
         str, typer.Option("--panels", metavar="NAME,...", help="Parts of the picture, such as curves,residuals.")
     ] = "",
@@ -178,13 +170,13 @@ def plot(
     \b
     perf plot model.json trace.prv -o phases.svg
     perf plot trace.prv -o utilization.png
-    perf plot model.json --panels curves --size 3.4in --font 8 --format pdf
+    perf plot model.json --panels curves --size 3.4in --font 8 -o plot.pdf
     """
     with contextlib.ExitStack() as ends, reporting():
         import perfcore
         from perfcore.models.model import is_model_file
 
-        path = _path(output, kind)
+        path = output or "plot.png"
         check_files(path)
         if not output:
             refuse_existing(path, REPLACES.get())
@@ -199,16 +191,6 @@ def plot(
         else:
             perfcore.plot(None, how.read_file(subject), path, **look)
     typer.echo(f"picture: {typer.format_filename(path)}")
-
-
-def _path(output: str | None, kind: str | None) -> str:
-    """The picture's file; a format that its name does not end with is refused."""
-    if kind is None:
-        return output or "plot.png"
-    ending = f".{kind.removeprefix('.').lower()}"
-    if output is not None and not output.lower().endswith(ending):
-        raise OptionError(f"--format {kind} and -o {output!r} are of two kinds; leave one of them out")
-    return output or f"plot{ending}"
 
 
 def _executor_of(where: str | None) -> contextlib.AbstractContextManager[Any]:
@@ -286,11 +268,8 @@ def fit(
         facts = [_model_facts(model) for model in models]
         print_json("model", facts[0] if len(facts) == 1 else {"models": facts})
     for number, model in enumerate([] if as_json else models):
-        if table_format is not None:
-            print_plainly(table_format, model.tables() if table_format == "latex" else model.plain_tables())
-        else:
-            typer.echo("", nl=number > 0)
-            print_findings(model, model=output, picture=picture)
+        typer.echo("", nl=number > 0 and table_format is None)
+        print_result(model, False, table_format, model=output, picture=picture)
     unfitted = [path for model in models for path in model.unfitted]
     if not unfitted:
         return 0

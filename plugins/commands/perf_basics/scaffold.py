@@ -16,8 +16,9 @@ from typing import Any
 
 from perfcore.base.errors import InputError, OptionError
 from perfcore.base.files import write_bytes
-from perfcore.hooks.registry import Entry
+from perfcore.hooks.registry import Entry, registry
 
+_SUITES = {kind: f"{kind[:-1].capitalize()}Suite" for kind in ("fitters", "segmenters", "functions", "representations")}
 KINDS = ("fitter", "segmenter", "function", "representation", "reader", "command")
 
 _PYPROJECT = """[build-system]
@@ -57,12 +58,8 @@ _HELP = {
     "representation": "Laplace distribution", "reader": "runs, one `p seconds` in each line",
     "command": "Predict at twice the largest measured point.",
 }  # fmt: skip
-_TESTS = {
-    "fitter": '''
-class TestContract(FitterSuite):
-    """What perfcore asks of every fitter."""
-
-    name = "{name}"
+_BODIES = {
+    "fitter": """    name = "{name}"
 
     def data(self):
         p = np.array([1.0, 2, 4, 8, 16, 32])
@@ -70,79 +67,25 @@ class TestContract(FitterSuite):
 
     def points(self):
         return np.array([2.0, 64.0])
-''',
-    "segmenter": '''
-class TestContract(SegmenterSuite):
-    """What perfcore asks of every segmenter; this one does not look for steps."""
-
-    segmenter = {target}
-    break_tolerance = 1.0
-''',
-    "function": '''
-class TestContract(FunctionSuite):
-    """What perfcore asks of every function."""
-
-    function = {target}
-''',
-    "representation": '''
-class TestContract(RepresentationSuite):
-    """What perfcore asks of every representation."""
-
-    representation = {target}
-    values = ({target}(30.0, 1.0), {target}(20.0, 0.5))
-''',
-    "reader": '''
-class TestContract(ReaderSuite):
-    """What perfcore asks of every reader."""
-
-    reader = {target}
+""",
+    "segmenter": "    segmenter = {target}\n    break_tolerance = 1.0\n",
+    "function": "    function = {target}\n",
+    "representation": "    representation = {target}\n    values = ({target}(30.0, 1.0), {target}(20.0, 0.5))\n",
+    "reader": """    reader = {target}
     samples = (("runs.txt", "# example 1\\n1 10.0\\n2 5.1\\n4 2.7\\n"),)
-''',
-    "command": """
+""",
+}
+_COMMAND_TEST = """
 def test_it_doubles_the_largest_point():
     model = perfcore.fit(pd.DataFrame({"p": [1.0, 2, 4, 8], "time_s": [8.0, 4.0, 2.0, 1.0]}))
     assert {target}(model).value == model.predict([16.0])[0]
-""",
-}
+"""
 _IMPORTS = {
     "fitter": (
         "import numpy as np\nimport pandas as pd\n\nfrom perfcore import Measurements\n"
         "from perfcore.testing import FitterSuite\n"
     ),
     "command": "import pandas as pd\n\nimport perfcore\nfrom {module}.command import {target}\n",
-}
-
-_MODULE = """
-import numpy as np
-from perf_basics.scaffold import points_of, synthetic, values_of
-from perfcore.hooks.registry import registry
-from perfcore.testing import FitterSuite, FunctionSuite, RepresentationSuite, SegmenterSuite
-"""
-_BODIES = {
-    "fitters": """
-class Test{k}(FitterSuite):
-    name = {name!r}
-    def data(self):
-        return synthetic(registry().load("fitters", self.name))
-    def points(self):
-        return points_of(self.fit())
-""",
-    "segmenters": """
-class Test{k}(SegmenterSuite):
-    segmenter = registry().load("segmenters", {name!r})
-    break_tolerance = 1.0
-""",
-    "functions": """
-class Test{k}(FunctionSuite):
-    function = registry().load("functions", {name!r})
-""",
-    "representations": """
-class Test{k}(RepresentationSuite):
-    representation = registry().load("representations", {name!r})
-    values = values_of(representation)
-    tolerance = mean_tolerance = 0.1
-    std_tolerance = np.inf
-""",
 }
 
 
@@ -181,7 +124,10 @@ def new(name: str, kind: str, folder: str | Path = ".") -> list[Path]:
     registered = "p^(-2/3)" if kind == "function" else name
     facts = {"package": package, "module": module, "kind": kind, "name": registered, "target": target}
     usual = f"from perfcore.testing import {kind.capitalize()}Suite\nfrom {module}.{kind} import {target}\n"
-    test = f'"""The {kind} keeps its contract."""\n\n' + _filled(_IMPORTS.get(kind, usual) + "\n" + _TESTS[kind], facts)
+    asked = " This one does not look for steps." if kind == "segmenter" else ""
+    suite = f'class TestContract({kind.capitalize()}Suite):\n    """What perfcore asks of every {kind}.{asked}"""\n\n'
+    tests = _COMMAND_TEST if kind == "command" else f"\n{suite}{_BODIES[kind]}"
+    test = f'"""The {kind} keeps its contract."""\n\n' + _filled(f"{_IMPORTS.get(kind, usual)}\n{tests}", facts)
     more = {
         "fitter": ', options="perfcore.models.fitter:CurveOptions"',
         "reader": ', suffixes=(".txt",)',
@@ -245,6 +191,24 @@ def points_of(model: Any) -> Any:
     return next(iter(named.values())) if len(named) == 1 and len(model.variables) == 1 else named
 
 
+def suite(kind: str, name: str) -> type:
+    """The contract suite for a registered fitter, segmenter, function or representation."""
+    import numpy as np
+
+    from perfcore import testing
+
+    thing = registry().load(kind, name)
+    content: dict[str, Any] = {kind[:-1]: thing}
+    if kind == "fitters":
+        content = {"name": name, "data": lambda _: synthetic(thing), "points": lambda self: points_of(self.fit())}
+    elif kind == "segmenters":
+        content["break_tolerance"] = 1.0
+    elif kind == "representations":
+        loose = {"tolerance": 0.1, "mean_tolerance": 0.1, "std_tolerance": np.inf}
+        content |= {"values": values_of(thing), **loose}
+    return type("Suite", (getattr(testing, _SUITES[kind]),), content)
+
+
 def failures(entries: list[Entry]) -> Iterator[str]:
     """Yield a line for each test of the contract suites that fails: what, which test, and why.
 
@@ -255,28 +219,16 @@ def failures(entries: list[Entry]) -> Iterator[str]:
         return
     import pytest
 
-    chosen = {f"Test{k}": entry for k, entry in enumerate(entries) if entry.kind in _BODIES}
+    chosen = {f"Test{k}": entry for k, entry in enumerate(entries) if entry.kind in _SUITES}
     if not chosen:
         return
-    text = _MODULE + "".join(
-        _BODIES[e.kind].format(k=name.removeprefix("Test"), name=e.name) for name, e in chosen.items()
-    )
     collected = _Collected()
     with tempfile.TemporaryDirectory(prefix="perf-check-") as folder, contextlib.redirect_stdout(io.StringIO()):
         file = Path(folder) / "test_contracts.py"
-        file.write_text(text)
-        words = [
-            str(file),
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "--rootdir",
-            folder,
-            "-c",
-            os.devnull,
-            "--import-mode=importlib",
-        ]
-        pytest.main(words, plugins=[collected])
+        classes = (f"{name} = suite({entry.kind!r}, {entry.name!r})\n" for name, entry in chosen.items())
+        file.write_text("from perf_basics.scaffold import suite\n" + "".join(classes))
+        words = [str(file), "--rootdir", folder, "-c", os.devnull, "-q", "-p", "no:cacheprovider"]
+        pytest.main([*words, "--import-mode=importlib"], plugins=[collected])
     for test, problem in collected.problems:
         suite = next((part for part in test.split("::") if part in chosen), "")
         entry = chosen.get(suite)

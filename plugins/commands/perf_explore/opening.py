@@ -324,7 +324,7 @@ class DataViews(Nested):
         cells = tuple((page.Cell(link.text, link), text) for link, text in links)
         facts = [
             replace(page.Table.of(*table), title="Contents of the file", is_folded=True)
-            for table in perfcore.info(self._data).tables(verbose=False)
+            for table in perfcore.info(self._data).report().brief_tables
         ]
         return (*blocks, page.Table(("view", "content"), cells, "Views and models"), *facts)
 

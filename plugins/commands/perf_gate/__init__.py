@@ -21,12 +21,7 @@ def register_commands(register: Register) -> None:
     for name, function, text, shows in (
         ("gate record", "add_to_history", "Add a commit to a history of benchmarks, for `perf gate`.", ()),
         ("compare", "compare", "Compare two models or versions, with probabilities.", ("plot",)),
-        (
-            "validate",
-            "validate",
-            "Validate a model against measurements: errors and interval coverage.",
-            ("plot",),
-        ),
+        ("validate", "validate", "Validate a model against measurements: errors and interval coverage.", ("plot",)),
     ):
         target = f"perf_gate.api:{function}"
         register(name, target, group="Model", function=target, help=text, shows=shows)

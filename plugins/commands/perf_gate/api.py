@@ -74,10 +74,6 @@ def gate(
     read : callable, optional
         Reads files: takes a path and the wanted types.
 
-    Returns
-    -------
-    VersionGate
-
     Raises
     ------
     OptionError
@@ -151,10 +147,6 @@ def gate_history(
     reader, read
         As of `gate`.
 
-    Returns
-    -------
-    HistoryGate
-
     Raises
     ------
     OptionError
@@ -206,10 +198,6 @@ def gate_run(
     max_rounds, budget, warmup, store, launcher, limit
         As the options of ``perf gate --run``.
 
-    Returns
-    -------
-    VersionGate
-
     Examples
     --------
     >>> import perfcore
@@ -258,10 +246,6 @@ def gate_self_test(
         The one version to measure.
     slower_than, version, base, value, better, max_rounds, budget, warmup, store, launcher, limit, reader, read
         As of `gate` and `gate_run`.
-
-    Returns
-    -------
-    SelfTest
     """
     from perf_gate.benchmark_files import opened
     from perf_gate.benchmark_runs import with_better
@@ -346,10 +330,6 @@ def add_to_history(
     ----------
     read : callable, optional
         As of `gate`.
-
-    Returns
-    -------
-    Added
 
     Raises
     ------

@@ -176,10 +176,6 @@ def gate_command(
     read : callable, optional
         Reads files: takes a path and the wanted types, and gives a `perfcore.reading.recognise.Reading`.
 
-    Returns
-    -------
-    VersionGate, HistoryGate or SelfTest
-
     Examples
     --------
     As a command::

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 5  # of components above efficiencies, in the short form
 _MOST_AREAS, _LETTERS, _ANSWER_LETTERS = 7, 24, 48  # of the plot, its legend, and the answer
 _DRAWN_EFFICIENCIES = ("global", "parallel", "computation scalability", "scaling")
+_CERTAIN = 1.05  # a factor of the interval that no further scale need narrow
 _REMEDIES = {"load imbalance": "--balance", "transfer": "--network 2x", "GPU communication": "--network 2x"}
 
 
@@ -75,7 +76,7 @@ def _notes(projection: Projection) -> Iterator[Note]:
     if (check := model.check) is not None:
         inside = "inside" if check.lower <= check.measured <= check.upper else "outside"
         run = _text(model, {model.symbol: check.p})
-        off = check.median / check.measured - 1.0
+        off = round(check.median / check.measured - 1.0, 3) + 0.0  # no -0.0%
         yield Note("Check", f"{run} predicted from the smaller scales {off:+.1%}, {inside} the 95% interval")
     for text in model.notes.get("What if", ())[1:]:
         yield Note("Check", text)
@@ -99,9 +100,8 @@ def _next(projection: Projection) -> str:
             return ""
         nearer = math.log(target / above) / math.log(target / scales[-1])  # errors grow with the doublings
         factor = (at.elapsed[2] / at.elapsed[1]) ** (0.5 * nearer)
-        return (
-            f"measure {name}={above:g}: narrows the 95% interval at {name}={target:g} to about a factor of {factor:.2g}"
-        )
+        narrower = f"narrows the 95% interval at {name}={target:g} to about a factor of {factor:.2g}"
+        return f"measure {name}={above:g}: {narrower}" if factor > _CERTAIN else ""
     if not file:
         return ""
     step = limits.name.partition(": ")[0]

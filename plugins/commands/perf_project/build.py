@@ -34,7 +34,7 @@ from perfcore.models.model import Origin
 from perfcore.reading.recognise import NamePattern, read_frame
 
 _FITTER = "scaling"
-_LEAST_ERROR = 0.01  # of a check, relative: smaller ones are chance
+_LEAST_ERROR = 0.06  # of a check, relative: smaller ones are chance
 _LOCAL = ("GPU communication: copies",)  # without network
 _OF_COMPUTING = ("load imbalance", "serialisation")  # losses that would not be if computation took no time
 _LARGEST, _MOST_TARGETS = 1e9, 64

@@ -345,7 +345,7 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
         return pd.concat(frames, ignore_index=True)
 
     def details(self) -> dict[str, Any]:
-        coefficients = self.plain_tables()[0].records()
+        coefficients = self.report().plain_tables[0].records()
         fits = [dict(zip(self.options.by, g.names, strict=True)) | self.figures(g) for g in self.groups]
         return {"coefficients": coefficients, "fits": fits, "runs": self.influence().to_dict("records")}
 

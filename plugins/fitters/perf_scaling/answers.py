@@ -157,6 +157,11 @@ def _notes(model: ScalingModel) -> list[Note]:
         other = "weak" if curve.scaling == "strong" else "strong"
         notes.append(Note("Assumed", f"{curve.scaling} scaling, {why} (--scaling {other} otherwise)"))
     notes += [Note("Assumed", note) for note in model.notes if not note.startswith(missing)]
+    exact = [path for path, is_exact in zip(model.paths, model.posterior.is_exact.tolist(), strict=True) if is_exact]
+    if exact and max(row.reach_of_target for row in model.rows) > 1.0:
+        whose = "" if len(model.paths) == 1 else f" of {listing(exact, _MOST_NAMED)}"
+        notes.append(Note("Assumed", f"values{whose} are computed, not timed, since a formula gives them to 0.01%: "
+                          "no change of behaviour beyond the data"))  # fmt: skip
     notes += [Note("Uncertain", text) for text in _uncertain(model)]
     if model.check is not None:
         notes.append(Note("Check" if model.check.inside >= 0.5 else "Uncertain", _check_text(model)))
@@ -231,7 +236,7 @@ def _uncertain(model: ScalingModel) -> list[str]:
 def _check_text(model: ScalingModel) -> str:
     check = model.check
     assert check is not None
-    error = f"{100.0 * check.median_error:.2g}% off"
+    error = f"{percent(check.median_error)} off"
     if check.paths == 1:
         where = "inside" if check.inside == 1.0 else "outside"
         last = model.rows[0].reach
