@@ -17,6 +17,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,8 +25,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perf_scaling.options import MOST_EXPONENT, Given
-from perf_scaling.posterior import array_form
 from perf_scaling.terms import Factor, function_slope, product_text, product_values
+from perf_statistics.student import distributions_for
 from perfcore.base.arrays import Booleans, Floats, Ints
 
 if TYPE_CHECKING:
@@ -82,9 +83,12 @@ class Candidate(NamedTuple):
 
     @property
     def growth(self) -> str:
-        """Its terms beside the constant, without coefficients."""
-        terms = " + ".join(term for term in self.terms if term != "1") or "constant"
-        return f"1/({terms})" if self.reciprocal and not self.is_constant else terms
+        """Its terms without coefficients, beside the constant; a rate levels off at its constant."""
+        if self.is_constant or not self.reciprocal:
+            return " + ".join(term for term in self.terms if term != "1") or "constant"
+        if len(self.terms) == 1:
+            return self.terms[0].removeprefix("1/") if self.terms[0].startswith("1/") else f"1/({self.terms[0]})"
+        return f"1/({' + '.join(self.terms)})"
 
     @property
     def formula(self) -> str:
@@ -92,6 +96,8 @@ class Candidate(NamedTuple):
 
     def text(self, digits: int = 4) -> str:
         """A sum of terms with coefficients."""
+        if self.reciprocal and len(self.terms) == 1 and re.fullmatch(r"1/[^/*]+", self.terms[0]):
+            return f"{1.0 / self.coefficients[0]:.{digits}g}*{self.terms[0][2:]}"
         parts = []
         for term, coefficient in zip(self.terms, self.coefficients, strict=True):
             number = f"{coefficient:.{digits}g}"
@@ -183,15 +189,6 @@ def _distance(one: _Form, other: _Form) -> float:
         for (e, j), (other_e, other_j) in zip(one[1][kind], other[1][kind], strict=True):
             apart += abs(e - other_e) + _LOGARITHM_APART * abs(j - other_j)
     return apart
-
-
-def _special(n_paths: int) -> Any:
-    """The distributions, in array operations of our own for few paths: ``scipy.special`` takes longer to import."""
-    if n_paths <= array_form.FEW:
-        return array_form
-    import scipy.special
-
-    return scipy.special
 
 
 def find_candidates(
@@ -323,7 +320,7 @@ class _Regression:
         squares = np.where(fits.valid, fits.squares, np.inf)
         left = np.maximum(n - fits.sizes, 1)
         with np.errstate(invalid="ignore"):
-            explained = _special(len(self.values)).fdtrc(left, self.freedom[:, None], squares / left)
+            explained = distributions_for(self.freedom).fdtrc(left, self.freedom[:, None], squares / left)
         scatters = (explained.max(axis=1) < _SURE_SCATTER) & (n > _ENOUGH_LEVELS)
         found = self._candidates(fits, self.freedom, self.n_runs, np.flatnonzero(~scatters))
         if scatters.any():
@@ -397,7 +394,7 @@ class _Regression:
             scale, left = self._scale(fits, -1, freedom)
             errors = np.sqrt(np.diagonal(fits.covariance[-1], axis1=1, axis2=2)[:, 1:] * scale[:, None])
             ratios = -np.abs(fits.coefficients[-1][:, 1:]) / np.maximum(errors, 1e-300)
-            changes = _special(len(self.values)).stdtr(left[:, None], ratios).min(axis=1)
+            changes = distributions_for(self.freedom).stdtr(left[:, None], ratios).min(axis=1)
             if not self.is_free:
                 evidence[:, -1] = -np.inf
             no_constant |= changes < 0.5 * _SURE_CHANGE / errors.shape[1]
