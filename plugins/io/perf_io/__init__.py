@@ -98,7 +98,7 @@ _READERS = (
 # What the first bytes of every such file hold; only readers whose signature a file has are imported. Of any text: csv.
 _SIGNATURES = {
     "parquet": r"\APAR1",
-    "json-records": r"\A(?:\xef\xbb\xbf)?\s*(?:\[|\{[^\n]*\}[ \t\r]*\n)",
+    "json-records": r'\A(?:\xef\xbb\xbf)?\s*(?:\[|\{[^\n]*\}[ \t\r]*\n|\{[^\[]*"\s*:\s*\[\s*\{)',
     "pj_dump": r"\A\W*(?i:state|nature|container|variable|event|link|worker|resourceid)",
     "paje": r"%EventDef",
     "paraver": r"\A#Paraver",
