@@ -150,7 +150,8 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             else:
                 with temporary.open("rb") as written:
                     os.fsync(written.fileno())  # or a crash of the machine might leave the name without the content
-                _mark(temporary)
+                with contextlib.suppress(OSError, AttributeError):  # not every system and file system keeps attributes
+                    os.setxattr(temporary, _ATTRIBUTE, _state_of(temporary))
                 temporary.replace(target)
         finally:
             with contextlib.suppress(OSError):  # that it is there no longer, which is the rule
@@ -204,18 +205,10 @@ def _state_of(path: Path) -> bytes:
     return f"{found.st_size} {found.st_mtime_ns}".encode()
 
 
-def _mark(path: Path) -> None:
-    """Mark a file as written by perf."""
-    if hasattr(os, "setxattr"):
-        with contextlib.suppress(OSError):  # not every file system keeps attributes
-            os.setxattr(path, _ATTRIBUTE, _state_of(path))
-
-
 def _is_marked(path: Path) -> bool:
     """Whether perf wrote a file, and nobody changed it since."""
-    if hasattr(os, "getxattr"):
-        with contextlib.suppress(OSError):
-            return os.getxattr(path, _ATTRIBUTE) == _state_of(path)
+    with contextlib.suppress(OSError, AttributeError):
+        return os.getxattr(path, _ATTRIBUTE) == _state_of(path)
     return False
 
 

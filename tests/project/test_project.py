@@ -170,6 +170,22 @@ def test_work_that_changes_its_name_goes_on():
     assert model.predict([16.0]) == pytest.approx([20 / 16 + 0.1 * 4 + 0.3], rel=0.1)
 
 
+@pytest.mark.parametrize(("name", "rest"), [("total", 0.0), ("main", 0.0), ("total", 2.0)])
+def test_the_whole_run_is_no_component_beside_its_parts(name, rest):
+    parts = {"solve": lambda p: 800 / p, "halo": lambda p: 1.5 * p**0.5, "io": lambda p: 4.0}
+    rows = [(p, part, time(p)) for p in (8, 16, 32, 64) for part, time in parts.items()]
+    rows += [(p, name, rest + sum(time(p) for time in parts.values())) for p in (8, 16, 32, 64)]
+    model = perfcore.project(pd.DataFrame(rows, columns=["p", "region", "time_s"]), at="p=128")
+    assert {*model.measured} == {*parts, *(["other"] if rest else [])}
+    assert np.sum([*model.measured.values()], axis=0) == pytest.approx([time for _, part, time in rows if part == name])
+
+
+def test_parts_that_exceed_the_whole_run_are_refused():
+    rows = [(p, part, time / p) for p in (8, 16, 32) for part, time in (("total", 10), ("solve", 9), ("halo", 3))]
+    with pytest.raises(DataError, match="at p=8 the components add up to more than total"):
+        perfcore.project(pd.DataFrame(rows, columns=["p", "region", "time_s"]))
+
+
 def test_coverage_of_known_laws():
     inside = []
     targets = np.array([20.0, 24.0, 32.0, 48.0])

@@ -342,7 +342,7 @@ def test_a_path_missing_at_some_points_is_fitted_from_the_others():
     ("points", "reason"),
     [
         ([(p, 10.0) for p in LEVELS], "only one value of n"),
-        ([(p, 100 * p) for p in LEVELS], "are collinear"),
+        ([(p, 100 * p) for p in LEVELS], "n = 100 x p at every point"),
     ],
 )
 def test_two_parameters_that_cannot_be_told_apart(points, reason):

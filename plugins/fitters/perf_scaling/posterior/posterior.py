@@ -132,7 +132,7 @@ class Posterior:
     level: Ints
     weight: Floats  # adding up to 1 for each path
     reciprocal: bool = False
-    least: Floats | None = None  # logarithms of the least values beyond the data (K,); -inf of paths without such
+    least: Floats | None = None  # logarithms of the best values beyond the data (K,); -inf of paths without such
     linear: Floats | None = None  # logarithms of values at level 1 by linear speedup (K,), the best; NaN without such
 
     def of_paths(self, paths: Sequence[int] | Ints) -> Self:
