@@ -100,7 +100,7 @@ _TEXT_ONLY = r"\A[^\0]*\Z"
 # those without a `sniff` of their own are then sure. Of any text: csv.
 _SIGNATURES: dict[str, str | tuple[str, ...]] = {
     "parquet": r"\APAR1",
-    "json-records": r"\A(?:\xef\xbb\xbf)?\s*(?:\[|\{[^\n]*\}[ \t\r]*\n)",
+    "json-records": r'\A(?:\xef\xbb\xbf)?\s*(?:\[|\{[^\n]*\}[ \t\r]*\n|\{[^\[]*"\s*:\s*\[\s*\{)',
     "pj_dump": r"\A\W*(?i:state|nature|container|variable|event|link|worker|resourceid)",
     "paje": r"(?m)^%EventDef",
     "paraver": r"\A#Paraver",
