@@ -4,7 +4,7 @@
 
 Prints a row for each command: seconds and peak memory (MB) at each size, the exponent of the time above that of an
 empty start, and memory over the size of the input. Ends with status 1 where an exponent of time is above 1.1, memory of
-traces above 4 times, or of tables above 8 times the input, beyond that of the smallest size.
+traces above 4 times, or of tables above 8 times the inputs, beyond that of the smallest size.
 """
 
 from __future__ import annotations
@@ -132,9 +132,9 @@ def main() -> int:
             paths = write_inputs(folder, size)
             for title, _, command in chosen:
                 arguments = command.format(**paths, made=folder, size=size).split()
-                source = next((a for a in arguments if a in paths.values()), paths["table"])
+                sources = [a for a in arguments if a in paths.values()] or [paths["table"]]
                 seconds, memory = measure(arguments)
-                found[title].append((seconds, memory, Path(source).stat().st_size / 2**20))
+                found[title].append((seconds, memory, sum(Path(a).stat().st_size for a in sources) / 2**20))
         for title, kind, _ in chosen:
             rows = found[title]
             grown = [max(row[0] - rows[0][0], 1e-2) for row in rows[1:]]

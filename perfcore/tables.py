@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Column", "Table", "csv_lines", "html_table", "latex_lines", "printable", "printed", "shorten"]
-
 # Always shown, only without --all, only with it, and only in CSV, frames and JSON.
 Importance = Literal["default", "brief", "verbose", "data"]
 
@@ -29,6 +27,7 @@ _LONGEST_HEADING = 20  # letters of one that is never shortened
 _ESTIMATE = 3  # parts of a value with its interval
 _SAME_UNIT = 100  # durations of a table that differ by less have one unit
 _ROWS, _MANY_DIGITS = 12, re.compile(r"\.[5-9]g")  # of the short form: rows, and formats that it rounds to four digits
+_WHOLE = 2**53  # whole numbers that a float holds exactly
 _JOINERS = "\u200c\u200d"  # within words of some languages, and within emojis
 # Cells of numbers, with a unit or a sign of per cent, of intervals, and of what is missing.
 _NUMBER = r"[-+]?(?:[0-9][0-9.,]*(?:e[-+]?[0-9]+)?|nan|inf|open)(?: ?(?:%|[a-zµ]{1,3}))?"
@@ -105,6 +104,7 @@ class Table:
     importance: Importance = "default"
     limit: int | None = None  # of rows that are shown; CSV, frames and JSON have all
     drops_empty: bool = True  # columns that have no value in the shown rows
+    shows_last: bool = False  # rather than the first rows, where not all are shown
 
     @cached_property
     def data(self) -> list[tuple[str, list[Any]]]:
@@ -134,7 +134,8 @@ class Table:
         """Header and cells of what is shown; columns without any value are left out."""
         header, columns = [], []
         chosen = [c for c in self.columns if c.importance == "default" or (verbose and c.importance == "verbose")]
-        values = [self._values(column)[: self.most_rows(verbose)] for column in chosen]
+        first = self.left_out(verbose) if self.shows_last else 0
+        values = [self._values(column)[first:][: self.most_rows(verbose)] for column in chosen]
         longest_ns = max(map(Column.longest_ns, chosen, values), default=0)
         for column, known in zip(chosen, values, strict=True):
             rounds = not verbose and isinstance(column.format, str) and _MANY_DIGITS.fullmatch(column.format)
@@ -197,8 +198,19 @@ def _text(value: Any, spec: str | Callable[[Any], str]) -> str:
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, float) or (spec and not isinstance(value, str)):
-        return f"{value:{spec or '.4g'}}"
+        return level_text(value) if spec == "g" else f"{value:{spec or '.4g'}}"
     return str(value)
+
+
+def level_text(level: float) -> str:
+    """Return a level of a parameter in six digits, a whole number in full: 0.3, 4194304, 1e+09."""
+    text = f"{level:g}"
+    return str(int(level)) if abs(level) < _WHOLE and level == int(level) != float(text) else text
+
+
+def point_text(point: Mapping[str, Any], separator: str = ", ") -> str:
+    """Return levels with their names, as messages and options have them: ``ranks=16, n=128``."""
+    return separator.join(f"{name}={v if isinstance(v, str) else level_text(v)}" for name, v in point.items())
 
 
 def printable(text: str, keep: str = "") -> str:

@@ -78,7 +78,7 @@ class CommandGroup(TakesPlainValues, typer.core.TyperGroup):
         if entry is None:
             return None
         text = plain(entry.help)
-        return typer.core.TyperCommand(cmd_name, help=text, short_help=text, rich_help_panel=_group(entry))
+        return typer.core.TyperCommand(cmd_name, help=text, short_help=text, rich_help_panel=entry.group or "Others")
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Make the command that the line names, with the options of what the rest of the line selects."""
@@ -109,7 +109,7 @@ class CommandGroup(TakesPlainValues, typer.core.TyperGroup):
         for entry in _commands(self.prefix):
             name = entry.name.removeprefix(self.prefix)
             if " " not in name or f"{self.prefix}{name.split()[0]}" not in names:
-                groups.setdefault(_group(entry), []).append((name, entry.help))
+                groups.setdefault(entry.group or "Others", []).append((name, entry.help))
         return groups
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
@@ -139,15 +139,11 @@ def _with_subcommands(name: str) -> str:
     return f"{name} ({', '.join(names)})" if names else name
 
 
-def _group(entry: Entry) -> str:
-    return entry.group or "Others"
-
-
 def _commands(prefix: str) -> list[Entry]:
     """Commands in the order of the help: by group, then by name."""
     places = {name: number for number, name in enumerate(_GROUPS)}
     entries = (entry for entry in registry().entries("commands").values() if entry.name.startswith(prefix))
-    return sorted(entries, key=lambda entry: (places.get(_group(entry), len(places)), _group(entry)))
+    return sorted(entries, key=lambda entry: (places.get(entry.group, len(places)), entry.group or "Others"))
 
 
 def _help_without_command(ctx: typer.Context) -> int | None:
@@ -230,7 +226,7 @@ def run() -> None:
         if not error.filename and (problem := fault_of_plugin(error)) is not None:
             _fail_of_plugin(problem)
         # What is written without a name is standard output.
-        place = error.filename or ("standard output" if error.errno == errno.ENOSPC else "this machine")
+        place = error.filename or ("standard output" if error.errno == errno.ENOSPC else "the current folder")
         _fail(f"{place}: {error.strerror or error}")
     except MemoryError as error:
         _fail(f"{str(error) or 'an allocation failed'}: out of memory; reduce the input or the request")
@@ -242,6 +238,8 @@ def run() -> None:
     except Exception as error:  # a bug of ours keeps its traceback
         if (problem := fault_of_plugin(error)) is not None:
             _fail_of_plugin(problem)
+        elif "embedded null " in str(error):
+            _fail("the name of a file holds a NUL byte; correct it in the file or the line that gives it")
         elif not status_of_signal():
             raise
         status = status_of_signal()

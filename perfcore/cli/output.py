@@ -55,7 +55,8 @@ def _table_lines(table: Table) -> list[str]:
             lines.append("  ".join(t.rjust(size) if right else t.ljust(size) for t, size, right in aligned).rstrip())
     if left_out := table.left_out(verbose):
         hint = " (--all)" if table.importance == "brief" or table.left_out(True) < left_out else ""
-        lines.append(f"... {left_out} more row{'s' * (left_out != 1)}{hint}")
+        place = bool(table.title) + any(cells[0]) if table.shows_last else len(lines)
+        lines.insert(place, f"... {left_out} more row{'s' * (left_out != 1)}{hint}")
     return lines
 
 

@@ -188,7 +188,7 @@ def _plot_of_observations(observed: Observations) -> Plot:
     return Plot(
         "data",
         marks,
-        Axis(observed.columns[symbol], scale="log", base=_tick_base(points)),
+        Axis(observed.columns[symbol], scale="log", base=2 if (np.log2(points) % 1.0 == 0.0).all() else 10),
         Axis(observed.value_name, observed.unit or "", "log"),
         title=chosen,
     )
@@ -207,9 +207,3 @@ def _lines(observed: Observations, points: Floats, cells: npt.NDArray[np.int64],
         yield Line(points[rows], observed.value[rows], colour=colour, width=0.8)
         shape = _SHAPES[(int(system[number]) if by_code else number) % len(_SHAPES)]
         yield Points(points[rows], observed.value[rows], name, colour, shape=shape, size=3.0)  # type: ignore[arg-type]
-
-
-def _tick_base(levels: Floats) -> int:
-    """2 if all levels are powers of two, which get ticks of their own, else 10."""
-    logs = np.log2(levels)
-    return 2 if len(levels) and np.array_equal(logs, np.round(logs)) else 10

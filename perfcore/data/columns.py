@@ -104,13 +104,14 @@ def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> Measurement
         times = [c for c in left if is_called_time(c)]
         # What was measured next to the rates that follow from it, or the only thing that was.
         others = [c for c in left if kinds[c] != "rate" and not is_called_rate(c)]
-        rates = [c for c in left if is_called_rate(c)]
+        rates = sorted((c for c in left if is_called_rate(c)), key=lambda c: kinds[c] == "share")
+        means = [c for c in times if not _STATISTIC_WORD.search(plain_name(split_unit(c)[0]))]
         if rates and all(map(_is_given, others)):  # a percentile beside a rate says nothing of all the work
             value = rates[0]
         elif processors is not None and (len(left) == 1 or (len(others) == 1 and kinds[others[0]] == "time")):
             value = (others or left)[0]
-        elif len(times) == 1:
-            value = times[0]
+        elif len(times) == 1 or (len(means) == 1 and _MEAN.search(means[0])):
+            value = (means or times)[0]
         elif len(whole := [c for c in times if not _WORDS["whole"].isdisjoint(words_of(c))]) == 1:
             value = whole[0]
     return MeasurementRoles(
@@ -210,7 +211,8 @@ def named_parameters(given: str | Iterable[str] | Mapping[str, str], columns: Se
         pairs = [(str(symbol), str(column)) for symbol, column in given.items()]
     else:
         words = given.split(",") if isinstance(given, str) else list(given)
-        pairs = [_pair(str(word)) for word in words]
+        split = (str(word).partition("=") for word in words)
+        pairs = [(s.strip(), column.strip()) if equals else ("", s.strip()) for s, equals, column in split]
     named = [(symbol, existing_column(column, columns)) for symbol, column in pairs]
     symbols = {symbol for symbol, _ in named if symbol}
     parameters: dict[str, str] = {}
@@ -302,12 +304,6 @@ def _symbol(column: str, may_be_p: bool, columns: Sequence[str]) -> str:
     if column.lower() == "p" or (may_be_p and "p" not in columns):
         return "p"
     return column if _SYMBOL.fullmatch(column) else re.sub(r"\W", "_", column, flags=re.ASCII)
-
-
-def _pair(word: str) -> tuple[str, str]:
-    """Symbol, empty where none is given, and column of ``p=procs`` or ``procs``."""
-    symbol, equals, column = word.partition("=")
-    return (symbol.strip(), column.strip()) if equals else ("", word.strip())
 
 
 def existing_column(name: str, columns: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ import copy
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.data.columns import (
@@ -153,9 +153,8 @@ class Measurements(Shown):
 
         Arguments are those of `perfcore.reading.recognise.join`.
         """
-        tables = importlib.import_module("perf_io.results.result_table")
-        joined: Measurements = tables.join_measurements(parts, fields, name)
-        return joined
+        tables: Any = importlib.import_module("perf_io.results.result_table")
+        return cast(Measurements, tables.join_measurements(parts, fields, name))
 
     def __repr__(self) -> str:
         roles = self.roles

@@ -14,6 +14,7 @@ from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.columns import shown_names
 from perfcore.data.selection import AGGREGATES, DUPLICATES, is_mark
+from perfcore.tables import point_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _ALL = "all"  # the one code, or system, of a table that names none
 
 _SHORTEST_BLOCK = 3  # different rows
-_MOST_COMPARED = 1 << 21  # rows at a time
+_MOST_COMPARED = 1 << 18  # rows at a time
 _MOST_COUNTED = 1 << 20  # numbers that are counted instead of sorted
 
 
@@ -97,7 +98,7 @@ class Observations:
     def describe(self, at: int) -> str:
         """One observation as a person reads it: ``SP on Cray T3D, p=16``."""
         names = shown_names(self.columns)
-        place = ", ".join(f"{names[symbol]}={values[at]:.6g}" for symbol, values in self.points.items())
+        place = point_text({names[symbol]: values[at] for symbol, values in self.points.items()})
         name = self.cell_name(int(self.cell[at]))
         return place if name == _ALL else f"{name}, {place}"
 

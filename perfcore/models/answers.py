@@ -10,6 +10,7 @@ import numpy as np
 
 from perfcore.base.errors import PerfError
 from perfcore.report import Axis, Band, Column, Figure, Line, Mark, Plot, Points, Report, Table, interval_text
+from perfcore.tables import point_text
 
 if TYPE_CHECKING:
     from perfcore.base.arrays import Floats
@@ -34,7 +35,7 @@ def report_of(model: Model, data: Any = None) -> Report:
         answer = ": ".join(part for part in (title, ", ".join(f"{each.name} {each.text}" for each in figures)) if part)
     else:
         figures = [predicted, *statistics]
-        at = ", ".join(f"{model.shown_names[name]}={value:g}" for name, value in model.target.items())
+        at = point_text({model.shown_names[name]: value for name, value in model.target.items()})
         ends = predicted.interval
         bounds = "" if ends is None else f", {predicted.kind} {interval_text(ends)}"
         unit = f" {predicted.unit}" if predicted.unit else ""

@@ -49,6 +49,11 @@ def archive() -> bytes:
         ),
         ("info deep.json", b"[" * 100_000, "deep.json: not in any of the "),
         ("info deep.json", b'{"traceEvents": ' + b"[" * 100_000, "deep.json"),
+        (
+            "predict nul.toml",
+            b'equation = "a"\n[inputs]\na = { file = "a\\u0000.json" }\n',
+            "the name of a file holds a NUL byte",
+        ),
         ("info run.py", b"import sys, os\nx, y = 1, 2\n", "run.py: not in any of the "),
     ],
 )

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from scipy.signal import lfilter
 
 from perf_gate.change_detection import detect, scan
 from perf_gate.versions import InterimAnalysis, _levels, judge_sequentially, next_analysis, sequential_plan
@@ -31,6 +32,12 @@ from perf_statistics.gating import (
 LOG = math.log(1.05)
 
 
+def noise(rng: np.random.Generator, count: int, phi: float, spread: float = 0.02) -> np.ndarray:
+    """AR(1) of a given marginal spread."""
+    shocks = rng.normal(0.0, spread * np.sqrt(1.0 - phi * phi), count + 100)
+    return lfilter([1.0], [1.0, -phi], shocks)[100:]
+
+
 @pytest.mark.parametrize("k", [8, 10, 12, 20])
 def test_degrees_of_freedom_of_trimmed_means(k: int) -> None:
     """By the moments of variances of normal values (F. E. Satterthwaite, Biometrics Bulletin 2, 1946)."""
@@ -48,9 +55,9 @@ def test_false_alarms_at_the_threshold_are_within_binomial_limits_of_five_per_ce
     rng = np.random.default_rng([benchmarks, k])
     repeated, alarms = 400, 0
     for _ in range(repeated):
-        noise = np.exp(rng.uniform(np.log(0.005), np.log(0.2), benchmarks))[:, None]
+        spread = np.exp(rng.uniform(np.log(0.005), np.log(0.2), benchmarks))[:, None]
         drift = np.cumsum(rng.normal(0.0, 1.0, 2 * k)) / math.sqrt(20.0)
-        runs = (rng.normal(0.0, 1.0, (benchmarks, 2 * k)) + drift) * noise
+        runs = (rng.normal(0.0, 1.0, (benchmarks, 2 * k)) + drift) * spread
         swapped = rng.random(k) < 0.5
         first = np.where(swapped, runs[:, 1::2], runs[:, ::2])
         second = np.where(swapped, runs[:, ::2], runs[:, 1::2]) + LOG
@@ -65,10 +72,7 @@ def test_one_version_after_the_other_in_noise_with_memory(phi: float, k: int) ->
     repeated, alarms = 200, 0
     second = np.arange(2 * k) >= k
     for _ in range(repeated):
-        noise = np.zeros(2 * k + 60)
-        for at, shock in enumerate(rng.normal(0.0, 0.02, len(noise))):
-            noise[at] = (phi * noise[at - 1] if at else 0.0) + shock
-        found = blocked_test([noise[60:] + LOG * second], [second], LOG)
+        found = blocked_test([noise(rng, 2 * k, phi) + LOG * second], [second], LOG)
         alarms += bool(found.p_slow(LOG)[0] <= 0.05)
     assert alarms <= stats.binom.ppf(0.999, repeated, 0.07)
 
@@ -266,15 +270,6 @@ def test_files_of_one_run_each_are_students_test_of_two_samples() -> None:
 
 
 # Changes in histories.
-def noise(rng: np.random.Generator, count: int, phi: float, spread: float = 0.02) -> np.ndarray:
-    """AR(1) of a given marginal spread."""
-    shocks = rng.normal(0.0, spread * np.sqrt(1.0 - phi * phi), count + 100)
-    values = np.zeros(count + 100)
-    for at in range(1, count + 100):
-        values[at] = phi * values[at - 1] + shocks[at]
-    return values[100:]
-
-
 def test_the_scan_is_the_profile_likelihood_of_least_squares() -> None:
     """Each place by an explicit regression on whitened columns, at each pair of the grid."""
     rng = np.random.default_rng(1)
@@ -321,10 +316,8 @@ def test_large_shocks_that_die_away_are_no_steps() -> None:
     rng = np.random.default_rng(9)
     alarms = 0
     for _ in range(12):
-        shocks = rng.standard_t(3, 600)
-        for at in range(1, 600):
-            shocks[at] += 0.9 * shocks[at - 1]
-        alarms += bool(detect(0.02 * shocks[100:]).steps)
+        values = lfilter([1.0], [1.0, -0.9], rng.standard_t(3, 600))
+        alarms += bool(detect(0.02 * values[100:]).steps)
     assert alarms <= stats.binom.ppf(0.999, 12, 0.05)
 
 

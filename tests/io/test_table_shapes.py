@@ -404,6 +404,27 @@ def test_parts_of_a_time_are_all_that_may_be_one(read, columns, expected):
     assert data.table["category"].unique().tolist() == expected
 
 
+def test_columns_that_add_up_to_the_total_are_its_parts(read):
+    rows = "1,107.2,100.5,1.5,5.2,9\n2,57.8,50.5,2.1,5.2,8\n4,34.1,25.9,3.1,5.1,9\n"
+    data = read(f"p,total_s,solver_s,mpi_s,io_s,steps\n{rows}", "a.csv")
+    assert (data.roles.value, data.table["category"].unique().tolist()) == ("total_s", ["solver", "mpi", "io"])
+    assert data.table.groupby("p")["total_s"].sum().round(3).tolist() == [107.2, 57.8, 34.1]
+    more = read(f"p,total_s,solver_s,mpi_s,io_s,steps\n{rows.replace('34.1', '39.1')}", "b.csv")
+    assert (more.roles.value, more.roles.category) == ("total_s", ())
+
+
+def test_before_and_after_are_versions_whatever_their_unit(read):
+    data = read("benchmark,before_ms,after_ms\na,1.5,1.6\nb,2.5,2.4\n", "a.csv")
+    assert (data.roles.value, data.table["version"].unique().tolist()) == ("value_ms", ["before", "after"])
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_what_stands_before_a_time_was_varied_and_an_energy_behind_it_measured(read, order):
+    rows = ["1.2,70.1,4952", "2.0,50.3,7300", "3.2,38.8,17185"][::order]
+    data = read("\n".join(["freq_ghz,time_s,energy_j", *rows]), "a.csv")
+    assert (list(data.roles.parameters.values()), data.roles.value) == (["freq_ghz"], "time_s")
+
+
 def test_dates_of_samples_are_said_as_dates(read):
     rows = "".join(f"2024-03-01T00:00:00.{k:06},{k}\n" for k in range(6))  # closer than a float64 since 1970 can tell
     assert (

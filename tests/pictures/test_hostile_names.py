@@ -289,7 +289,7 @@ def test_pictures_have_names_as_they_are(kind, tmp_path):
             return
         names_alone((tmp_path / "picture.html").read_text())
         # Axes and figures of one's own are drawn outside of what knows that names are no mathematics.
-        own = Figure(layout="constrained")
+        own = Figure()
         shown.plot(ax=own.add_subplot())
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         own.draw_without_rendering()

@@ -170,6 +170,22 @@ def test_work_that_changes_its_name_goes_on():
     assert model.predict([16.0]) == pytest.approx([20 / 16 + 0.1 * 4 + 0.3], rel=0.1)
 
 
+@pytest.mark.parametrize(("name", "rest"), [("total", 0.0), ("main", 0.0), ("total", 2.0)])
+def test_the_whole_run_is_no_component_beside_its_parts(name, rest):
+    parts = {"solve": lambda p: 800 / p, "halo": lambda p: 1.5 * p**0.5, "io": lambda p: 4.0}
+    rows = [(p, part, time(p)) for p in (8, 16, 32, 64) for part, time in parts.items()]
+    rows += [(p, name, rest + sum(time(p) for time in parts.values())) for p in (8, 16, 32, 64)]
+    model = perfcore.project(pd.DataFrame(rows, columns=["p", "region", "time_s"]), at="p=128")
+    assert {*model.measured} == {*parts, *(["other"] if rest else [])}
+    assert np.sum([*model.measured.values()], axis=0) == pytest.approx([time for _, part, time in rows if part == name])
+
+
+def test_parts_that_exceed_the_whole_run_are_refused():
+    rows = [(p, part, time / p) for p in (8, 16, 32) for part, time in (("total", 10), ("solve", 9), ("halo", 3))]
+    with pytest.raises(DataError, match="at p=8 the components add up to more than total"):
+        perfcore.project(pd.DataFrame(rows, columns=["p", "region", "time_s"]))
+
+
 def test_coverage_of_known_laws():
     inside = []
     targets = np.array([20.0, 24.0, 32.0, 48.0])
@@ -467,3 +483,13 @@ def test_targets_follow_the_measured_pattern():
         "Uncertain"]  # fmt: skip
     assert perfcore.project(table((27, 64)), at="p=125").report().next.startswith("measure p=125: ")
     assert perfcore.project(table((1, 4, 16))).answer.at[0].point == {"p": 64}  # powers of two
+
+
+def test_over_a_batch_size_components_go_on_as_a_fit_says():
+    levels = 2.0 ** np.arange(6)
+    rows = [(b, name, time) for b in levels for name, time in (("mm", 10 + 3 * b), ("softmax", 2 + 0.5 * b))]
+    frame = pd.DataFrame(rows, columns=["batch", "function", "time_s"])
+    value, low, high = perfcore.project(frame, at="batch=128").predict_array([128.0], 0.95)[0]
+    assert value == pytest.approx(460.0, rel=1e-3)
+    fitted = perfcore.fit(frame, fitter="scaling", at="batch=128").report().figures[0]
+    assert (value, low, high) == pytest.approx((fitted.value, *fitted.interval), rel=0.01)

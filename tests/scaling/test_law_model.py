@@ -254,6 +254,21 @@ def test_coefficients_of_noiseless_laws():
     assert [fit.coefficients for fit in model.named] == [pytest.approx((10, 1000)), pytest.approx((2, 0.5))]
 
 
+@pytest.mark.parametrize(
+    "law", [lambda n: 10 + 3 * n, lambda n: 8 / n, lambda n: 3 + n**1.5, lambda n: 5 + n * np.log2(n)]
+)
+def test_exact_laws_are_continued(law):
+    levels = 2.0 ** np.arange(6)
+    model = perfcore.fit(pd.DataFrame({"batch": levels, "time_s": law(levels)}), fitter="scaling", at="batch=128")
+    value, low, high = model.predict_array([128.0], 0.95)[0]
+    assert value == pytest.approx(law(128.0), rel=1e-6)
+    assert value / 1.1 < low < high < 1.1 * value
+    noise = 1 + 1e-3 * np.random.default_rng(0).standard_normal(6)  # measured series change their behaviour
+    frame = pd.DataFrame({"batch": levels, "time_s": law(levels) * noise})
+    _, low, high = perfcore.fit(frame, fitter="scaling").predict_array([128.0], 0.95)[0]
+    assert high > 1.5 * low
+
+
 @pytest.mark.parametrize("noise", [0.0, 0.05])
 def test_rows_in_any_order_give_the_same_model(noise):
     rng = np.random.default_rng(1)
@@ -327,7 +342,7 @@ def test_a_path_missing_at_some_points_is_fitted_from_the_others():
     ("points", "reason"),
     [
         ([(p, 10.0) for p in LEVELS], "only one value of n"),
-        ([(p, 100 * p) for p in LEVELS], "are collinear"),
+        ([(p, 100 * p) for p in LEVELS], "n = 100 x p at every point"),
     ],
 )
 def test_two_parameters_that_cannot_be_told_apart(points, reason):

@@ -388,6 +388,14 @@ def test_a_total_has_one_number_and_one_interval(tmp_path):
     np.testing.assert_array_equal(model.totals([[64.0]])[0, :3], by_level)
 
 
+def test_a_rate_of_each_processor_is_predicted_as_the_time_of_a_growing_problem():
+    table = pd.DataFrame({"gpus": [8, 16, 32, 64, 128, 256], "step_s": [4.25, 4.37, 4.49, 4.6, 4.72, 4.84]})
+    times = perfcore.fit(table, scaling="weak", at="gpus=1024").report().figures[0]
+    rates = pd.DataFrame({"gpus": table["gpus"], "tokens/s/gpu": 16384.0 / table["step_s"]})
+    rate = perfcore.fit(rates, at="gpus=1024").report().figures[0]
+    assert [rate.value, *rate.interval[::-1]] == pytest.approx([16384.0 / t for t in (times.value, *times.interval)])
+
+
 def test_a_rate_of_each_processor_keeps_its_efficiency():
     """Twice the GPUs at the same tokens per second and GPU do twice the work."""
     table = pd.DataFrame({"gpus": [8, 16, 32, 64], "tokens/s/gpu": [3100.0, 3050.0, 2980.0, 2800.0]})

@@ -24,6 +24,7 @@ from perfcore.report import (
     number_format,
     number_text,
 )
+from perfcore.tables import point_text
 
 if TYPE_CHECKING:
     from perf_basics.api import Facts, Listing, Predictions
@@ -48,13 +49,13 @@ _FURTHER = ("writes", "problem", "example")  # columns of formats that --all add
 
 def predictions_report(result: Predictions, data: Any = None) -> Report:
     """Return the report: the largest prediction, and a row for each point."""
-    assumed = [f"{name}={_number(level)}" for name, level in result.assumed.items()]
+    assumed = [point_text({name: level}) for name, level in result.assumed.items()]
     remarks = list(dict.fromkeys(filter(None, result.remarks)))
     notes = [Note("Assumed", f"{', '.join(assumed)}, the target of the fit (--at)")] if assumed else []
     notes += [Note("Uncertain", remark) for remark in remarks if len(set(result.remarks)) == 1]
     notes += [Note("Uncertain", result.meaning)] if result.meaning else []
     answer, figures = _prediction_answer(result)
-    point = ",".join(f"{name}={_number(column[0])}" for name, column in result.points.items())
+    point = point_text({name: column[0] for name, column in result.points.items()}, ",")
     leads_on = result.file and _extrapolation(result) and len(result.values) == 1
     following = f"perf experiment next {shlex.quote(result.file)} --target {shlex.quote(point)}" if leads_on else ""
     tables = _prediction_tables(result)
@@ -82,7 +83,7 @@ def _prediction_answer(result: Predictions) -> tuple[str, list[Figure]]:
 
     values = result.values.reshape(len(result.values), -1)
     common = {name: column[0] for name, column in result.points.items() if len(set(column)) == 1}
-    place = ", ".join(f"{name}={_number(level)}" for name, level in common.items())
+    place = point_text(common)
     start = f"At {place}{_extrapolation(result)}: " if place else ""
     unit = (result.model.unit if result.model is not None else "") or ""
     if len(values) == 0 or np.isnan(values[:, 0]).all():
@@ -95,7 +96,7 @@ def _prediction_answer(result: Predictions) -> tuple[str, list[Figure]]:
     text = figure.sentence
     if len(values) == 1:
         return f"{start}{text}", [figure]
-    which = ", ".join(f"{name}={_number(c[k])}" for name, c in result.points.items() if name not in common)
+    which = point_text({name: c[k] for name, c in result.points.items() if name not in common})
     if (parts_sum := _sum_of_parts(result)) is not None:
         whole = _total(result, parts_sum)
         share = Figure("share of the largest", float(values[k, 0]) / parts_sum, format=".0%")
@@ -112,7 +113,7 @@ def _prediction_tables(result: Predictions) -> list[Table]:
     unit = (result.model.unit if result.model is not None else None) or ""
     names = [name for name, column in result.points.items() if len(set(column)) > 1 or len(values) == 1]
     order = np.argsort(-values[:, 0], kind="stable") if total is not None else np.arange(len(values))
-    points = [Column(n, [result.points[n][k] for k in order], format=_number, key=n) for n in names]
+    points = [Column(n, [result.points[n][k] for k in order], format="g", key=n) for n in names]
     remarks = Column("remark", [result.remarks[k] for k in order] if any(result.remarks) else [None] * len(values))
     brief = [Column("predicted", values[order, 0], unit)]
     if total is not None:
@@ -121,7 +122,7 @@ def _prediction_tables(result: Predictions) -> list[Table]:
         brief.append(Column(f"{result.interval:.0%} interval", values[order, 1:], format=number_text))
     brief += [Column(name, column[order], unit) for name, column in result.quantiles.items()]
     differ = [remarks] if len(set(result.remarks)) > 1 else []
-    every = [Column(name, list(column), format=_number, key=name) for name, column in result.points.items()]
+    every = [Column(name, list(column), format="g", key=name) for name, column in result.points.items()]
     every += [Column(name, values[:, k], format=".6g") for k, name in enumerate(result.names)]
     every += [Column(name, column, format=".6g") for name, column in result.quantiles.items()]
     every += [Column("remark", list(result.remarks))] if any(result.remarks) else []
@@ -165,10 +166,6 @@ def _extrapolation(result: Predictions) -> str:
     ranges = {result.model.shown_names[symbol]: bounds for symbol, bounds in result.model.ranges.items()}
     factors = [max(result.points[name]) / high for name, (_, high) in ranges.items() if name in result.points and high]
     return f" ({max(factors):.3g}x beyond the data)" if factors and max(factors) > 1.0 else ""
-
-
-def _number(value: object) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
 
 
 def facts_report(result: Facts, data: Any = None) -> Report:

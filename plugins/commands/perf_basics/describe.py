@@ -35,6 +35,7 @@ from perfcore.hooks.registry import registry
 from perfcore.hooks.specs import GROUP
 from perfcore.models.fitting import default_fitter
 from perfcore.reading.recognise import read
+from perfcore.tables import level_text
 
 if TYPE_CHECKING:
     from perf_traces.messages.communication import Communication
@@ -241,8 +242,8 @@ def _categories(data: Measurements) -> tuple[dict[str, Any], str]:
         flags += " --duplicates drop"
     facts: dict[str, Any] = {
         "points": [
-            f"{table.shown_names[symbol]}: {len(set(values))} values, {values.min():g} to {values.max():g}"
-            for symbol, values in table.points.items()
+            f"{table.shown_names[symbol]}: {len({*v})} values, {level_text(v.min())} to {level_text(v.max())}"
+            for symbol, v in table.points.items()
         ],
         "observations": f"{len(table)} points",
         "categories": listing(table.categories, 8),
@@ -254,7 +255,8 @@ def _categories(data: Measurements) -> tuple[dict[str, Any], str]:
 
 
 def _levels(values: Sequence[float]) -> str:
-    return f"{values[0]:g} to {values[-1]:g}" if len(values) > _MOST_LEVELS else ", ".join(f"{v:g}" for v in values)
+    texts = [*map(level_text, values)]
+    return f"{texts[0]} to {texts[-1]}" if len(values) > _MOST_LEVELS else ", ".join(texts)
 
 
 def _range(counts: Any) -> str:

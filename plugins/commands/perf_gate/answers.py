@@ -236,7 +236,7 @@ def _next_of_versions(result: VersionGate) -> str:
             float(pair.sum()) * (seconds_per(unit) or 0.0)
             for pair, unit in zip(result.values.T, result.units, strict=True)
         )
-        minutes = f" ({rounds} rounds decide, 90% likely{f', {seconds / 60.0:.1g} min' if seconds >= 1.0 else ''})"
+        minutes = f" ({rounds} rounds decide, 90% likely{f', {seconds / 60.0:.2g} min' if seconds >= 1.0 else ''})"
     if command and not result.machines and result.estimates.decides.any():
         return f"{command}, for both versions; or {interleaved}{minutes}"
     if set(result.designs) == {"interleaved"}:

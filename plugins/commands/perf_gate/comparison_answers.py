@@ -12,7 +12,7 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import listing
 from perfcore.data.units import is_time
 from perfcore.report import Axis, Band, Figure, Line, Mark, Note, Plot, Points, Report, Rule, interval_text
-from perfcore.tables import Column, Table
+from perfcore.tables import Column, Table, point_text
 
 if TYPE_CHECKING:
     from perf_gate.comparison import Comparison, RatioDraws
@@ -41,11 +41,7 @@ def report_of(comparison: Comparison, data: Any = None) -> Report:
 
 def where(comparison: Comparison, place: int) -> str:
     """A point as a person writes it."""
-    return ", ".join(f"{name}={_text(values[place])}" for name, values in comparison.by_name(comparison.points).items())
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
+    return point_text({name: values[place] for name, values in comparison.by_name(comparison.points).items()})
 
 
 def _figures(comparison: Comparison) -> list[Figure]:
@@ -146,7 +142,7 @@ def _tables(comparison: Comparison) -> list[Table]:
     known = [] if measured is None else measured.points
     rows = [k for k in range(len(comparison)) if tuple(values[k] for values in comparison.points.values()) not in known]
     levels = comparison.by_name({symbol: values[rows] for symbol, values in comparison.points.items()})
-    points = [Column(name, values, format=_text, key=name) for name, values in levels.items()]
+    points = [Column(name, values, format="g", key=name) for name, values in levels.items()]
     totals = comparison.totals.values[:, rows], comparison.ratio[rows], comparison.total_draws().rows(rows)
     points += _columns(comparison, *totals)
     if rows:
@@ -218,7 +214,7 @@ def _crossing_lines(comparison: Comparison) -> Iterator[str]:
     unit = f" {comparison.unit}" if comparison.unit else ""
     along = comparison.called.get(comparison.along, comparison.along)
     for crossing in comparison.crossings:
-        fixed = ", ".join(f"{name}={_text(value)}" for name, value in comparison.by_name(crossing.held).items())
+        fixed = point_text(comparison.by_name(crossing.held))
         first, second = comparison.names[crossing.below], comparison.names[1 - crossing.below]
         yield (
             f"Crossing at {along}={crossing.at:.4g}{f' ({fixed})' if fixed else ''}, "

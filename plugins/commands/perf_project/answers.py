@@ -16,6 +16,7 @@ from perfcore.base.arrays import Floats
 from perfcore.data.units import readable
 from perfcore.report import RANGE, Axis, Bars, Figure, Line, Mark, Note, Plot, Points, Report, Rule
 from perfcore.results import Column, Table
+from perfcore.tables import level_text, point_text
 
 if TYPE_CHECKING:
     from perf_project.model import At, Bounds, Projection
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 5  # of components above efficiencies, in the short form
 _MOST_AREAS, _LETTERS, _ANSWER_LETTERS = 7, 24, 48  # of the plot, its legend, and the answer
 _DRAWN_EFFICIENCIES = ("global", "parallel", "computation scalability", "scaling")
+_CERTAIN = 1.05  # a factor of the interval that no further scale need narrow
 _REMEDIES = {"load imbalance": "--balance", "transfer": "--network 2x", "GPU communication": "--network 2x"}
 
 
@@ -75,7 +77,7 @@ def _notes(projection: Projection) -> Iterator[Note]:
     if (check := model.check) is not None:
         inside = "inside" if check.lower <= check.measured <= check.upper else "outside"
         run = _text(model, {model.symbol: check.p})
-        off = check.median / check.measured - 1.0
+        off = round(check.median / check.measured - 1.0, 3) + 0.0  # no -0.0%
         yield Note("Check", f"{run} predicted from the smaller scales {off:+.1%}, {inside} the 95% interval")
     for text in model.notes.get("What if", ())[1:]:
         yield Note("Check", text)
@@ -92,16 +94,16 @@ def _next(projection: Projection) -> str:
     above = (round(scales[-1] ** (1.0 / power)) + 1) ** power if power > 1 else 2 * scales[-1]
     if len(scales) == 2:
         middle = round((scales[0] * scales[1]) ** (0.5 / power)) ** power
-        another = f"{name}={middle if scales[0] < middle < scales[1] else above:g}"
+        another = f"{name}={level_text(middle if scales[0] < middle < scales[1] else above)}"
         return f"measure {another}: three scales show how components grow, and can be checked"
     if not model.alone:
         if (target := at.point[model.symbol]) <= above or len(model.points) > 1:
             return ""
         nearer = math.log(target / above) / math.log(target / scales[-1])  # errors grow with the doublings
         factor = (at.elapsed[2] / at.elapsed[1]) ** (0.5 * nearer)
-        return (
-            f"measure {name}={above:g}: narrows the 95% interval at {name}={target:g} to about a factor of {factor:.2g}"
-        )
+        at_target = f"{name}={level_text(target)}"
+        narrower = f"narrows the 95% interval at {at_target} to about a factor of {factor:.2g}"
+        return f"measure {name}={level_text(above)}: {narrower}" if factor > _CERTAIN else ""
     if not file:
         return ""
     step = limits.name.partition(": ")[0]
@@ -179,7 +181,7 @@ def main_efficiency(at: At) -> str:
 
 
 def _text(model: Any, point: Mapping[str, float]) -> str:
-    return ", ".join(f"{model.shown_names[symbol]}={value:g}" for symbol, value in point.items())
+    return point_text({model.shown_names[symbol]: value for symbol, value in point.items()})
 
 
 def _smallest(model: Any) -> str:
@@ -209,7 +211,7 @@ def _bars(projection: Projection) -> list[tuple[float, int | At]]:
 
 
 def _scale_axis(projection: Projection) -> Axis:
-    names = [f"{p:g}{' (projected)' if not isinstance(bar, int) else ''}" for p, bar in _bars(projection)]
+    names = [f"{level_text(p)}{' (projected)' if not isinstance(bar, int) else ''}" for p, bar in _bars(projection)]
     return Axis(projection.model.variables[projection.model.symbol], scale="category", names=names)
 
 

@@ -17,7 +17,7 @@ import perfcore
 from perf_project.extrapolation import LAW_SCALES, power_of_scales
 from perf_project.model import MEAN, TOTAL, Check, ProjectionModel, step_of
 from perf_tables.arguments import parse_places, parse_values
-from perf_tables.meanings import paths_of
+from perf_tables.meanings import SUM_ROUNDING, paths_of
 from perf_traces.options import parse_compute, parse_factor
 from perf_traces.ranks import without_rank
 from perf_traces.runs import REPETITIONS, SeparateRuns, fields_of, known_files
@@ -32,9 +32,10 @@ from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 from perfcore.models.model import Origin
 from perfcore.reading.recognise import NamePattern, read_frame
+from perfcore.tables import level_text, point_text
 
 _FITTER = "scaling"
-_LEAST_ERROR = 0.01  # of a check, relative: smaller ones are chance
+_LEAST_ERROR = 0.06  # of a check, relative: smaller ones are chance
 _LOCAL = ("GPU communication: copies",)  # without network
 _OF_COMPUTING = ("load imbalance", "serialisation")  # losses that would not be if computation took no time
 _LARGEST, _MOST_TARGETS = 1e9, 64
@@ -212,7 +213,7 @@ def projected(
         if power > 1:
             at[symbol] = float(round(at[symbol] ** (1.0 / power)) ** power)
         nearest = f"the {pattern} nearest to " if pattern else ""
-        assumed.append(f"target {_text(at)}, {nearest}four times the largest scale (set with --at)")
+        assumed.append(f"target {point_text(at)}, {nearest}four times the largest scale (set with --at)")
     targets = targets_of(at, law.columns)
     if odd := [
         p for target in targets if power > 1 and round((p := target[next(iter(points))]) ** (1 / power)) ** power != p
@@ -245,8 +246,8 @@ def projected(
     )
     check, law_weight = _check(components, law, scaling, measured, points)
     model = ProjectionModel(
-        origin=Origin("", {"at": [_text(each) for each in targets]}, components.source, law.origin.fingerprint,
-                      perfcore.__version__),
+        origin=Origin("", {"at": [point_text(each, ",") for each in targets]}, components.source,
+                      law.origin.fingerprint, perfcore.__version__),
         points=points, measured=measured, kinds=kinds, alone=components.alone, targets=targets, scaling=scaling,
         unfitted=reasons, law=law, counters=counters,
         check=check, law_weight=law_weight,
@@ -266,6 +267,17 @@ def _pooled(components: Components, law: Any) -> Components | None:
     times = {law.paths[k]: np.nan_to_num(law.means[k]) for k in np.flatnonzero(counted)}
     if law.unfitted and counted.all() and law.value_name in components.data.table:
         sizes, times = _means(components, law)
+    if len(times) == 1 < len(law.paths) and not law.whole.inclusive:
+        [(name, total)] = times.items()
+        times = {path: np.nan_to_num(row) for path, row in zip(law.paths, law.means, strict=True) if path != name}
+        rest = total - np.sum(list(times.values()), axis=0)
+        if (rest < -SUM_ROUNDING * total).any():
+            at = f"{column}={level_text(sizes[rest.argmin()])}"
+            raise DataError(
+                f"{components.source}: at {at} the components add up to more than {name}, so they overlap; leave out "
+                f"what is part of another (--where), of {listing(times, 8)}"
+            )
+        times["other"] = times.get("other", 0.0) + np.maximum(rest, 0.0)
     ends = [name for name, row in times.items() if not row[sizes.argmax()] and row.any()]
     rare = [name for name, row in times.items() if not row.all()] if ends else [n for n in times if n in law.unfitted]
     uncertain: tuple[str, ...] = ()
@@ -400,10 +412,6 @@ def targets_of(
     names = list(columns or by_symbol)
     mesh = itertools.product(*(by_symbol[name] for name in names))
     return tuple(dict(zip(names, values, strict=True)) for values in mesh)
-
-
-def _text(target: Mapping[str, float]) -> str:
-    return ",".join(f"{name}={value:g}" for name, value in target.items())
 
 
 def _what_if(model: ProjectionModel, components: Components, what_if: Mapping[str, Any]) -> ProjectionModel:

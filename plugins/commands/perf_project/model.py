@@ -27,6 +27,7 @@ from perf_tables.points import check_coverage, named_points
 from perf_traces.messages.bursts import factors_of
 from perf_views.names import unique_suffixes
 from perfcore.base.arrays import Floats
+from perfcore.data.columns import is_processors
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of
 from perfcore.models.points import N_DRAWS, Drawn, PartDraws
 from perfcore.report import Note, Report
@@ -187,7 +188,7 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
                 times = measured[self.largest] * ratio ** np.clip(exponents, -_STEEPEST, _STEEPEST)
             drawn[name] = np.where(size <= self.alone.get(name, 0), 0.0, times)
         beyond = np.flatnonzero(size > self.sizes.max())
-        if len(beyond) and len(self.points) == 1 and not self.is_single:
+        if len(beyond) and len(self.points) == 1 and not self.is_single and is_processors(self.variables[self.symbol]):
             for name, times in self._beyond(drawn, size, beyond).items():
                 drawn[name][:, beyond] = times
         return drawn

@@ -19,6 +19,7 @@ from perf_views.names import existing_file, shortened
 from perfcore.base.arrays import Floats
 from perfcore.hooks.options import to_dict
 from perfcore.report import Axis, Band, Column, Figure, Line, Mark, Note, Plot, Points, Report, Rule, Table
+from perfcore.tables import level_text, point_text
 
 if TYPE_CHECKING:
     from perf_lost_cycles.forms import DefaultFit
@@ -168,7 +169,7 @@ def report_of(model: ModgenModel, data: Any = None) -> Report:
         tables, draw = _modgen_tables(model, shares, errors), partial(_modgen_plots, model, shares)
         held_out = ModgenOptions(parameter=tuple(model.columns.values()), set_aside=0.2)
         following = "" if model.set_aside else _fit_command(model, held_out)
-    held = [f"{name}={value:g}" for name, value in model.held.items()]
+    held = [point_text(model.held)] if model.held else []
     return Report(
         title=f"{categories} over {', '.join([*model.factors.values(), *held])} of {Path(model.origin.source).name}",
         answer=f"{fit.name} is {share.text} of the time{' at ' * bool(held)}{', '.join(held)}, {formula}"
@@ -217,7 +218,7 @@ def _details(model: ModgenModel) -> list[str]:
     unit = f" [{model.unit}]" if model.unit else ""
     shown = model.shown_names
     over = [shown[s] if shown[s] == c else f"{s}={c}" for s, c in model.factors.items()]
-    over += [f"{name} held at {value:g}" for name, value in model.held.items()]
+    over += [f"{name} held at {level_text(value)}" for name, value in model.held.items()]
     lines = [
         f"{figures['n_points']:,} points of {model.value_name}{unit} over {', '.join(over)}, "
         f"weights: {options['weights']}",

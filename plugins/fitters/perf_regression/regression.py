@@ -27,6 +27,7 @@ from perfcore.hooks.options import to_dict
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Model, Origin, Parameter, Points
 from perfcore.models.points import DesignRows, Observed, measurements_for
+from perfcore.tables import point_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +61,7 @@ def regress(formula: ParametricFormula, group: Group, options: RegressionOptions
     (value, design), y = formula.at(group.points, at), np.array(group.value)
     bad = ~np.isfinite(np.column_stack([value, design])).all(axis=1)
     if bad.any():
-        place = ", ".join(f"{name}={values[int(np.argmax(bad))]:g}" for name, values in group.points.items())
+        place = point_text({name: values[int(np.argmax(bad))] for name, values in group.points.items()})
         raise DataError(f"the formula is not finite at {place}; leave such rows out with --where")
     offset, lengths = value - design @ at, np.linalg.norm(design, axis=0)
     _, sizes, directions = np.linalg.svd(design / np.where(lengths > 0.0, lengths, 1.0), full_matrices=False)

@@ -33,7 +33,7 @@ from perfcore.report import (
     number_format,
     number_text,
 )
-from perfcore.tables import Column, Importance, Table
+from perfcore.tables import Column, Importance, Table, level_text, point_text
 
 if TYPE_CHECKING:
     from perf_scaling.model import Level, PathRow, ScalingModel, Speedup
@@ -157,6 +157,11 @@ def _notes(model: ScalingModel) -> list[Note]:
         other = "weak" if curve.scaling == "strong" else "strong"
         notes.append(Note("Assumed", f"{curve.scaling} scaling, {why} (--scaling {other} otherwise)"))
     notes += [Note("Assumed", note) for note in model.notes if not note.startswith(missing)]
+    exact = [path for path, is_exact in zip(model.paths, model.posterior.is_exact.tolist(), strict=True) if is_exact]
+    if exact and max(row.reach_of_target for row in model.rows) > 1.0:
+        whose = "" if len(model.paths) == 1 else f" of {listing(exact, _MOST_NAMED)}"
+        notes.append(Note("Assumed", f"values{whose} are computed, not timed, since a formula gives them to 0.01%: "
+                          "no change of behaviour beyond the data"))  # fmt: skip
     notes += [Note("Uncertain", text) for text in _uncertain(model)]
     if model.check is not None:
         notes.append(Note("Check" if model.check.inside >= 0.5 else "Uncertain", _check_text(model)))
@@ -181,7 +186,7 @@ def _model_lines(model: ScalingModel) -> list[tuple[str, str]]:
     if len(model.paths) > 1 or "levels" in _is_undetermined(model):
         return []
     row = model.rows[0]
-    spans = [f"{name}={min(v):.6g}..{max(v):.6g}" for name, v in
+    spans = [f"{name}={level_text(min(v))}..{level_text(max(v))}" for name, v in
              zip(model.parameter_names.values(), model.points.values(), strict=True)]  # fmt: skip
     text = f"{row.model.text(3)}, error {row.model.fit_error:.1%}"
     if abs(row.missed) > max(MISSED, row.model.fit_error * math.sqrt(len(model.measured))):  # an exception, not fitted
@@ -202,13 +207,14 @@ def _uncertain(model: ScalingModel) -> list[str]:
 
     if turning := [row for row in model.rows if row.turn]:
         levels = named(
-            turning, lambda row: f"{parameter}={row.reach[parameter]:g} by {percent(abs(math.expm1(row.turn)))}"
+            turning,
+            lambda row: f"{parameter}={level_text(row.reach[parameter])} by {percent(abs(math.expm1(row.turn)))}",
         )
         texts.append(f"the last two levels lie on one side of the model: another behaviour may begin there ({levels}); "
                      "the interval allows for it")  # fmt: skip
     changed = [row for row in model.rows if row.changes_at is not None]
     if changed:
-        levels = named(changed, lambda row: f"{parameter}={row.changes_at:g}")
+        levels = named(changed, lambda row: f"{parameter}={level_text(row.changes_at or 0.0)}")
         texts.append(f"behaviour changes near the largest level (after {levels}); measure beyond it")
     missed = [row for row in model.rows if abs(row.missed) > MISSED]
     if missed:
@@ -231,12 +237,12 @@ def _uncertain(model: ScalingModel) -> list[str]:
 def _check_text(model: ScalingModel) -> str:
     check = model.check
     assert check is not None
-    error = f"{100.0 * check.median_error:.2g}% off"
+    error = f"{percent(check.median_error)} off"
     if check.paths == 1:
         where = "inside" if check.inside == 1.0 else "outside"
         last = model.rows[0].reach
         name = next(iter(last))
-        return f"{name}={last[name]:g} predicted from the others, {error}, {where} the 95% interval"
+        return f"{name}={level_text(last[name])} predicted from the others, {error}, {where} the 95% interval"
     return (
         f"the largest level predicted from the others: median {error}, {check.inside:.0%} of "
         f"{check.paths:,} paths inside the 95% interval"
@@ -252,7 +258,8 @@ def _details(model: ScalingModel) -> list[str]:
     over = []
     for symbol, levels in model.points.items():
         column, name = model.columns[symbol], model.parameter_names[symbol]
-        over.append(f"{column if name == column else f'{name}={column}'} ({min(levels):.6g} to {max(levels):.6g})")
+        called = column if name == column else f"{name}={column}"
+        over.append(f"{called} ({level_text(min(levels))} to {level_text(max(levels))})")
     lines = [f"{len(model.measured)} points of {model.value_name}{unit} over {', '.join(over)}, {runs}"]
     for place, name in enumerate(model.parameter_names.values()):
         growths = [row.growths[place] for row in model.rows]
@@ -367,7 +374,7 @@ def _level_columns(model: ScalingModel, curve: Speedup | None) -> list[Column]:
     ]  # fmt: skip
     if curve is None:
         return columns
-    base = f"{parameter}={curve.base:g}"
+    base = f"{parameter}={level_text(curve.base)}"
     formats: tuple[tuple[str, Any, str], ...] = (
         ("speedup", number_text, "speedup"), ("efficiency", ".0%", "efficiency"), ("cost", ".2f", f"cost of {base}"),
     )  # fmt: skip
@@ -386,15 +393,17 @@ def _level_columns(model: ScalingModel, curve: Speedup | None) -> list[Column]:
 
 def _level_table(model: ScalingModel, levels: Sequence[Level], curve: Speedup | None, of: str) -> Table:
     parameter, *others = model.parameter_names.values()
-    held = [f"{name}={level:g}" for name, level in zip(others, model.target_point[1:].tolist(), strict=True)]
-    at = f"at {', '.join(held)}" if held else ""
+    held = dict(zip(others, model.target_point[1:].tolist(), strict=True))
+    at = f"at {point_text(held)}" if held else ""
     parts = [of, at]
     if curve is not None:
         kind = f"{curve.scaling} scaling " if not curve.scaling.startswith("rate") else ""
         half = f"efficiency below 50% from {parameter}={curve.half:.3g}" if curve.half is not None else ""
-        parts = [of, f"{kind}from {parameter}={curve.base:g}{f' {at}' if at else ''}", half]
+        parts = [of, f"{kind}from {parameter}={level_text(curve.base)}{f' {at}' if at else ''}", half]
     title = "; ".join(filter(None, parts))
-    return Table(_level_columns(model, curve), levels, title[:1].upper() + title[1:], limit=_MOST_PATHS)
+    return Table(
+        _level_columns(model, curve), levels, title[:1].upper() + title[1:], limit=_MOST_PATHS, shows_last=True
+    )
 
 
 def _candidate_table(model: ScalingModel, importance: Importance) -> Table:
@@ -456,7 +465,7 @@ def _path_note(row: PathRow, top: Mapping[str, float]) -> str:
     notes += [] if row.determined else ["inconclusive"]
     if row.deviates >= DEVIATES:
         notes.append(f"possible change point at largest level ({row.deviates:.0%})")
-    notes += [f"measured to {name}={level:g}" for name, level in row.reach.items() if level < top[name]]
+    notes += [f"measured to {name}={level_text(level)}" for name, level in row.reach.items() if level < top[name]]
     return ", ".join(notes)
 
 

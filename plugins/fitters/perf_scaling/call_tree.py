@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perf_tables.meanings import SUM_ROUNDING, whole_of_parts
 from perfcore.base.arrays import Booleans, Floats, Ints
 
 ARROW = "->"
@@ -186,7 +187,14 @@ def counted_paths(
     inclusive = bool((callers >= 0).any()) and (
         value_name.lower().startswith("inclusive") or _looks_inclusive(means, callers)
     )
-    return metric, (callers < 0) if inclusive else np.ones(len(callers), dtype=np.bool_), inclusive
+    counted = (callers < 0) if inclusive else np.ones(len(callers), dtype=np.bool_)
+    whole = whole_of_parts(paths, means.T) if len(numbers) == 1 and len(paths) > 1 and (callers < 0).all() else None
+    if whole is not None:
+        added = np.nansum(np.delete(means, whole, axis=0), axis=0)
+        is_sum = (abs(means[whole] - added) <= SUM_ROUNDING * added).all()
+        counted[:] = is_sum  # else it holds what no other path does, or they overlap
+        counted[whole] = not is_sum
+    return metric, counted, inclusive
 
 
 def _looks_inclusive(means: Floats, callers: Ints) -> bool:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -82,9 +83,12 @@ class Candidate(NamedTuple):
 
     @property
     def growth(self) -> str:
-        """Its terms beside the constant, without coefficients."""
-        terms = " + ".join(term for term in self.terms if term != "1") or "constant"
-        return f"1/({terms})" if self.reciprocal and not self.is_constant else terms
+        """Its terms without coefficients, beside the constant; a rate levels off at its constant."""
+        if self.is_constant or not self.reciprocal:
+            return " + ".join(term for term in self.terms if term != "1") or "constant"
+        if len(self.terms) == 1:
+            return self.terms[0].removeprefix("1/") if self.terms[0].startswith("1/") else f"1/({self.terms[0]})"
+        return f"1/({' + '.join(self.terms)})"
 
     @property
     def formula(self) -> str:
@@ -92,6 +96,8 @@ class Candidate(NamedTuple):
 
     def text(self, digits: int = 4) -> str:
         """A sum of terms with coefficients."""
+        if self.reciprocal and len(self.terms) == 1 and re.fullmatch(r"1/[^/*]+", self.terms[0]):
+            return f"{1.0 / self.coefficients[0]:.{digits}g}*{self.terms[0][2:]}"
         parts = []
         for term, coefficient in zip(self.terms, self.coefficients, strict=True):
             number = f"{coefficient:.{digits}g}"

@@ -335,13 +335,16 @@ def _pattern_reason(points: Floats, parameters: Mapping[str, str], n_points: int
     centred = (logs - logs.mean(axis=0)) / np.maximum(logs.std(axis=0), 1e-300)
     if np.linalg.matrix_rank(centred, tol=_RANK * len(points)) < len(symbols):
         for one, other in itertools.combinations(range(len(symbols)), 2):
+            left_out = one
             if np.ptp(logs[:, one] + logs[:, other]) < _RANK:
-                product = points[0, one] * points[0, other]
-                left = ",".join(column for k, column in enumerate(parameters.values()) if k != one)
-                return (
-                    f"{symbols[one]} x {symbols[other]} = {product:g} at every point, so one follows from the other: "
-                    f"--parameter '{left}'"
-                )
+                relation = f"{symbols[one]} x {symbols[other]} = {points[0, one] * points[0, other]:g}"
+            elif np.ptp(logs[:, other] - logs[:, one]) < _RANK:
+                left_out, factor = other, points[0, other] / points[0, one]
+                relation = f"{symbols[other]} = {'' if factor == 1.0 else f'{factor:g} x '}{symbols[one]}"
+            else:
+                continue
+            left = ",".join(column for k, column in enumerate(parameters.values()) if k != left_out)
+            return f"{relation} at every point, so one follows from the other: --parameter '{left}'"
         names = " and ".join(symbols)
         return f"{names} are collinear; vary one while holding the other fixed"
     return ""

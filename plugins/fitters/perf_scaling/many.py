@@ -35,6 +35,7 @@ from perfcore.models.model import Origin
 from perfcore.reading.source import ADDRESS
 from perfcore.report import Figure, Note, Report, interval_text, number_format, number_text
 from perfcore.results import Column, Result, Table
+from perfcore.tables import point_text
 
 _SCHEMA = "perfcore-series/1"
 _HEAD = 10_000  # rows by which columns are recognized
@@ -128,7 +129,7 @@ def fit_series(
         series.join_answers(used, part, facts)
     blocks.remove()
     largest = series.read_answers(target, "predicted", _SHOWN)[["series", "formula", "predicted", "low", "high"]]
-    shown = ", ".join(f"{known.columns[symbol]}={level:g}" for symbol, level in point.items())
+    shown = point_text({known.columns[symbol]: level for symbol, level in point.items()})
     return SeriesFit(os.fspath(output), name, count, unfitted, sum(block["n_unfitted"] for block in facts_of_blocks),
                      shown, known.unit or "", tuple(largest.itertuples(index=False, name=None)))  # fmt: skip
 
@@ -268,7 +269,7 @@ class SeriesFile:
             model = cls.read(path)
             target = target_of(parse_target(at), facts["columns"], {s: np.array(p) for s, p in model.points.items()})
             rows = _rows(model.at(target)).nlargest(count, _ORDERS[by])
-        shown = ", ".join(f"{facts['columns'][symbol]}={level:g}" for symbol, level in target.items())
+        shown = point_text({facts["columns"][symbol]: level for symbol, level in target.items()})
         fields = ["series", "predicted", "low", "high", "growth", "growth_probability", "exponent", "formula"]
         ranked = tuple(rows[fields].itertuples(index=False, name=None))
         return SeriesRanking(os.fspath(path), by, shown, facts["unit"] or "", ranked)

@@ -41,12 +41,12 @@ from perfcore.data.units import is_time
 from perfcore.models.model import Model, Parameter, Points
 from perfcore.models.points import N_DRAWS, DesignRows, Drawn, GrowthDraws, Observed, PartDraws, Rival
 from perfcore.report import Report
+from perfcore.tables import point_text
 
 _NUMBERS_AT_ONCE = 1 << 21  # in the draws of one block, 16 MB
 _PATHS_AT_ONCE = 256
 _OCTAVE = 2.0  # growth is looked at from half the level of a parameter to the level, or to twice it from 1 on
 _MOST_RIVALS = 12  # less likely ones differ more and mean less
-_MANY_DIGITS = 1e6  # levels of as many digits are rounded to four
 _SEED = 0  # of the order in which draws of different paths are put together
 _HALF = 0.5
 _MOST_OPEN = math.log(1e6)  # of a measured level
@@ -212,7 +212,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     def point_text(self, point: Mapping[str, float]) -> str:
         """Levels of parameters, by symbol or name, as a command has them: ``n=512, m=64``."""
         levels = {self.parameter_names.get(symbol, symbol): level for symbol, level in point.items()}
-        return ", ".join(f"{name}={level:.{6 if level < _MANY_DIGITS else 4}g}" for name, level in levels.items())
+        return point_text(levels)
 
     @property
     def target_point(self) -> Floats:
@@ -619,8 +619,8 @@ def _kind_of(first: float, last: float) -> str:
 def bounded(model: ScalingModel, posterior: Posterior) -> Posterior:
     """Return the posterior of series with what is possible beyond the data.
 
-    Times of problems that grow with the processors do not fall below the first, and neither rates nor times of problems
-    that stay the same exceed linear speedup, except if the data do.
+    Times of problems that grow with the processors do not fall below the first, nor do rates of each processor exceed
+    it, and neither rates nor times of problems that stay the same exceed linear speedup, except if the data do.
     """
     if len(model.symbols) > 1 or not model._counts_processors or not (model._is_time or model.reciprocal):
         return posterior
@@ -630,6 +630,8 @@ def bounded(model: ScalingModel, posterior: Posterior) -> Posterior:
         kind = model.scaling or (_kind_of(measured[0], measured[-1]) if len(measured) > 1 else "")
         if kind == "weak" and not model.reciprocal:
             least[k] = math.log(_SLACK * min(measured[0], measured.min()))
+        elif model.scaling_kind == "rate of each":
+            least[k] = math.log(max(measured[0], measured.max()) / _SLACK)
         elif model.reciprocal or kind == "strong":
             work = model.measured[np.isfinite(means), 0] * (1.0 / measured if model.reciprocal else measured)
             if work.min() >= _SLACK * work[0]:

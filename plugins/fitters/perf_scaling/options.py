@@ -84,8 +84,8 @@ class Given(NamedTuple):
 
 def _is_number(text: str) -> bool:
     try:
-        return float(text) > 0.0
-    except ValueError:
+        return "," not in text and len(values := parse_values(text)) == 1 and values[0] > 0.0
+    except (PerfError, ValueError, ZeroDivisionError):
         return False
 
 

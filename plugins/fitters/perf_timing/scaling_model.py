@@ -20,6 +20,7 @@ from perfcore.data.observations import Observations
 from perfcore.hooks.options import build, to_dict
 from perfcore.models.model import Model, Origin, Points
 from perfcore.models.points import Observed, measurements_for, observed_by_pair
+from perfcore.tables import point_text
 
 
 class FittedObservations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -191,8 +192,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         observed = self.observations
         pairs = ((self.codes[observed.code[place]], self.codes), (self.systems[observed.system[place]], self.systems))
         names = [name for name, labels in pairs if len(labels) > 1]
-        shown = self.shown_names
-        where = ", ".join(f"{shown[symbol]}={values[place]:.6g}" for symbol, values in observed.points.items())
+        where = point_text({self.shown_names[symbol]: values[place] for symbol, values in observed.points.items()})
         return f"{' on '.join(names)}, {where}" if names else where
 
     @property

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 1_000_000  # that a person asks for at once
 _FORM = "NAME=VALUE,... is expected; a VALUE is a number, FIRST..LAST:STEP, FIRST..LAST*FACTOR, or a name"
+_PREFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "kB": 10**3, "MB": 10**6, "GB": 10**9}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d*)?)\s?([KMG]i|[kMG]B)B?\s*")
 _DURATION_NS = {unit: int(LABELS[unit][1] * NANOSECONDS["s"]) for unit in (*NANOSECONDS, "min", "h", "d")}
 _DURATION = re.compile(r"\s*(\d{1,15}(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*")
 
@@ -31,11 +33,11 @@ def parse_values(text: str) -> list[float]:
     for part in text.split(","):
         first_text, dots, rest = part.partition("..")
         if not dots:
-            values.append(float(part))
+            values.append(_level(part))
             continue
         by = "*" if "*" in rest else ":"
         last_text, _, step_text = rest.partition(by)
-        first, last, step = float(first_text), float(last_text), float(step_text)
+        first, last, step = _level(first_text), _level(last_text), _level(step_text)
         if by == ":":
             count = (last - first) / step
             if not count >= 0:
@@ -52,6 +54,12 @@ def parse_values(text: str) -> list[float]:
     if not all(abs(value) < float("inf") for value in values):
         raise ValueError
     return values
+
+
+def _level(text: str) -> float:
+    """Return a number, also with a prefix that means one thing only: ``16MiB``, ``64Ki``, ``10kB``."""
+    match = _SIZE.fullmatch(text)
+    return float(text) if match is None else float(match[1]) * _PREFIXES[match[2]]
 
 
 def check_count(count: float, text: str) -> None:

@@ -10,20 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_tables.confounders import differing_columns, refuse_unnamed_factors
+from perf_tables.meanings import SUM_ROUNDING, whole_of_parts
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.columns import RUN_COLUMNS, plain_name, shown_names
 from perfcore.data.observations import labels_of, numbers_of, values_of, without_duplicates
 from perfcore.data.selection import ABSENT, AGGREGATES, DUPLICATES
+from perfcore.tables import point_text
 
 if TYPE_CHECKING:
     from perfcore.data.measurements import Measurements
 
-# Profiles print three or four digits, and a sum of twenty rounded times is off by some units of the last of them.
-_ROUNDING = 2e-3
-
-# A category of this name is the whole run.
-_TOTALS = ("total", "whole run", "overall", "run time", "wall time", "elapsed", "elapsed time")
 _CALL_PATH, _ARROW = "callpath", "->"  # how readers of Extra-P's files call the column, and part the names of a path
 
 
@@ -57,7 +54,10 @@ def runs_of_rows(
     of_point = np.zeros(len(values), dtype=np.int64)
     of_point[run] = point
     totals = np.full(len(values), np.nan)
-    which = _total_category(names, total)
+    if total is None:
+        which = whole_of_parts(names, values)
+    else:
+        which = next((k for k, name in enumerate(names) if plain_name(name) == plain_name(total)), None)
     if which is not None:
         totals = values[:, which]
         values, names = np.delete(values, which, axis=1), (*names[:which], *names[which + 1 :])
@@ -77,19 +77,14 @@ def _told_columns(data: Measurements) -> set[str]:
     return {*roles.parameters.values(), str(roles.value), *roles.category}
 
 
-def _total_category(names: tuple[str, ...], total: str | None) -> int | None:
-    total_names = _TOTALS if total is None else (plain_name(total),)
-    return next((k for k, name in enumerate(names) if plain_name(name) in total_names), None)
-
-
 def refuse_overlap(runs: Runs, names: tuple[str, ...], points: Any, source: str, total: str | None) -> None:
     """Refuse categories that add up to more than the run took: some time is then in two of them."""
     added = np.nansum(runs.values, axis=1)
-    over = added > runs.total * (1.0 + _ROUNDING)
+    over = added > runs.total * (1.0 + SUM_ROUNDING)
     if not over.any():
         return
     worst = int(np.argmax(np.where(over, added / np.where(runs.total > 0, runs.total, np.nan), -1.0)))
-    where = ", ".join(f"{name}={points[name][runs.point[worst]]:.6g}" for name in points.columns)
+    where = point_text({name: points[name][runs.point[worst]] for name in points.columns})
     raise DataError(
         f"{source}: the categories overlap: at {where} they add up to {added[worst]:.6g} of a total of "
         f"{runs.total[worst]:.6g} ({int(over.sum())} of {len(over)} runs); leave out what is part of another "
@@ -100,7 +95,7 @@ def refuse_overlap(runs: Runs, names: tuple[str, ...], points: Any, source: str,
 def with_other(runs: Runs, names: tuple[str, ...], other: str, notes: list[str]) -> tuple[Runs, tuple[str, ...]]:
     """What no category accounts for as a further category, where it is more than rounding."""
     rest = runs.total - np.nansum(runs.values, axis=1)
-    if not (rest > _ROUNDING * runs.total).any():
+    if not (rest > SUM_ROUNDING * runs.total).any():
         return runs, names
     rest = np.maximum(rest, 0.0)
     share = float(np.nansum(rest) / np.nansum(np.where(np.isnan(rest), np.nan, runs.total)))
@@ -135,7 +130,7 @@ class CategoryTable:
     def describe(self, row: int) -> str:
         """One point as a person reads it: ``ranks=16, n=128``."""
         names = self.shown_names
-        return ", ".join(f"{names[symbol]}={values[row]:.6g}" for symbol, values in self.points.items())
+        return point_text({names[symbol]: values[row] for symbol, values in self.points.items()})
 
     @property
     def shown_names(self) -> Mapping[str, str]:

@@ -15,6 +15,7 @@ from perfcore.base.errors import OptionError, listing
 from perfcore.data.columns import is_run_identifier, shown_names, without_copies
 from perfcore.data.observations import differs, distinct, numbers_of, points_of, values_of
 from perfcore.data.units import is_rate, is_time, unit_of
+from perfcore.tables import level_text, point_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,9 +77,9 @@ def refuse_unnamed_factors(
     several = first.groupby("point")["level"].nunique()
     row = int(np.flatnonzero(point == several.index[several > 1][0])[0])
     names = shown_names(data.roles.parameters)
-    place = ", ".join(f"{names[symbol]}={values[row]:.6g}" for symbol, values in points.items())
+    place = point_text({names[symbol]: values[row] for symbol, values in points.items()})
     levels = " and ".join(
-        f"{column} ({listing([f'{level:g}' for level in sorted(rows['level'].unique())], 4)})"
+        f"{column} ({listing([level_text(level) for level in sorted(rows['level'].unique())], 4)})"
         for column, rows in varied.items()
     )
     # Columns that were varied together are held together: at the levels of one row.
@@ -145,7 +146,7 @@ def unnamed_text(
         cell = rows[rows["cell"] == folds.idxmax()]
         row = int(cell.index[0])
         shown = shown_names(roles.parameters)
-        place = ", ".join(f"{shown[symbol]}={values[row]:.6g}" for symbol, values in points.items())
+        place = point_text({shown[symbol]: values[row] for symbol, values in points.items()})
         names = sorted(map(str, cell["level"].unique()))
         differ = f"such as {place}, differ in {column} ({listing(names, 4)}) and are up to {folds.max():.3g}-fold apart"
         return Unnamed(str(column), differ, str(rows["level"].mode().iloc[0]))

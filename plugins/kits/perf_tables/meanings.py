@@ -80,6 +80,10 @@ _ALIKE = 0.02  # of a size: decompositions don't divide every problem evenly
 _EARLIEST = 3e8  # seconds of Unix time: no run takes nine years
 _MOST_DERIVED = 12  # columns of numbers, of which all pairs are compared
 _SAME = 5e-3  # relative, between numbers that were rounded to three digits
+# Profiles print three or four digits, and a sum of twenty rounded times is off by some units of the last of them.
+SUM_ROUNDING = 2e-3
+# A category of this name is the whole run.
+_TOTALS = ("total", "whole run", "overall", "run time", "wall time", "elapsed", "elapsed time")
 _NORMAL_95 = 1.959963984540054
 _MEAN = words("spread", "mean")[0]
 _MEAN_OF = re.compile(rf"(?:(?:{_MEAN}) )?(?P<rest>.*?)(?: (?:{_MEAN}))?")
@@ -408,6 +412,19 @@ def paths_of(data: Measurements, kept: Booleans) -> tuple[tuple[str, ...], Ints]
     several = [k for k, (names, _) in enumerate(labels) if len(names) > 1] or [0]
     paths = tuple(" ".join(labels[k][0][numbers[k]] for k in several) for numbers in different)
     return paths, np.asarray(together, dtype=np.int64)
+
+
+def whole_of_parts(names: Sequence[str], values: Floats) -> int | None:
+    """Return which of the categories with these times (n_runs, n_names) is the whole run; None if none is.
+
+    Its name says so, or it is the sum of all others in every run, as ``main`` is of inclusive times.
+    """
+    named = [number for number, name in enumerate(names) if plain_name(name) in _TOTALS]
+    if named or len(names) < 3 or len(values) < 2:
+        return named[0] if named else None
+    added = np.nansum(values, axis=1, keepdims=True)
+    is_sum = (abs(2.0 * values - added) <= SUM_ROUNDING * added).all(axis=0)
+    return int(is_sum.argmax()) if is_sum.any() else None
 
 
 def parts_of(data: Measurements, notes: list[str] | None = None) -> list[Measurements]:

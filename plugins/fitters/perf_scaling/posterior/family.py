@@ -65,6 +65,20 @@ OTHER_SLOPE = 0.25
 TURNS = 0.05
 FAR_FROM, FAR_AT, ALIKE, STEPS, MOST_WIDER, BY_NOISE = math.log(2.0), math.log(4.0), 0.5, 0.75, 1.2, 20.0
 
+# Laws of series that are known to many digits: a constant or what falls, and another term; how much narrower intervals
+# beyond such are, so that those of exact laws are within 10 % at four times the data.
+EXACT_WIDTH = 0.06
+_EXACT_EXPONENTS = (0.25, 1 / 3, 0.5, 2 / 3, 0.75, 0.8, 1.0, 1.25, 4 / 3, 1.5, 5 / 3, 2.0, 2.5, 3.0)
+EXACT_TERMS = ((0.0, 0), *((-e, 0) for e in _EXACT_EXPONENTS), *((e, 0) for e in _EXACT_EXPONENTS),
+               *((e, j) for e in (0.0, 0.5, 1.0, 2.0) for j in (1, 2)))  # fmt: skip
+EXACT_LAWS = tuple(
+    (one, other)
+    for one, (exponent, _) in enumerate(EXACT_TERMS)
+    for other, (further, logarithm) in enumerate(EXACT_TERMS)
+    if (exponent == 0.0 and one == 0 < other)
+    or (exponent < 0.0 and (further > 0.0 or (further, logarithm) == (0.0, 1)))
+)
+
 USUAL_NOISE, _FREEDOM = 0.01, 1.0  # of a run, before any: 1 %, known as well as one observation would tell
 
 GROUPS = (

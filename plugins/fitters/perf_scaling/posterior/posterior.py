@@ -17,6 +17,9 @@ from perf_scaling.posterior import array_form
 from perf_scaling.posterior.family import (
     ALIKE,
     BY_NOISE,
+    EXACT_LAWS,
+    EXACT_TERMS,
+    EXACT_WIDTH,
     FAR_AT,
     FAR_FROM,
     MOST_WIDER,
@@ -43,6 +46,9 @@ _MOST_THREADS = 8
 DRAWS = 512  # of each path
 _KINDS = 32  # of scatter, drift and deviating level that the draws of a path are of, about
 _ENOUGH_LEVELS = 5  # for a last step that differs from the steps before it
+# No series of `benchmarks/real_extrapolation.py` with so many levels over that range is a law of two terms to that
+# error: what is was computed, such as a count. A constant may be a coarse clock.
+_EXACT_LEVELS, _EXACT_RANGE, _EXACT_ERROR, _EXACT_VARIES = 5, 4.0, 1e-4, 0.1
 _NEARLY_ALL = 0.998  # of a distribution: what linear speedup cuts off of it is not worth an interpolation
 _SETTLES_BEYOND = math.log(2.0)
 # A change in behaviour: of a logarithm, and in standard errors; and what is no bend at the level before it.
@@ -126,7 +132,7 @@ class Posterior:
     level: Ints
     weight: Floats  # adding up to 1 for each path
     reciprocal: bool = False
-    least: Floats | None = None  # logarithms of the least values beyond the data (K,); -inf of paths without such
+    least: Floats | None = None  # logarithms of the best values beyond the data (K,); -inf of paths without such
     linear: Floats | None = None  # logarithms of values at level 1 by linear speedup (K,), the best; NaN without such
 
     def of_paths(self, paths: Sequence[int] | Ints) -> Self:
@@ -137,7 +143,7 @@ class Posterior:
             self,
             **{field.name: getattr(self, field.name)[chosen] for field in fields(self) if field.name in path_fields},
         )
-        known = {name: vars(self)[name] for name in ("_ends", "_last_steps") if name in vars(self)}
+        known = {name: vars(self)[name] for name in ("_ends", "_last_steps", "_exact") if name in vars(self)}
         vars(some).update({name: tuple(array[chosen] for array in arrays) for name, arrays in known.items()})
         return some
 
@@ -208,7 +214,7 @@ class Posterior:
         if not len(self.means):
             return np.empty((0, len(points), len(levels)))
         if self.points.shape[1] == 1 and beyond(*self.measured_range, points).any():
-            _ = self._ends, self._last_steps  # which blocks take their parts of
+            _ = self._ends, self._last_steps, self._exact  # which blocks take their parts of
         return np.exp(self._in_blocks(points, lambda block: block._log_quantiles(points, levels, run, smooth)))
 
     def _in_blocks(self, points: Floats, log_quantiles: Callable[[Self], Floats]) -> Floats:
@@ -352,7 +358,55 @@ class Posterior:
         wider = np.minimum(np.minimum(typical, 1.0) ** (-ALIKE * far), MOST_WIDER)
         is_free = np.ones(len(self.means), np.bool_) if self.least is None else ~np.isfinite(self.least)
         narrowing = narrowing * np.where(is_free[path][..., None], wider, 1.0)
-        return np.asarray(middle + turn + (logs - middle) * np.hypot(side, 2.0 * turn) / side * narrowing)
+        shaped = middle + turn + (logs - middle) * np.hypot(side, 2.0 * turn) / side * narrowing
+        first, second, one, other = (array[path][..., None] for array in self._exact)
+        is_exact = np.isfinite(first) & (distance > 0.0)
+        if not is_exact.any():
+            return np.asarray(shaped)
+        number, value = np.log(level)[..., None], np.zeros(first.shape)
+        for coefficient, term in ((first, one), (second, other)):
+            for k in np.unique(term[is_exact]).tolist():
+                exponent, logarithm = EXACT_TERMS[k]
+                value += np.where(term == k, coefficient * np.exp(exponent * number) * number**logarithm, 0.0)
+        law = np.log(np.where(is_exact, value, 1.0)) * (-1.0 if self.reciprocal else 1.0)
+        return np.asarray(np.where(is_exact, law + EXACT_WIDTH * (shaped - middle - turn), shaped))
+
+    @functools.cached_property
+    def _exact(self) -> tuple[Floats, Floats, Ints, Ints]:
+        """Coefficients and numbers of `EXACT_TERMS` (K,) of the sum of two that a path over one parameter is; NaN of
+        other paths.
+        """
+        coefficients, terms = np.full((2, len(self.means)), np.nan), np.zeros((2, len(self.means)), np.int64)
+        if self.points.shape[1] > 1 or not (self.points > 0.0).all():
+            return *coefficients, *terms
+        patterns, pattern = np.unique(np.isfinite(self.means), axis=0, return_inverse=True)
+        for number, is_measured in enumerate(patterns):
+            levels, paths = self.points[is_measured, 0], np.flatnonzero(pattern.ravel() == number)
+            if len(levels) < _EXACT_LEVELS or levels[-1] < _EXACT_RANGE * levels[0]:
+                continue
+            means = self.means[np.ix_(paths, np.flatnonzero(is_measured))] ** (-1.0 if self.reciprocal else 1.0)
+            varies = np.ptp(means, axis=1) > _EXACT_VARIES * means.max(axis=1)
+            paths, scale = paths[varies], means[varies].max(axis=1)
+            with np.errstate(all="ignore"):  # of levels whose powers overflow there is no such law
+                relative = means[varies] / scale[:, None]
+                values = [levels**exponent * np.log(levels) ** logarithm for exponent, logarithm in EXACT_TERMS]
+                best = np.full(len(paths), _EXACT_ERROR)
+                for one, other in EXACT_LAWS:
+                    u, v = values[one] / relative, values[other] / relative
+                    a, b, c = (u * u).sum(axis=1), (u * v).sum(axis=1), (v * v).sum(axis=1)
+                    first = (c * u.sum(axis=1) - b * v.sum(axis=1)) / (a * c - b * b)
+                    second = (a * v.sum(axis=1) - b * u.sum(axis=1)) / (a * c - b * b)
+                    error = np.abs(first[:, None] * u + second[:, None] * v - 1.0).max(axis=1)
+                    better = (error < best) & (first >= -_EXACT_ERROR) & (second > 0.0)
+                    best[better] = error[better]
+                    coefficients[:, paths[better]] = (scale * [np.maximum(first, 0.0), second])[:, better]
+                    terms[:, paths[better]] = np.array([[one], [other]])
+        return *coefficients, *terms
+
+    @property
+    def is_exact(self) -> Booleans:
+        """Whether paths (K,) are a sum of two terms to so many digits that their values are computed, not timed."""
+        return np.isfinite(self._exact[0])
 
     @functools.cached_property
     def _last_steps(self) -> tuple[Floats, Floats, Floats]:

@@ -25,6 +25,7 @@ from perfcore.data.columns import (
     is_run_identifier,
     is_size,
     words,
+    words_of,
 )
 from perfcore.data.units import NANOSECONDS, KnownUnit, same_unit, seconds_per, split_unit, unit_in_name
 
@@ -44,6 +45,7 @@ _OF_ROWS = re.compile(r"(?:task|job|event|state|interval|span|activity|op|operat
 # Of what a row is the how-manieth: nothing was varied, and the times are of repeated runs.
 _RUNS = frozenset(words("trace", "counts_rows"))
 _VERSIONS = frozenset(words("roles", "version"))
+_NO_TIMES = frozenset(words("words", "no_time"))
 _NUMBERING = re.compile(r"_(?:id|no|nr|num|number|index|idx)$")
 _MOMENTS = frozenset(("time", "t"))  # of samples, or how long a run took; a timestamp or a date is a moment
 _OTHERS = frozenset().union(*(SYNONYMS[role] for role in ("value", "start", "end", "time")), *LEVELS.values())
@@ -133,6 +135,11 @@ def sweep_of(columns: Sequence[Column]) -> Sweep | None:
     ]
     shares = numbers[max(measured, default=0) + 1 :] if len(measured) > 1 else []
     numbers = numbers[: len(numbers) - len(shares)]
+    # So are energies, sizes of memory and rates behind it.
+    moment = next((k for k, column in enumerate(numbers) if k and split_name(column.name).bare in _MOMENTS), None)
+    results = [] if moment is None else numbers[moment + 1 :]
+    if results and all(_NO_TIMES & {*words_of(c.name)} or is_called_rate(c.name) for c in results):
+        numbers, shares = numbers[: len(numbers) - len(results)], [*shares, *results]
     (first, counting), (last, unit) = (split_name(column.name) for column in (numbers[0], numbers[-1]))
     # Between what was varied and a time that ends the rows stands what was counted of the runs.
     if len(numbers) > 2 and not (last in _MOMENTS and unit is not None):

@@ -23,7 +23,7 @@ from perf_io.tables.duck import (
     quoted,
     quoted_name,
 )
-from perf_tables.meanings import meaning_of_name
+from perf_tables.meanings import SUM_ROUNDING, meaning_of_name
 from perfcore.base import progress
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError, OptionError, listing
@@ -155,9 +155,11 @@ def _repetitions_in_columns(tidy: Tidy, named: Set[str]) -> None:
 
 def levels_of_columns(columns: Sequence[str]) -> Group | None:
     """Columns such as ``1,2,4,8`` or ``p=1,p=2,p=4``, whose names are levels of a parameter, or versions."""
-    versions = [column for column in columns if _VERSION.fullmatch(column) or column.lower() in _VERSIONS]
-    if len(versions) > 1:
-        return Group(tuple(versions), tuple(versions), "version", "value")
+    versions = [c for c in columns if _VERSION.fullmatch(c) or split_unit(c)[0].lower() in _VERSIONS]
+    if len(versions) > 1 and len({unit_of(version) for version in versions}) == 1:
+        unit = unit_of(versions[0])
+        names = tuple(split_unit(version)[0] for version in versions)
+        return Group(tuple(versions), names, "version", f"value_{unit}" if unit else "value")
     groups: dict[str, dict[float, str]] = {}
     for column in columns:
         if (match := _COUNT.fullmatch(column.strip())) is None or (match["before"] and match["after"]):
@@ -221,23 +223,50 @@ def parts_of_time(columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(parts) if len(parts) > 1 and not is_whole and len({unit_of(c) for c in parts}) == 1 else ()
 
 
+def _sum_of_parts(frame: pd.DataFrame) -> tuple[str, tuple[str, ...]] | None:
+    """Return the column of the whole time and those that add up to it in every row."""
+    are_times = {c: meaning_of_name(c, "number") in ("number", "time") for c in map(str, frame.columns)}
+    names = [c for c in frame.columns if are_times[c] and _NO_TIMES.isdisjoint(words_of(split_unit(c)[0]))]
+    times = [c for c in names if not is_processors(c) and ((frame[c] % 1 != 0).any() or frame[c].nunique() > 1)]
+    for whole in times:
+        if not (_WHOLES & {*words_of(split_unit(whole)[0])} or is_called_time(whole)):
+            continue
+        free = [column for column in times if column != whole and unit_of(column) == unit_of(whole)]
+        cells = frame[[whole, *free]]
+        if len(free) < 2 or len(cells) < 2 or not ((cells >= 0).all(axis=None) and (cells[free] > 0).any().all()):
+            continue
+        if (abs(cells[free].sum(axis=1) - cells[whole]) <= SUM_ROUNDING * cells[whole]).all():
+            return whole, tuple(free)
+    return None
+
+
 def _parts_in_columns(tidy: Tidy, named: Set[str]) -> None:
     """Make rows of columns that are parts of one time: together they are the total."""
     frame = tidy.frame
     numeric = [str(column) for column in frame.columns if frame[column].dtype.kind in "iuf"]
-    parts = parts_of_time(numeric)
-    if tidy.roles or named or not parts or not guess_roles(numeric, set(numeric)).parameters:
+    if tidy.roles or named or not guess_roles(numeric, set(numeric)).parameters:
         return
-    unit = unit_of(parts[0])
-    # Fractions in the same unit, of which nothing else is known, are a part too: without it the sum would be too small.
-    unknown = [c for c in numeric if unit_of(c) == unit and meaning_of_name(c, "number") == "number"]
-    like = {c for c in unknown if (frame[c] % 1 != 0).any() and not (is_processors(c) or _NO_TIMES & {*words_of(c)})}
-    parts = tuple(column for column in numeric if column in like or column in parts)
+    if (added := _sum_of_parts(frame[numeric])) is not None:
+        whole, parts = added
+        quantity, said = whole, f"parts of {whole}"
+        frame = frame.drop(columns=[whole])
+    elif parts := parts_of_time(numeric):
+        unit = unit_of(parts[0])
+        # Fractions in the same unit, of which nothing else is known, are a part too: without it the sum would be too
+        # small.
+        unknown = [c for c in numeric if unit_of(c) == unit and meaning_of_name(c, "number") == "number"]
+        like = {
+            c for c in unknown if (frame[c] % 1 != 0).any() and not (is_processors(c) or _NO_TIMES & {*words_of(c)})
+        }
+        parts = tuple(column for column in numeric if column in like or column in parts)
+        quantity, said = f"time_{unit}" if unit else "time", "parts of one time"
+    else:
+        return
     names = [split_unit(part)[0] or part for part in parts]
-    _melt(tidy, frame, Group(parts, tuple(names), "category", f"time_{unit}" if unit else "time"))
+    _melt(tidy, frame, Group(parts, tuple(names), "category", quantity))
     tidy.roles["category"] = ["category"]
     tidy.notes.append(
-        f"{listing(parts, 4)} are parts of one time, which is their sum (choose one with --where category={names[0]})"
+        f"{listing(parts, 4)} are {said}, which is their sum (choose one with --where category={names[0]})"
     )
 
 
