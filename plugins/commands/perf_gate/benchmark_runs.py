@@ -195,6 +195,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
         rounds = pd.to_numeric(table[counted], errors="coerce").astype(float)
     units = table[with_meaning["unit"]].fillna("").astype(str) if "unit" in with_meaning else ""
     deviation, number = _spread(data) if columns == [roles.value] else (math.nan, 1.0)
+    systems = [table[column].astype(str) for column in roles.system]
     parts, labels, notes = list[pd.DataFrame](), list[pd.DataFrame](), list[str]()
     not_copied = without_duplicates(data, np.ones(len(table), dtype=np.bool_), notes=notes)
     for column in columns:
@@ -208,7 +209,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
             {
                 "value": numbers,
                 **{k: np.full(len(table), v, np.float32) if np.ndim(v) == 0 else v for k, v in constant.items()},
-                "machine": table[list(roles.system)].astype(str).agg(" ".join, axis=1) if roles.system else "",
+                "machine": list(map(" ".join, zip(*systems, strict=True))) if systems else "",
                 "metric": column,
                 "unit": units if unit is None else unit,
                 "better": directions_of(table),

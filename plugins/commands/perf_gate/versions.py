@@ -28,6 +28,7 @@ from perf_statistics.gating import (
     session_test,
     verdicts,
 )
+from perf_statistics.student import stdtr, stdtrit
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.units import unit_of_text
@@ -212,8 +213,6 @@ def common_shift(orders: Sequence[RunOrder], ratios: Floats, log_threshold: floa
     By rounds where all benchmarks have the same number of them: the median over benchmarks of each round is one value,
     so that what a round's state does to all of them counts once. Otherwise by benchmarks.
     """
-    from scipy.special import stdtr, stdtrit
-
     values = ratios[np.isfinite(ratios)]
     if len(values) < _FEWEST:
         return None
@@ -230,7 +229,7 @@ def common_shift(orders: Sequence[RunOrder], ratios: Floats, log_threshold: floa
     usual = None
     if noises:
         scale = _SHIFT * float(np.median(noises))
-        usual = float(2.0 * stdtr(2, -abs(middle) / scale))
+        usual = float(2.0 * stdtr(2.0, np.array(-abs(middle) / scale)))
         side = math.hypot(side, float(stdtrit(2, 0.975)) * scale)
     outcome = "fail" if middle - side > log_threshold else "pass" if middle + side < log_threshold else "inconclusive"
     ratio, lower, upper = np.exp([middle, middle - side, middle + side]).tolist()

@@ -30,11 +30,9 @@ def outcomes(model: ScalingModel, points: npt.ArrayLike, paths: Sequence[int] | 
     """Draws of the target and of one more measurement, of as many runs as the others, at each point (C, q)."""
     draws = model.draws(np.vstack([model.target_point, np.asarray(points, dtype=np.float64)]), paths)
     every = np.arange(len(model.paths)) if paths is None else np.asarray(paths, dtype=np.int64)
-    counts = model.posterior.counts[every]
-    runs = np.nanmedian(np.where(counts > 0.0, counts, np.nan), axis=1)
     logs = draws.logs
     # Repeating a run does not help against the scatter of its level.
-    noise = draws.scatter + draws.noise / np.sqrt(runs)[:, None]
+    noise = draws.scatter + draws.noise / np.sqrt(draws.posterior.median_runs)[:, None]
     medians = np.where(model.whole.counted[every], np.exp(np.median(logs[:, :, 0], axis=1)), 0.0)
     shares = medians / medians.sum() if medians.sum() > 0.0 else np.full(len(every), 1.0 / len(every))
     lowest, highest = model.posterior.of_paths(every).measured_range

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from perf_scaling.options import MOST_EXPONENT, Given
-from perf_scaling.posterior import array_form
 from perf_scaling.terms import Factor, function_slope, product_text, product_values
+from perf_statistics.student import distributions_for
 from perfcore.base.arrays import Booleans, Floats, Ints
 
 if TYPE_CHECKING:
@@ -191,15 +191,6 @@ def _distance(one: _Form, other: _Form) -> float:
     return apart
 
 
-def _special(n_paths: int) -> Any:
-    """The distributions, in array operations of our own for few paths: ``scipy.special`` takes longer to import."""
-    if n_paths <= array_form.FEW:
-        return array_form
-    import scipy.special
-
-    return scipy.special
-
-
 def find_candidates(
     model: ScalingModel, paths: Sequence[int] | None = None, every: bool = False
 ) -> tuple[tuple[Candidate, ...], ...]:
@@ -329,7 +320,7 @@ class _Regression:
         squares = np.where(fits.valid, fits.squares, np.inf)
         left = np.maximum(n - fits.sizes, 1)
         with np.errstate(invalid="ignore"):
-            explained = _special(len(self.values)).fdtrc(left, self.freedom[:, None], squares / left)
+            explained = distributions_for(self.freedom).fdtrc(left, self.freedom[:, None], squares / left)
         scatters = (explained.max(axis=1) < _SURE_SCATTER) & (n > _ENOUGH_LEVELS)
         found = self._candidates(fits, self.freedom, self.n_runs, np.flatnonzero(~scatters))
         if scatters.any():
@@ -403,7 +394,7 @@ class _Regression:
             scale, left = self._scale(fits, -1, freedom)
             errors = np.sqrt(np.diagonal(fits.covariance[-1], axis1=1, axis2=2)[:, 1:] * scale[:, None])
             ratios = -np.abs(fits.coefficients[-1][:, 1:]) / np.maximum(errors, 1e-300)
-            changes = _special(len(self.values)).stdtr(left[:, None], ratios).min(axis=1)
+            changes = distributions_for(self.freedom).stdtr(left[:, None], ratios).min(axis=1)
             if not self.is_free:
                 evidence[:, -1] = -np.inf
             no_constant |= changes < 0.5 * _SURE_CHANGE / errors.shape[1]

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from perf_statistics.student import distributions_for, stdtrit
 from perfcore.base.arrays import Booleans, Floats, Ints
 
 FEWEST_ROUNDS = 3  # fewer decide nothing
@@ -112,9 +113,9 @@ class Estimates:
 
     def bounds(self) -> Floats:
         """Two-sided confidence interval of each logarithm (n, 2); NaN where nothing shows how runs differ."""
-        from scipy.special import stdtrit
-
-        side = stdtrit(np.maximum(self.freedom, 1.0), 0.5 + 0.5 * self.sure) * self.standard_error + self.rounding
+        freedom = np.maximum(self.freedom, 1.0)
+        quantile = distributions_for(freedom).stdtrit(freedom, 0.5 + 0.5 * self.sure)
+        side = quantile * self.standard_error + self.rounding
         return np.stack([self.log_ratio - side, self.log_ratio + side], axis=1)
 
     def rounds_that_decide(self, log_threshold: float, likely: float = 0.9, most: int = 10_000) -> Ints:
@@ -123,8 +124,6 @@ class Estimates:
         k = variance (t_.95 + t_likely)^2 / distance^2. The distance is that of no change from the threshold where the
         data leave open that there is none, and of the estimate otherwise. None decide where the last digits hide it.
         """
-        from scipy.special import stdtrit
-
         bounds = self.bounds()
         no_change = (bounds[:, 0] <= 0.0) & (bounds[:, 1] >= 0.0)
         distance = np.where(no_change, log_threshold, np.abs(self.log_ratio - log_threshold)) - self.rounding
@@ -138,19 +137,16 @@ class Estimates:
 
     def resolution(self, log_threshold: float) -> Floats:
         """Ratio of a slowdown that is found, as slower or possibly slower, with a probability of `LIKELY` (n,)."""
-        from scipy.special import stdtrit
-
         freedom = np.maximum(self.freedom, 1.0)
-        least = np.maximum(log_threshold, stdtrit(freedom, 1.0 - POSSIBLE) * self.standard_error + self.rounding)
-        logs = least + stdtrit(freedom, LIKELY) * self.standard_error
+        quantile = distributions_for(freedom).stdtrit
+        least = np.maximum(log_threshold, quantile(freedom, 1.0 - POSSIBLE) * self.standard_error + self.rounding)
+        logs = least + quantile(freedom, LIKELY) * self.standard_error
         return np.where(self.decides, np.exp(np.minimum(logs, 700.0)), np.inf)
 
     def _tail(self, distance: Floats) -> Floats:
         """One-sided probability that chance makes a distance this large."""
-        from scipy.special import stdtr
-
-        statistic = distance / np.maximum(self.standard_error, _EXACT)
-        return np.where(self.decides, stdtr(np.maximum(self.freedom, 1.0), -statistic), 1.0)
+        statistic, freedom = distance / np.maximum(self.standard_error, _EXACT), np.maximum(self.freedom, 1.0)
+        return np.where(self.decides, distributions_for(freedom).stdtr(freedom, -statistic), 1.0)
 
 
 def adjusted(probabilities: Floats, errors: str) -> Floats:

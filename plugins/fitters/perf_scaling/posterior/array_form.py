@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from statistics import NormalDist
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,11 +36,9 @@ UNDER = (
     8.83883476483184e-2, 1.75566716318264, 16.064177579207, 86.7807322029461, 296.564248779674, 637.333633378831,
     793.826512519948, 440.413735824752,
 )  # fmt: skip
-_MANY_DEGREES = 1e5  # of freedom; beyond, the next term is below 1e-14
 _LOG_2PI, _ROOT_2PI = math.log(2.0 * math.pi), math.sqrt(2.0 * math.pi)
 _BY_ROWS = 32  # levels of which triangles are inverted row by row, and all projections are kept
 _NUMBERS_AT_ONCE = 1 << 20  # of matrices, 8 MB
-_log_gamma = np.vectorize(math.lgamma, otypes=[np.float64])
 
 
 class Terms(NamedTuple):
@@ -349,25 +347,46 @@ def predict_components(
     return means, variances
 
 
+def _normal_quantile(probability: Floats) -> Floats:
+    """Return standard normal quantiles to 3e-3: M. Abramowitz and I. Stegun, "Handbook of mathematical functions",
+    26.2.22.
+    """
+    t = np.sqrt(-2.0 * np.log(np.minimum(probability, 1.0 - probability)))
+    z = t - (2.30753 + 0.27061 * t) / (1.0 + 0.99229 * t + 0.04481 * t * t)
+    return np.where(probability < 0.5, -z, z)
+
+
+def _polynomial(coefficients: Sequence[float], x: Floats) -> Floats:
+    value = coefficients[0] * x
+    for coefficient in coefficients[1:-1]:
+        value += coefficient
+        value *= x
+    value += coefficients[-1]
+    return value
+
+
 def mixture_quantiles(means: Floats, variances: Floats, weights: Floats, levels: Floats, quantiles: Floats) -> None:
     """Write quantiles at levels (R, L) of mixtures (R, C) of normal distributions, by Newton's method in a bracket."""
     deviations = np.sqrt(variances)
     shares = weights / weights.sum(axis=1, keepdims=True)
-    present = weights > 0.0
+    present, per_deviation = weights > 0.0, 1.0 / deviations
     low = np.where(present, means - 9.0 * deviations, np.inf).min(axis=1)[:, None] + np.zeros(levels.shape[1])
     high = np.where(present, means + 9.0 * deviations, -np.inf).max(axis=1)[:, None] + np.zeros(levels.shape[1])
     close = CLOSE * np.where(present, deviations, np.inf).min(axis=1)[:, None]
-    x, is_open = 0.5 * (low + high), np.ones(low.shape, dtype=np.bool_)
+    mean = (shares * means).sum(axis=1, keepdims=True)
+    spread = np.sqrt(np.maximum((shares * (variances + means * means)).sum(axis=1, keepdims=True) - mean * mean, 0.0))
+    x, is_open = mean + spread * _normal_quantile(levels), np.ones(low.shape, dtype=np.bool_)
+    x = np.where((low < x) & (x < high), x, 0.5 * (low + high))
     for _ in range(120):
         row, column = np.nonzero(is_open)
         if not len(row):
             break
-        z = (x[row, column][:, None] - means[row]) / deviations[row]
+        z = (x[row, column][:, None] - means[row]) * per_deviation[row]
         far = np.minimum(np.abs(z), FARTHEST)
         bell = np.where(far < FARTHEST, np.exp(-0.5 * far * far), 0.0)
-        tail = bell * np.polyval(ABOVE, far) / np.polyval(UNDER, far)
+        tail = bell * _polynomial(ABOVE, far) / _polynomial(UNDER, far)
         below = (shares[row] * np.where(z < 0.0, tail, 1.0 - tail)).sum(axis=1)
-        density = (shares[row] / deviations[row] * bell).sum(axis=1)
+        density = (shares[row] * per_deviation[row] * bell).sum(axis=1)
         target, before = levels[row, column], x[row, column]
         low[row, column] = np.where(below < target, before, low[row, column])
         high[row, column] = np.where(below < target, high[row, column], before)
@@ -379,60 +398,6 @@ def mixture_quantiles(means: Floats, variances: Floats, weights: Floats, levels:
         gap = np.where(inside, np.abs(step - before), high[row, column] - low[row, column])
         is_open[row, column] = gap >= close[row, 0]
     quantiles[:] = x
-
-
-def fdtrc(freedom: Floats, other: Floats, ratio: Floats) -> Floats:
-    """Upper tail of Fisher's F, as ``scipy.special``."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        odds = np.asarray(freedom * ratio / other)
-        return _beta(0.5 * other, 0.5 * np.asarray(freedom), 1.0 / (1.0 + odds), 1.0 / (1.0 + 1.0 / odds))
-
-
-def stdtr(freedom: Floats | float, t: Floats) -> Floats:
-    """Distribution of Student's t, as ``scipy.special``."""
-    freedom, squares = np.asarray(freedom), t * t
-    tail = 0.5 * _beta(0.5 * freedom, np.array(0.5), freedom / (freedom + squares), squares / (freedom + squares))
-    return np.where(t < 0.0, tail, 1.0 - tail)
-
-
-def stdtrit(freedom: Floats, level: float) -> Floats:
-    """Quantile of Student's t, as ``scipy.special``: by Newton's method, left of the median.
-
-    It starts from 26.7.5 of Abramowitz and Stegun, Handbook of Mathematical Functions, which many degrees need alone.
-    """
-    tail = min(level, 1.0 - level)
-    z, few = NormalDist().inv_cdf(tail), freedom < _MANY_DEGREES
-    terms = (z, (z**3 + z) / 4.0, (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0)
-    t = np.asarray(sum(term / freedom**k for k, term in enumerate(terms)))
-    t = np.where(few, z, t)
-    scale = np.exp(_log_gamma(0.5 * freedom + 0.5) - _log_gamma(0.5 * freedom)) / np.sqrt(freedom * math.pi)
-    for _ in range(100):
-        step = (stdtr(freedom, t) - tail) / (scale * (1.0 + t * t / freedom) ** (-0.5 * freedom - 0.5))
-        step = np.where(few, step, 0.0)
-        t -= step
-        if (np.abs(step) <= 1e-13 * np.abs(t)).all():
-            break
-    return t if level < 0.5 else -t
-
-
-def _beta(a: Floats, b: Floats, x: Floats, y: Floats) -> Floats:
-    """Regularized incomplete beta function of x = 1 - y: the continued fraction 8.17.22 of DLMF, by Lentz's method."""
-    log_beta = _log_gamma(a) + _log_gamma(b) - _log_gamma(a + b)
-    is_right = x > (a + 1.0) / (a + b + 2.0)
-    a, b = np.where(is_right, b, a), np.where(is_right, a, b)
-    x, y = np.where(is_right, y, x), np.where(is_right, x, y)
-    with np.errstate(divide="ignore"):
-        value = np.exp(a * np.log(x) + b * np.log(y) - log_beta) / a
-    above, below = np.ones_like(x), 1.0 / (1.0 - (a + b) * x / (a + 1.0))
-    value *= below
-    for m in range(1, 10_000):
-        at = a + 2.0 * m
-        for step in (m * (b - m) * x / ((at - 1.0) * at), -(a + m) * (a + b + m) * x / (at * (at + 1.0))):
-            below, above = 1.0 / (1.0 + step * below), 1.0 + step / above
-            value *= above * below
-        if (np.abs(above * below - 1.0) < 1e-15).all():
-            break
-    return np.asarray(np.where(is_right, 1.0 - value, value))
 
 
 def draw_paths(
