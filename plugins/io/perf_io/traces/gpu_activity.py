@@ -315,8 +315,8 @@ def _activity(
     split: list[dict[str, Ints]] = [{}, {}, {}, {}]
     for name in _ROWS:
         column = table.pop(name)[order]
-        for kind, is_of_kind in zip(split, rows_of, strict=True):
-            kind[name] = column[is_of_kind]
+        for rows_of_kind, is_of_kind in zip(split, rows_of, strict=True):
+            rows_of_kind[name] = column[is_of_kind]
     host, pieces, marked, memory = split
     markers = list(zip(*(marked[name].tolist() for name in ("name", "start", "end")), strict=True))
     del column, order, code, rows_of
