@@ -48,7 +48,7 @@ def _notes_of(result: Any) -> list[Note]:
 
 def report_of_operators(result: OperatorTimes, data: Any = None) -> Report:
     """Return the largest own times, and the sum of the others."""
-    rows = result.last_rows
+    rows = [row for row in result.rows if row["run"] == len(result.parameters) - 1]  # of the last run
     first, whole = rows[0], max(sum(row["own_ns"] for row in rows), 1)
     name = Path(result.sources[-1]).name
     if len(result.sources) > 1:
