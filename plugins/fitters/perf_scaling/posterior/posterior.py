@@ -58,7 +58,7 @@ _SEEN_JUMP, _SURE_JUMP, _SEEN_BEND, _SURE_BEND = 1.0, 12.0, 0.05, 2.0
 SIDES = (0.025, 0.5, 0.975)  # 95 % bounds and the median between them
 _NUMBERS_AT_ONCE = 1 << 20  # 8 MB
 _PATHS_AT_ONCE = 256
-_MANY_COMPONENTS = 1 << 19  # whose quantiles take longer than to load compiled kernels
+_MANY_COMPONENTS = 1 << 20  # times levels, whose quantiles take longer than to load compiled kernels
 _LEAST_VARIANCE = 1e-12
 _NORMAL = NormalDist()
 _FINE_SCORES = np.linspace(-4.0, 4.0, 65)  # for distributions as a whole
@@ -242,12 +242,12 @@ class Posterior:
 
     def _of_components(self, points: Floats, run: bool, smooth: bool) -> Callable[[Ints, Floats], Floats]:
         """What gives quantiles of the components, at levels (R, L) for rows (R,) of path and point."""
-        mixture_quantiles: Any = array_form.mixture_quantiles
         mixtures = [array.reshape(-1, array.shape[2]) for array in self._mixtures(points, run, smooth)]
-        if len(self.means) > array_form.FEW or mixtures[0].size > _MANY_COMPONENTS:
-            from perf_scaling.posterior.kernels import mixture_quantiles
 
         def quantiles(rows: Ints, levels: Floats) -> Floats:
+            mixture_quantiles: Any = array_form.mixture_quantiles
+            if len(self.means) > array_form.FEW or levels.size * mixtures[0].shape[1] > _MANY_COMPONENTS:
+                from perf_scaling.posterior.kernels import mixture_quantiles
             values = np.empty(levels.shape)
 
             def part(chunk: slice) -> None:
