@@ -20,6 +20,17 @@ def test_records_equal_the_table(tmp_path, name, lines):
     assert in_json.table["host"].tolist()[:3] == ["a", "a", "b"]
 
 
+def test_records_may_be_a_field_of_an_object(tmp_path):
+    records = TABLE.to_json(orient="records")
+    text = '{"name": "cg \\"[{", "machine": {"cores": [64]}, "a \\"run\\"": ' + records + ', "ok": true}'
+    (tmp_path / "runs.json").write_text(text)
+    data = perfcore.read(tmp_path / "runs.json")
+    assert data.table[["p", "time_s"]].to_numpy().tolist() == TABLE[["p", "time_s"]].to_numpy().tolist()
+    (tmp_path / "cut.json").write_text(text[:-40])
+    with pytest.raises(InputError, match="Malformed JSON"):
+        perfcore.read(tmp_path / "cut.json")
+
+
 def test_traces_and_series(tmp_path):
     (tmp_path / "t.jsonl").write_text(
         '{"start_us": 0, "end_us": 2.5, "rank": 0, "state": "run"}\n'

@@ -45,6 +45,18 @@ def test_longest_functions_of_paraver_are_calls():
     assert times[[row["name"] for row in rows]].tolist() == [row["time_ns"] for row in rows]
 
 
+def test_tasks_without_messages_have_no_communication_efficiency_and_idle_is_no_function():
+    """Two workers, 100 ns: 60 and 20 ns of work, so 40% parallel, 66.7% balanced, and the busier works for 60%."""
+    rows = [(0, 0, 0, 60), (0, 1, 60, 100), (1, 0, 0, 20), (1, 1, 20, 100)]
+    location, state, start, end = zip(*rows, strict=True)
+    trace = Trace(location, state, start, end, ["a", "b"], ["work", "idle"])
+    tables = {each.shown()[0][0]: each.shown() for each in perfcore.overheads(trace).report().brief_tables}
+    assert tables["POP efficiency"] == (
+        ["POP efficiency", "parallel", "load balance", "busiest location"], [["run", "40.0%", "66.7%", "60.0%"]]
+    )  # fmt: skip
+    assert [row[0] for row in tables["longest functions"][1]] == ["work"]
+
+
 def test_start_up_that_dominates_is_named_and_left_out_next(tmp_path):
     """Until MPI_Init ends 10,100 ns of 10,100 + 4 (16,000 + 100)."""
     little = perfcore.overheads(paraver_run(tmp_path, 4, setup_ns=10_000))

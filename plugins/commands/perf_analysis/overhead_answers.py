@@ -446,7 +446,8 @@ def _efficiency_table(profile: OverheadProfile, by_phase: bool) -> list[Table]:
         of_parts = None if parts is None else parts.columns[name]
         values = [np.nan] if shares is None else shares.tolist()
         values += [np.nan] * n_parts if of_parts is None else of_parts.tolist()
-        columns.append(Column(name.replace("_", " "), values, format=".1%"))
+        is_other = name == "communication" and not (profile.communicates or profile.devices)
+        columns.append(Column("busiest location" if is_other else name.replace("_", " "), values, format=".1%"))
     reason = _NO_MESSAGES
     if (replayed := profile.replayed) is not None:
         whose = "inferred from the trace" if replayed.definition == "strict" else "of BSC's tools"

@@ -387,7 +387,8 @@ def _longest_functions(trace: Trace) -> tuple[str, tuple[tuple[str, int, int | N
 
     run = profile_of(trace)
     order = np.argsort(-run.by_function_ns, kind="stable").tolist()
-    named = [k for k in order if run.functions[k] != NO_STATE and run.by_function_ns[k]][:_LONGEST]
+    unnamed = {NO_STATE, *classify(trace, usual_categories(trace), None).states_of("idle")}
+    named = [k for k in order if run.functions[k] not in unnamed and run.by_function_ns[k]][:_LONGEST]
     calls = run.calls.sum(axis=(1, 2)).tolist()
     longest = tuple((run.functions[k], int(run.by_function_ns[k]), (run.has_calls and calls[k]) or None) for k in named)
     return "function", longest, run.total_ns

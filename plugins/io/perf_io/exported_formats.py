@@ -36,7 +36,15 @@ _FORMS = tuple(
             f"python -c {shlex.quote(_CPROFILE)} {{name}} > functions.csv && perf info functions.csv",
         ),
         (rb"PERFILE2", f"is the record of Linux's `perf record`{_SAMPLES}"),
-        (rb"# To display the perf.data header info", f"is what Linux's `perf explore --stdio` prints{_SAMPLES}"),
+        (
+            rb"# To display the perf.data header info|# Overhead +Command ",
+            f"is what Linux's `perf report --stdio` prints{_SAMPLES}",
+        ),
+        (rb"Flat profile:\s+Each sample counts as", f"is a profile of gprof{_SAMPLES}"),
+        (
+            rb"PK\x03\x04(?s:.{0,2000}?)(?:\[Content_Types\]\.xml|xl/)",
+            "is a workbook of a spreadsheet, which is not read; save the sheet of the measurements as CSV",
+        ),
         (
             rb"\S[^\n]*?\s[0-9]+(?:/[0-9]+)?\s+(?:\[[0-9]+\]\s+)?[0-9]+\.[0-9]{6}:\s+[0-9]+ [\w:./-]+:\s",
             f"is what Linux's `perf script` prints{_SAMPLES}",
@@ -74,7 +82,7 @@ _FORMS = tuple(
             f"trace: darshan-dxt-parser LOG | awk '{_DXT}' > io.csv",
         ),
         (
-            rb"(?sm)(?:-{20,}\s+)?CPU name:\s.*?^Group 1: |STRUCT,Info,",
+            rb"(?sm)(?:-{20,}\s+)?CPU name:\s.*?^Group 1: |STRUCT,Info,|TABLE,(?:Region|Group)",
             "is what likwid-perfctr prints, counters by hardware thread, which are not read; read are tables with a "
             "row for each run, such as p,time_s with its 'Runtime (RDTSC) [s]'",
         ),

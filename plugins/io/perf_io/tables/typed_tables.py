@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,6 +28,8 @@ _BYTES_PER_VALUE = 8
 _LARGEST_GROWTH, _GROWTH_FROM_BYTES = 300, 1 << 29
 _BOM = b"\xef\xbb\xbf"
 _FEWEST_FIELDS = 2  # numbers or texts of the first record
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_RECORDS = re.compile(rf"({_STRING.pattern})\s*:\s*\[(?=\s*\{{)")
 
 
 class ParquetReader(Reader):
@@ -42,9 +45,6 @@ class ParquetReader(Reader):
     @classmethod
     def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
         return options_of_tables(wanted)
-
-    def sniff(self, source: Source) -> float:
-        return 1.0 if source.head.startswith(_MAGIC) else 0.0
 
     def read(self, source: Source, options: TableOptions) -> Any:
         if not source.head.startswith(_MAGIC):
@@ -124,8 +124,8 @@ def _kind(data_type: str) -> tuple[str, str]:
 
 
 class JsonRecordsReader(Reader):
-    """Curves, series, traces and measurements from records in JSON Lines or in an array; fields that hold objects or
-    arrays are passed over.
+    """Curves, series, traces and measurements from records in JSON Lines or in an array, which may be a field of one
+    object; fields of records that hold objects or arrays are passed over.
     """
 
     Options = TableOptions
@@ -136,26 +136,41 @@ class JsonRecordsReader(Reader):
 
     def sniff(self, source: Source) -> float:
         text = source.head.removeprefix(_BOM).decode("utf-8", errors="replace").lstrip()
-        is_array = text.startswith("[")
-        start = text[1:].lstrip() if is_array else text
+        field = _field_of_records(text)
+        is_array = text.startswith("[") or field is not None
+        start = (text[1:] if field is None else text[field.end() :]).lstrip() if is_array else text
         if not start.startswith("{"):
             return 0.0
         try:
             first, end = json.JSONDecoder().raw_decode(start)
         except (ValueError, RecursionError):
             return 0.0
-        rest = start[end:].lstrip(" \t\r")
+        rest = start[end:].lstrip(" \t\r\n" if is_array else " \t\r")
         follows = rest.startswith((",", "]")) if is_array else rest.startswith("\n") and "\n" not in start[:end]
         plain = [value for value in first.values() if isinstance(value, (int, float, str))]
         is_record = len(plain) >= _FEWEST_FIELDS and (is_array or rest.lstrip().startswith("{"))
         return 0.51 if follows and is_record else 0.0  # formats of benchmarks are surer of their files
 
     def read(self, source: Source, options: TableOptions) -> Any:
-        from perf_io.tables.duck import Database
+        from perf_io.tables.duck import Database, quoted_name
         from perf_io.tables.read_table import read_table
 
-        layout = "array" if source.head.removeprefix(_BOM).lstrip().startswith(b"[") else "newline_delimited"
+        text = source.head.removeprefix(_BOM).decode("utf-8", errors="replace").lstrip()
+        field = _field_of_records(text)
         with source.plain_file() as path:
             database = Database(source.name)
-            relation = f"read_json({database.link(path)}, format = '{layout}')"
+            if field is None:
+                layout = "array" if text.startswith("[") else "newline_delimited"
+                relation = f"read_json({database.link(path)}, format = '{layout}')"
+            else:
+                size = max(path.stat().st_size, 1 << 16)
+                whole = f"read_json({database.link(path)}, format = 'unstructured', maximum_object_size = {size})"
+                relation = f"(SELECT unnest({quoted_name(json.loads(field[1]))}, max_depth := 2) FROM {whole})"
             return read_table(_typed_table(database, relation, path == source.path and not source.is_stdin), options)
+
+
+def _field_of_records(text: str) -> re.Match[str] | None:
+    """Return the first field of one object that holds an array of objects, with the start of that array."""
+    field = _RECORDS.search(text) if text.startswith("{") else None
+    before = _STRING.sub("", text[: field.start()]) if field else ""
+    return field if before.count("{") == before.count("}") + 1 and before.count("[") == before.count("]") else None
