@@ -598,7 +598,7 @@ def _nearly_sums(values: Floats, relative: Floats) -> Booleans:
     sums, squares = values @ weights, values**2 @ weights**2
     a, b, c, u, v = squares[one], (values[one] * values[other]) @ weights**2, squares[other], sums[one], sums[other]
     left = len(weights) - (c * u * u - 2.0 * b * u * v + a * v * v) / (a * c - b * b)
-    return ~(left > _EXACT_LEFT * len(weights))
+    return np.asarray(~(left > _EXACT_LEFT * len(weights)))
 
 
 def _interpolated(x: Floats, known: Floats, values: Floats, column: Ints, step: int = 1) -> Floats:
