@@ -32,13 +32,18 @@ class Entry:
     options: str | None = None
     extra: str | None = None
     suffixes: tuple[str, ...] = ()
-    signature: str = ""
+    signature: str | tuple[str, ...] = ()
     default_for: tuple[str, ...] = ()
     ranks_for: tuple[str, ...] = ()
     group: str = ""
     function: str | tuple[str, ...] | None = None
     shows: tuple[str, ...] = ()
     saves: str = ""
+
+    def may_be(self, head: bytes) -> bool:
+        """Return whether a file that begins so has the signature; without one any has."""
+        patterns = (self.signature,) if isinstance(self.signature, str) else self.signature
+        return all(re.search(pattern.encode("latin-1"), head) for pattern in patterns)
 
     def load(self) -> Any:
         """Import the target."""

@@ -46,7 +46,7 @@ class Register(Protocol):
         options: str | None = None,
         extra: str | None = None,
         suffixes: tuple[str, ...] = (),
-        signature: str = "",
+        signature: str | tuple[str, ...] = (),
         default_for: tuple[str, ...] = (),
         ranks_for: tuple[str, ...] = (),
         group: str = "",
@@ -72,9 +72,9 @@ class Register(Protocol):
             What to install when importing the target fails, for example ``"perfcore[formats]"``.
         suffixes : tuple of str, optional
             Readers and models only: endings of their files, such as ``(".prv",)``, without that of a compression.
-        signature : str, optional
-            Readers only: a regular expression (of bytes, written in Latin-1) that the first bytes of every such file
-            hold. A reader without it is imported for each file whose ending it claims.
+        signature : str or tuple of str, optional
+            Readers only: regular expressions (of bytes, written in Latin-1) that the first bytes of every such file
+            hold; without `sniff` a reader is sure of what has them all. One without is imported for each claimed file.
         default_for, ranks_for : tuple of str, optional
             Of fitters the kinds of data (`perfcore.data`) that ``perf fit``, and ``perf rank``, take it for when
             none is named; of representations the purposes (`perfcore.stochastic.PURPOSES`) for which it is taken

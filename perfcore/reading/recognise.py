@@ -48,7 +48,7 @@ def recognise(source: Source) -> tuple[str, Reader]:
     entries, problems = registry().entries("readers"), list[str]()
     # Readers that claim the ending are asked first, and of all only those whose signature the file has are imported;
     # the others if none of them is sure.
-    may_be = [name for name, entry in entries.items() if may_read(entry, source)]
+    may_be = [name for name, entry in entries.items() if entry.may_be(source.head)]
     order = sorted(may_be, key=lambda name: source.suffix not in entries[name].suffixes)
     for name in [*order, *(name for name in entries if name not in may_be)]:
         entry = entries[name]
@@ -70,11 +70,6 @@ def recognise(source: Source) -> tuple[str, Reader]:
         advice = f"not in any of the {len(entries)} known formats; `perf info --formats` lists them, --reader names one"
         raise InputError(source.name, "; ".join([advice, *problems]))
     return best[1], best[2]
-
-
-def may_read(entry: Entry, source: Source) -> bool:
-    """Return whether a file has the signature of a format; of one without a signature any file may be."""
-    return not entry.signature or re.search(entry.signature.encode("latin-1"), source.head) is not None
 
 
 def read(
@@ -177,8 +172,7 @@ def read_one(
             reader, implementation = recognise(source)
         else:
             implementation = registry().load("readers", reader)()
-        unused = options.keys() - {item.name for item in describe(implementation.Options)}
-        if unused:
+        if unused := options.keys() - {item.name for item in describe(implementation.Options)}:
             unused = unused.intersection(item.name for item in shared_options())
         values = {**implementation.options_for(wanted), **{key: options[key] for key in options if key not in unused}}
         chosen = build(implementation.Options, values, reader)
@@ -209,7 +203,7 @@ def _of_one_format(files: Sequence[Path], name: str, reader: str | None) -> tupl
         )
         raise InputError(name, f"directory contains several formats: {kinds}; select one with --reader or a pattern")
     if passed:
-        progress.note(f"{name}: passed over, of no known format: {listing(map(str, passed), 3)}")
+        progress.note(f"{name}: passed over, of no known format: {listing((file.name for file in passed), 3)}")
     return list(formats), next(iter(counts))
 
 
@@ -233,11 +227,10 @@ def writer(path: str | os.PathLike[str]) -> Reader:
 
 
 def _writing(entry: Entry) -> Reader | None:
-    try:
+    with contextlib.suppress(PerfError):  # one that lacks its library must not keep the others from writing
         reader: Reader = entry.load()()
-    except PerfError:  # one that lacks its library must not keep the others from writing
-        return None
-    return reader if reader.writes else None
+        return reader if reader.writes else None
+    return None
 
 
 def write(data: Any, path: str | os.PathLike[str]) -> None:

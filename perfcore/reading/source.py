@@ -25,6 +25,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 from perfcore.base.errors import InputError, MissingDependencyError
 from perfcore.hooks.options import NoOptions
+from perfcore.hooks.registry import registry
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -254,9 +255,10 @@ class Reader(ABC):
         """Options with which it reads one of the types wanted, where a file could be read as several."""
         return {}
 
-    @abstractmethod
     def sniff(self, source: Source) -> float:
-        """How sure it is that this is its format, 0 to 1, from ``source.head`` and ``source.suffix`` alone."""
+        """How sure it is, 0 to 1, by ``source.head`` and ``source.suffix`` alone; if left out, by its signature."""
+        name, entries = f"{type(self).__module__}:{type(self).__name__}", registry().entries("readers").values()
+        return 0.95 if any(entry.target == name and entry.may_be(source.head) for entry in entries) else 0.0
 
     @abstractmethod
     def read(self, source: Source, options: Any) -> Any:

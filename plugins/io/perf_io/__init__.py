@@ -95,66 +95,116 @@ _READERS = (
     ("xplane", "perf_io.traces.xplane:XplaneReader", ".pb", "XPlane of JAX and TensorFlow", "GpuOptions"),
 )  # fmt: skip
 
-# What the first bytes of every such file hold; only readers whose signature a file has are imported. Of any text: csv.
-_SIGNATURES = {
+_TEXT_ONLY = r"\A[^\0]*\Z"
+# What the first bytes of every such file hold, all of it; only readers whose signature a file has are imported, and
+# those without a `sniff` of their own are then sure. Of any text: csv.
+_SIGNATURES: dict[str, str | tuple[str, ...]] = {
     "parquet": r"\APAR1",
     "json-records": r'\A(?:\xef\xbb\xbf)?\s*(?:\[|\{[^\n]*\}[ \t\r]*\n|\{[^\[]*"\s*:\s*\[\s*\{)',
     "pj_dump": r"\A\W*(?i:state|nature|container|variable|event|link|worker|resourceid)",
-    "paje": r"%EventDef",
+    "paje": r"(?m)^%EventDef",
     "paraver": r"\A#Paraver",
     "picl": r"\A\s*-\d+\s+-?\d+\s",
-    "mpstat": r'"sysstat"',
-    "sadf": r'"sysstat"|\A# ?hostname',
-    "prometheus": r'"status"',
-    "extrap": r"PARAMETER[ \t]",
-    "extrap-lines": r'"params"',
-    "google-benchmark": r'"(?:context|benchmarks)"|real_time,cpu_time|Benchmark +Time +CPU',
-    "hyperfine": r'"results"|command,mean,stddev|\| *Command *\|',
-    "pytest-benchmark": r'"machine_info"|\Aname,(?:param:|min,)',
-    "reframe": r'"session_info"',
-    "reframe-perflog": r"job_completion_time",
+    "mpstat": (r'\A\s*\{\s*"sysstat"\s*:', r'"timestamp"\s*:\s*"'),  # times of day, which sadf does not write
+    "sadf": (
+        r'\A(?:\s*\{\s*"sysstat"\s*:|# hostname;interval;timestamp)',
+        r'"file-date"\s*:|"timestamp"\s*:\s*\{|\A# hostname',
+    ),
+    "prometheus": r'\A\s*\{\s*"status"\s*:\s*"(?:success|error)"',
+    "extrap": r"\A(?:\s*#[^\n]*\n)*\s*PARAMETER[ \t]+\S",
+    "extrap-lines": r'\A\s*\{[^\n]*"params"\s*:\s*\{\s*(?:\}|"[^"\n]*"\s*:\s*[-0-9])',
+    "google-benchmark": (
+        r'\A(?:\s*\{\s*"(?:context|benchmarks)"\s*:|(?:[^\n]*\n){0,40}?(?:name,iter|Benchmark +Time +CPU +Iterations))',
+        r'"(?:real_time|run_type|run_name|library_build_type|mhz_per_cpu|time_unit)"\s*:'
+        r"|name,iterations,real_time,cpu_time,time_unit,|Benchmark +Time +CPU",
+    ),
+    "hyperfine": r'\A(?:\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:'
+    r"|(?:\xef\xbb\xbf)?command,mean,stddev,median,|\| *Command *\| *Mean \[m?s\] *\|)",
+    "pytest-benchmark": r'\A(?:\s*\{\s*"machine_info"\s*:|name,(?:param:[^\n]*,)?min,max,mean,stddev,)',
+    "reframe": r'\A\s*\{\s*"session_info"\s*:',
+    "reframe-perflog": (
+        r"\A(?=[^\n]*job_completion_time)(?=[^\n]*_value\|)(?=[^\n]*_unit\|)[\w|]+\r?\n", _TEXT_ONLY,
+    ),
     "jube": r"---",
     "sacct": r'(?i)\A\W*job|"(?:jobs|meta)"|\|[0-9]+:[0-9]+\|',
     "perf-stat": r"counter-value|[\d>] *[,;|\t:] *[A-Za-z%/]* *[,;|\t:] *[A-Za-z][\w.:/=,-]* *[,;|\t:]",
-    "npb": r"NAS Parallel Benchmarks",
-    "imb": r"Intel\(R\) MPI Benchmarks|Benchmarking \w",
-    "osu": r"# *OSU|OSU ",
-    "ior": r'IOR-|bw\(MiB/s\)|"Version"',
-    "stream": r"STREAM version|Function ",
-    "nccl-tests": r"nccl-tests|nThread|busbw",
-    "go-bench": r"(?m)^Benchmark\S*[ \t]+[0-9]",
-    "jmh": r'"jmhVersion"|"benchmark" *:|\A"Benchmark","Mode"',
-    "vllm": r'"num_prompts"',
-    "fio": r'"fio version"',
-    "extrap-json": r'\A\s*\{\s*"(?:callpaths|coordinates|measurements|metrics|parameters)"',
-    "extrap-archive": r"\APK",
-    "talp": r'"(?:popMetrics|dlbVersion)"',
-    "model-factors": r"Number of processes",
-    "caliper": r"__rec=",
-    "caliper-json": r'\A\s*(?:\{\s*"data"|\[\s*\{[^{}]*"(?:path|[\w.#]*duration[\w.#]*|annotation|function)"\s*:)',
-    "criterion": r'"(?:reason|sampling_mode|confidence_interval)"',
-    "benchmark-action": r'"(?:value|entries)"|\A\s*window\.BENCHMARK_DATA',
-    "gnu-time": r"Elapsed \(wall clock\)|(?m:^real\s)|[0-9]user ",
-    "cube": r"ustar",
+    "npb": (r"NAS Parallel Benchmarks", _TEXT_ONLY),
+    "imb": (r"(?m)#\s*Intel\(R\) MPI Benchmarks|^#\s*Benchmarking \w+\s*$", _TEXT_ONLY),
+    "osu": (r"(?m)^[ \t]*#[ \t]*OSU [^\n]+(?: v[0-9]|\bTest[ \t\r]*$)", _TEXT_ONLY),
+    "ior": (
+        r"(?m)^\s*(?:IOR-\S+: MPI Coordinated Test of Parallel I/O|access(?:,| +)bw\(MiB/s\))"
+        r'|\A\s*\{\s*"Version"\s*:\s*"[\s\S]*?"(?:Command line|tests|TestID)"\s*:', _TEXT_ONLY,
+    ),
+    "stream": (
+        r"(?m)^[ \t]*(?:STREAM version \$|Function  +(?:Best )?(?:Rate|M(?:i)?Bytes/sec)\b)", _TEXT_ONLY,
+    ),
+    "nccl-tests": (
+        r"(?m)^(?:\[[0-9]{1,9},[0-9]{1,9}\]<stdout>: ?|[0-9]{1,9}: )?"
+        r"# +(?:nccl-tests version |nThread [0-9]+ |size +count .*\balgbw +busbw\b)", _TEXT_ONLY,
+    ),
+    "go-bench": (
+        r"(?m)^Benchmark[^\s\x00]*[ \t]+[0-9]+[ \t]+[0-9][0-9.e+-]* [^\s\d]\S*(?:[ \t]|\r?$)", _TEXT_ONLY,
+    ),
+    "jmh": (
+        r'\A(?:\s*\[\s*\{\s*"(?:jmhVersion|benchmark)"\s*:|"Benchmark","Mode","Threads","Samples","Score","Score E)',
+        r'"(?:jmhVersion|primaryMetric|Benchmark)"',
+    ),
+    "vllm": (r'\A\s*\{\s*"date"\s*:', r'"model_id"', r'"num_prompts"'),
+    "fio": r'\A\s*\{\s*"fio version"\s*:',
+    "extrap-json": (
+        r'\A\s*\{\s*"(?:callpaths|coordinates|measurements|metrics|parameters)"\s*:',
+        r'"point"|"(?:\w+_)?id"\s*:', r'"measurements"|"(?:\w+_)?id"\s*:',
+    ),
+    "extrap-archive": r"\APK\x03\x04[\s\S]{26}(?:experiment\.json|values/)",
+    "talp": r'\A\s*\{[\s\S]*"(?:popMetrics|dlbVersion)"\s*:',
+    "model-factors": (r'\A\s*"?Number of processes"?;', _TEXT_ONLY),
+    "caliper": r"\A__rec=(?:node|ctx|globals|attr),",
+    "caliper-json": r'\A\s*(?:\{\s*"data"\s*:\s*\[(?=[\s\S]*?"columns")'
+    r'|\[\s*\{(?=[^{}]*"(?:path|[\w.#]*duration[\w.#]*|annotation|function)"\s*:))',
+    "criterion": (
+        r'\A\s*\{\s*"(?:reason"\s*:\s*"(?:benchmark|group)-complete"|sampling_mode"|mean"\s*:\s*\{\s*"confidence_interval")',
+        _TEXT_ONLY,
+    ),
+    "benchmark-action": (
+        r'\A\s*(?:\[\s*\{\s*"(?:name|unit|value|range|extra)"'
+        r'|(?:window\.BENCHMARK_DATA\s*=\s*)?\{\s*"(?:lastUpdate|repoUrl)"|window\.BENCHMARK_DATA\s*=\s*\{\s*"entries")\s*:',
+        r'"(?:value|entries)"\s*:|BENCHMARK_DATA', r'"(?:unit|entries)"\s*:|BENCHMARK_DATA',
+    ),
+    "gnu-time": (
+        r"(?m)^\tElapsed \(wall clock\) time|^real\s+[0-9m.,]+s?\s*\n\s*user\s|^[0-9.]+user [0-9.]+system ", _TEXT_ONLY,
+    ),
+    "cube": r"\A(?=[\s\S]{257}ustar)(?:\./)?(?:anchor\.xml|[0-9]+\.(?:data|index))\0",
     "chrome": r'"(?:traceEvents|ph|displayTimeUnit|distributedInfo|deviceProperties|systemTraceEvents)"',
     "otf2": r"\A\x03B|ustar",
     "projections": r"\A(?:VERSION|PROJECTIONS|ver:)|ustar",
     "nsight": r"\ASQLite",
-    "rocprofv3": r'"rocprofiler-sdk-tool"',
-    "gpu-tables": r'Start_Timestamp|"?Start \(\w+\)"?,',
-    "gpu-sums": r'\A"?Time ?\(%\)|TotalDuration|Self CPU',
-    "benchmark-lines": r"\.\.\. bench:|time: +\[",
-    "benchmark-tables": r'"?filename"?, ?"?configuration|Method',
-    "lammps": r"LAMMPS \(|Loop time of",
-    "gromacs": r"GROMACS|R E A L   C Y C L E",
-    "hpl": r"T/V +N",
-    "mlperf": r":::MLLOG",
-    "benchmark-reports": r"(?m)^(?:sysbench \d|Running \d+\w* test @|This is ApacheBench|HPCG-Bench| +Requests/sec:)",
-    "iperf3": r'"intervals"',
-    "pyperf": r'"benchmarks"\s*:\s*\[\s*\{\s*"(?:metadata|runs)"',
-    "julia-benchmarks": r'"BenchmarkTools"',
-    "xplane": r"/(?:host|device):",
-}
+    "rocprofv3": (r"\A\s*\{", r'"rocprofiler-sdk-tool"'),
+    "gpu-tables": r'\A"?(?:Kind"?,"?(?:Agent_Id"?,[^\n]*Kernel_Name|(?:Direction|Operation|Name)"?,[^\n]*Source_Agent)'
+    r'[^\n]*Start_Timestamp|Domain"?,"?Function"?,[^\n]*Start_Timestamp'
+    r'|Start \(\w+\)"?,"?Duration \(\w+\)"?,"?CorrId"?,)',
+    "gpu-sums": r'\A(?:"?Time ?\(%\)"?,"?Total Time(?: \(\w+\))?"?,"?(?:Instances|Num Calls|Count)"?,'
+    r'|"?Name"?,"?Calls"?,"?TotalDuration(?:Ns)?"?,|[-\s]*Name {2,}(?:Self CPU|CPU total))',
+    "benchmark-lines": (
+        r"(?m)^test \S[^\n]*? \.\.\. bench: +[0-9]|^(?:\S[^\n]*)? +time: +\[(?:[0-9.]+ \S+ ){2}[0-9.]+ \S+\]",
+        _TEXT_ONLY,
+    ),
+    "benchmark-tables": r'\A(?:"?binary"?, ?"?filename"?, ?"?configuration"?, ?"?rate"?, ?"?time"?'
+    r'|(?:\xef\xbb\xbf)?"?Method"?[,;]"?(?:Job|Runtime)"?[,;][^\n]*[,;]"?Mean"?[,;]"?Error"?[,;])',
+    "lammps": (r"(?m)^LAMMPS \(|^Loop time of [0-9.]+ on [0-9]+ procs for [0-9]+ steps", _TEXT_ONLY),
+    "gromacs": (r"(?m):-\) GROMACS - |^ *GROMACS: +gmx|R E A L   C Y C L E", _TEXT_ONLY),
+    "hpl": (r"(?m)^T/V +N +NB +P +Q +Time +Gflops", _TEXT_ONLY),
+    "mlperf": (r":::MLLOG \{", _TEXT_ONLY),
+    "benchmark-reports": (
+        r"(?m)^(?:sysbench [0-9]|Running [0-9]+\w* test @ |This is ApacheBench| +Requests/sec:\t|HPCG-Benchmark)",
+        _TEXT_ONLY,
+    ),
+    "iperf3": (r'\A\s*\{\s*"start"\s*:\s*\{', r'"(?:test_start|iperf[^"]*|num_streams)"|"iperf'),
+    "pyperf": (r"\A\s*\{", r'"benchmarks"\s*:\s*\[\s*\{\s*"(?:metadata|runs)"\s*:'),
+    "julia-benchmarks": r'\A\s*\[\s*\{(?=[^\n}]*"BenchmarkTools")',
+    "xplane": (
+        r"\A\n[\x80-\xff]{0,9}[\0-\x7f](?:\x08[\x80-\xff]{0,9}[\0-\x7f])?\x12[\1-\x7f][\w/#]", r"/(?:host|device):",
+    ),
+}  # fmt: skip
 
 
 @hookimpl

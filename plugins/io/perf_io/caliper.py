@@ -23,13 +23,9 @@ from perfcore.reading.source import Reader, Source
 _REFERENCE = re.compile(r"(?:^|,)(id|parent)=([0-9]{1,20})(?=,|$)")
 _DAMAGED = (ReaderError, LookupError, ValueError, TypeError, AttributeError, StopIteration, RuntimeError)
 _DEEPEST = 1000  # nodes between a record and the root; each level is a region that some code entered
-_STARTS = re.compile(rb"__rec=(?:node|ctx|globals|attr),")
 _METRIC_TYPES = ("int", "uint", "double")
 _INCLUSIVE = re.compile(r"inclusive#|\(i(?:nc)?l?\)$", re.IGNORECASE)
 _RANKS = ("jobsize", "mpi.world.size")
-_JSON_STARTS = re.compile(
-    rb'\s*(?:\{\s*"data"\s*:\s*\[|\[\s*\{(?=[^{}]*"(?:path|[\w.#]*duration[\w.#]*|annotation|function)"\s*:))'
-)
 _JSON_SECONDS = re.compile(
     r"(?:(?:avg|min|max|total|sum)[ #])?time(?:/rank)?(?: \((?:exc|inc|e|i)l?\))?", re.IGNORECASE
 )
@@ -77,9 +73,6 @@ class CaliperProfileReader(Reader):
     """
 
     Options = ProfileOptions
-
-    def sniff(self, source: Source) -> float:
-        return 0.95 if _STARTS.match(source.head) else 0.0
 
     def read(self, source: Source, options: ProfileOptions) -> Measurements:
         library = Library()
@@ -140,10 +133,6 @@ class CaliperJsonReader(Reader):
     """
 
     Options = ProfileOptions
-
-    def sniff(self, source: Source) -> float:
-        is_split = source.head.lstrip().startswith(b"{")
-        return 0.9 if _JSON_STARTS.match(source.head) and (not is_split or b'"columns"' in source.head) else 0.0
 
     def read(self, source: Source, options: ProfileOptions) -> Measurements:
         rows: list[Row]

@@ -24,10 +24,6 @@ from perfcore.reading.source import Reader, Source
 
 _DAY_S = 86_400
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?: ?([AaPp])\.?[Mm]\.?)?")
-_STARTS = re.compile(rb'\s*\{\s*"sysstat"\s*:')
-_TIME_OF_DAY = re.compile(rb'"timestamp"\s*:\s*"')
-_DATE = re.compile(rb'"file-date"\s*:|"timestamp"\s*:\s*\{')
-_TABLE = b"# hostname;interval;timestamp"
 _EVENT = "-1"  # stands for the interval in lines about restarts and in comments
 _ALL = ("-1", "all")  # how the tables call all processors together
 _UNKNOWN_ZONE = "of an unknown zone"
@@ -35,7 +31,6 @@ _HOW_TO_RECORD = (
     "holds no utilization of processors; record it with `mpstat -P ALL 1 -o JSON`, or export it with `sadf -j -- -u -P "
     "ALL` or `sadf -d -- -u -P ALL`"
 )
-_STATUS = re.compile(rb'\s*\{\s*"status"\s*:\s*"(?:success|error)"')
 _NAME = "__name__"
 _MOST_NOTED = 20
 
@@ -156,10 +151,6 @@ class MpstatReader(_SysstatReader):
 
     description = "the output of mpstat -o JSON"
 
-    def sniff(self, source: Source) -> float:
-        """Sure where sysstat's frame holds timestamps that are times of day, which `sadf` does not write."""
-        return 0.95 if _STARTS.match(source.head) and _TIME_OF_DAY.search(source.head) else 0.0
-
     def _loads(self, source: Source, notes: list[str]) -> Iterator[_Load]:
         first: _Host | None = None
         last = 0.0
@@ -190,11 +181,6 @@ class SadfReader(_SysstatReader):
     """
 
     description = "the output of sadf -j"
-
-    def sniff(self, source: Source) -> float:
-        """Sure by the tables' first line; in JSON by timestamps that have a date, which `mpstat` does not write."""
-        is_json = _STARTS.match(source.head) and _DATE.search(source.head)
-        return 0.95 if source.head.startswith(_TABLE) or is_json else 0.0
 
     def _loads(self, source: Source, notes: list[str]) -> Iterator[_Load]:
         hosts, zones = set[str](), set[str]()
@@ -299,9 +285,6 @@ class PrometheusReader(Reader):
     by the labels in which it differs from the others; the notes give the labels that all share. Where a series has no
     sample, or one that is NaN or infinite (a quotient by zero), the sample is missing.
     """
-
-    def sniff(self, source: Source) -> float:
-        return 0.95 if _STATUS.match(source.head) else 0.0
 
     def read(self, source: Source, options: Any) -> Series:
         answer = decode_document(source, _Answer, "an answer of Prometheus")

@@ -196,11 +196,6 @@ class TimeReader(ResultReader):
     Source: time(1) of GNU and of POSIX; bash(1), ``TIMEFORMAT``.
     """
 
-    holds = (
-        re.compile(
-            rb"^\tElapsed \(wall clock\) time|^real\s+[0-9m.,]+s?\s*\n\s*user\s|^[0-9.]+user [0-9.]+system ", re.M
-        ),
-    )
     value, code, words_are_code = "elapsed_s", ("command",), True
 
     def _take(self, content: Iterable[tuple[int, str]], found: Found, options: Any) -> None:

@@ -16,9 +16,7 @@ import msgspec
 
 from perf_io.results.json_results import benchmark_arguments, spread_columns
 from perf_io.results.result_table import Found, ResultReader, Row, number_or_text, one_line
-from perf_io.text import numbered_lines
 from perfcore.data.units import NANOSECONDS, unit_of_text
-from perfcore.reading.source import Source
 
 _NUMBER = r"[0-9][0-9,.]*(?:[eE][+-]?[0-9]+)?"
 _LARGEST_DEPTH = 50  # of groups of BenchmarkTools.jl
@@ -29,7 +27,6 @@ class _LineForm:
     """Benchmarks in lines; groups of the pattern: name, value, unit, and spread or low and high."""
 
     tool: str
-    begins: re.Pattern[bytes]
     line: re.Pattern[str]
     name_above: bool = False  # a long name stands in the line above
 
@@ -37,7 +34,6 @@ class _LineForm:
 _LINE_FORMS = (
     _LineForm(
         "libtest",
-        re.compile(rb"^test \S[^\n]*? \.\.\. bench: +[0-9]", re.MULTILINE),
         re.compile(
             rf"test (?P<name>\S.*?)\s+\.\.\. bench: +(?P<value>{_NUMBER}) (?P<unit>[a-zµ]+)/iter"
             rf"(?: \(\+/- (?P<spread>{_NUMBER})\))?.*"
@@ -45,7 +41,6 @@ _LINE_FORMS = (
     ),
     _LineForm(
         "criterion",
-        re.compile(rb"^(?:\S[^\n]*)? +time: +\[[0-9.]+ \S+ [0-9.]+ \S+ [0-9.]+ \S+\]", re.MULTILINE),
         re.compile(
             rf"(?P<name>\S.*?)?\s+time: +\[(?P<low>{_NUMBER}) \S+ (?P<value>{_NUMBER}) (?P<unit>\S+) "
             rf"(?P<high>{_NUMBER}) \S+\]"
@@ -65,9 +60,6 @@ class BenchmarkLinesReader(ResultReader):
     """
 
     value, unit, code = "time_ns", None, ("benchmark",)
-
-    def sniff(self, source: Source) -> float:
-        return 0.96 if any(form.begins.search(source.head) for form in _LINE_FORMS) else 0.0
 
     def _take(self, content: Iterable[tuple[int, str]], found: Found, options: Any) -> None:
         above = ""
@@ -95,7 +87,6 @@ class _TableForm:
     """Benchmarks in CSV: the columns that hold what, by their headings."""
 
     tool: str
-    begins: re.Pattern[bytes]
     names: Sequence[str]  # of the benchmark
     value: str
     column: str  # what the value is called here
@@ -111,12 +102,10 @@ class _TableForm:
 _TABLE_FORMS = (
     _TableForm(
         "compare.js",
-        re.compile(rb'"?binary"?, ?"?filename"?, ?"?configuration"?, ?"?rate"?, ?"?time"?'),
         ("filename", "configuration"), "rate", "rate", "ops/s", version="binary", measured={"time": "time"},
     ),
     _TableForm(
         "BenchmarkDotNet",
-        re.compile(rb'(?:\xef\xbb\xbf)?"?Method"?[,;]"?(?:Job|Runtime)"?[,;][^\n]*[,;]"?Mean"?[,;]"?Error"?[,;]'),
         ("Method",), "Mean", "time_ns", deviation="StdDev",
         before=("Method", "Job", "Runtime", "Toolchain", "Platform", "Jit", "WarmupCount"),
     ),
@@ -133,27 +122,20 @@ class BenchmarkTableReader(ResultReader):
 
     code = ("benchmark",)
 
-    def sniff(self, source: Source) -> float:
-        return 0.97 if any(form.begins.match(source.head) for form in _TABLE_FORMS) else 0.0
-
-    def _content(self, source: Source) -> Any:
-        form = next((form for form in _TABLE_FORMS if form.begins.match(source.head)), None)
-        return form, numbered_lines(source)
-
     def _take(self, content: Any, found: Found, options: Any) -> None:
-        form, lines = content
-        if form is None:
-            found.refuse("is no table of benchmarks", 1)
-        _, first = next(lines)
+        _, first = next(content, (1, ""))
         delimiter = ";" if first.count(";") > first.count(",") else ","
         headings = _fields(first, delimiter, found, 1)
+        form = next((form for form in _TABLE_FORMS if {*form.names} <= {*headings}), None)
+        if form is None:
+            found.refuse("is no table of benchmarks", 1)
         needed = [*form.names, form.value, *form.measured, *([form.version] if form.version else [])]
         if missing := [name for name in needed if name not in headings]:
             found.refuse(f"has no column {missing[0]}, as tables of {form.tool} have", 1)
         found.value = form.column
         start = max((headings.index(name) for name in form.before if name in headings), default=len(headings))
         varied = headings[start + 1 : headings.index(form.value)]
-        for number, text in lines:
+        for number, text in content:
             if not text.strip():
                 continue
             record = found.cells(_fields(text, delimiter, found, number), headings, number)
@@ -211,8 +193,6 @@ class PyperfReader(ResultReader):
     """
 
     shape, description = _Pyperf, "JSON of pyperf"
-    starts = re.compile(rb"\s*\{")
-    holds = (re.compile(rb'"benchmarks"\s*:\s*\[\s*\{\s*"(?:metadata|runs)"\s*:'),)
     value, code = "time_s", ("benchmark",)
 
     def _take(self, content: _Pyperf, found: Found, options: Any) -> None:
@@ -238,7 +218,6 @@ class JuliaBenchmarksReader(ResultReader):
     """
 
     shape, description = list[Any], "JSON of BenchmarkTools.jl"
-    starts = re.compile(rb'\s*\[\s*\{(?=[^\n}]*"BenchmarkTools")')
     value, code = "time_ns", ("benchmark",)
 
     def _take(self, content: list[Any], found: Found, options: Any) -> None:

@@ -30,7 +30,6 @@ from perfcore.reading.source import Reader, Source
 
 _RUN = re.compile(r"(?P<code>[^.]+)\.(?P<parameters>(?:[A-Za-z_]+[0-9][0-9.,]*)+)\.r(?P<repetition>[0-9]{1,9})")
 _PARAMETER = re.compile(r"([A-Za-z_]+)([0-9][0-9.,]*)")
-_MEMBER = re.compile(rb"(?:\./)?(?:anchor\.xml|[0-9]+\.(?:data|index))\0")
 _LARGEST = 1 << 30  # of a profile when decompressed: more than a gigabyte of one metric is no profile to model
 _MOST_MEMBERS = 10_000  # two for each metric; without checksums blank bytes pass for members, too
 _LARGEST_TREE = 64 << 20  # of anchor.xml: a call tree of some 300,000 nodes
@@ -45,10 +44,6 @@ class CubeReader(Reader):
     """
 
     Options = ProfileOptions
-
-    def sniff(self, source: Source) -> float:
-        archive = source.head[257:262] == b"ustar" and _MEMBER.match(source.head)
-        return 0.95 if archive else 0.0
 
     def read(self, source: Source, options: ProfileOptions) -> Measurements:
         with source.plain_file() as path, warnings.catch_warnings():

@@ -34,15 +34,9 @@ _FIGURES = ("median", "minimum", "maximum", "std", "repetitions")
 
 T = TypeVar("T")
 _PRESENT = re.compile(rb'\s*\{\s*"parameters"\s*:\s*\[')
-_OLDER = re.compile(
-    rb'\s*\{\s*"(?:callpaths|coordinates|measurements|metrics|parameters)"\s*:.*?"(?:\w+_)?id"\s*:', re.DOTALL
-)
 _Number = float | None | str  # numbers that are not finite stand as texts
 _DOCUMENT = "experiment.json"
-_MEMBER = slice(30, 30 + len("experiment.json"))  # of a zip file: the name of its first member
-_LINES_START = re.compile(rb'\s*\{[^\n]*"params"\s*:\s*\{\s*(?:\}|"[^"\n]*"\s*:\s*[-0-9])')
 _BLOCK = 1 << 22
-_TEXT_STARTS = re.compile(rb"(?:\s*#[^\n]*\n)*\s*PARAMETER[ \t]+\S")
 _POINT = re.compile(r"\(((?:[^()]|\([^()]*\))*)\)|([^()\s]+)")
 
 
@@ -153,11 +147,6 @@ class _Older(msgspec.Struct):
 class ExtrapJsonReader(Reader):
     """Measurements in Extra-P's JSON. For JSON Lines there is ``extrap-lines``."""
 
-    def sniff(self, source: Source) -> float:
-        head = source.head
-        present = _PRESENT.match(head) and b'"measurements"' in head and b'"point"' in head
-        return 0.95 if present or _OLDER.match(head) else 0.0
-
     def read(self, source: Source, options: NoOptions) -> Measurements:
         found, description = _Values(source.name), "JSON of Extra-P"
         if _PRESENT.match(source.head):
@@ -204,11 +193,6 @@ def _add_older(found: _Values, document: _Older) -> None:
 
 class ExtrapArchiveReader(Reader):
     """An experiment of Extra-P 4: means with their standard deviations and numbers of runs."""
-
-    def sniff(self, source: Source) -> float:
-        name = source.head[_MEMBER]
-        ours = name == _DOCUMENT.encode() or name.startswith(b"values/")  # where it keeps runs
-        return 0.95 if source.head.startswith(b"PK\x03\x04") and ours else 0.0
 
     def read(self, source: Source, options: NoOptions) -> Measurements:
         with source.plain_file() as path:
@@ -278,9 +262,6 @@ class ExtrapLinesReader(Reader):
     """Measurements in Extra-P's JSON Lines. Choose it where codes were measured at different points."""
 
     writes: ClassVar[bool] = True
-
-    def sniff(self, source: Source) -> float:
-        return 0.95 if _LINES_START.match(source.head) else 0.0
 
     def read(self, source: Source, options: NoOptions) -> Measurements:
         found, records, lines = _Values(source.name), list[_Line](), list[int]()
@@ -368,9 +349,6 @@ def _decoded(block: bytes, first: int, source: str) -> tuple[Sequence[int], list
 
 class ExtrapTextReader(Reader):
     """Measurements in Extra-P's text format; repeated runs of a point stand in one line."""
-
-    def sniff(self, source: Source) -> float:
-        return 0.95 if _TEXT_STARTS.match(source.head) else 0.0
 
     def read(self, source: Source, options: NoOptions) -> Measurements:
         parsed = _Parsed(source.name)

@@ -96,9 +96,7 @@ class HyperfineReader(ResultReader):
     Source: hyperfine, ``doc/export.md`` and its manual page.
     """
 
-    starts = re.compile(rb'\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:')
     shape, description = _Commands, "JSON of hyperfine"
-    table = re.compile(rb"(?:\xef\xbb\xbf)?command,mean,stddev,median,|\| *Command *\| *Mean \[m?s\] *\|")
     value, words_are_code = "time_s", True
 
     def _content(self, source: Source) -> Any:
@@ -187,22 +185,16 @@ class GoogleBenchmarkReader(ResultReader):
     Source: Google Benchmark, "User Guide", sections "Output Formats", "Passing Arguments", "Multithreaded Benchmarks".
     """
 
-    starts = re.compile(rb'\s*\{\s*"(?:context|benchmarks)"\s*:')
-    holds = (re.compile(rb'"(?:real_time|run_type|run_name|library_build_type|mhz_per_cpu|time_unit)"\s*:'),)
     shape, description = _GoogleRuns, "JSON of Google Benchmark"
-    table = re.compile(
-        rb"(?:[^\n]*\n){0,40}?(?:name,iterations,real_time,cpu_time,time_unit,|Benchmark +Time +CPU +Iterations)"
-    )
     code = ("benchmark",)
 
     def _content(self, source: Source) -> Any:
-        if (match := self.table.match(source.head)) is None:
+        if source.head.lstrip()[:1] == b"{" or not self.sniff(source):
             return super()._content(source)
-        if match[0].endswith(b"Iterations"):
-            return _GoogleRuns([_console_run(found) for _, text in numbered_lines(source)
-                                if (found := _CONSOLE.match(text))])  # fmt: skip
         lines = [text for _, text in numbered_lines(source)]
-        begin = next(number for number, text in enumerate(lines) if text.startswith("name,iterations,"))
+        begin = next((number for number, text in enumerate(lines) if text.startswith("name,iterations,")), None)
+        if begin is None:
+            return _GoogleRuns([_console_run(found) for text in lines if (found := _CONSOLE.match(text))])
         numbers = ("iterations", "real_time", "cpu_time")
         rows = [
             {name: number_or_text(cell) if name in numbers else cell for name, cell in row.items() if name and cell}
@@ -317,9 +309,7 @@ class PytestBenchmarkReader(ResultReader):
     Source: pytest-benchmark, documentation, "Usage" and "Hooks".
     """
 
-    starts = re.compile(rb'\s*\{\s*"machine_info"\s*:')
     shape, description = _PytestBenchmarks, "JSON of pytest-benchmark"
-    table = re.compile(rb"name,(?:param:[^\n]*,)?min,max,mean,stddev,")
     value, code, system, words_are_code = "time_s", ("test",), ("machine",), True
 
     def _of_table(self, rows: list[dict[str, str]]) -> Any:
@@ -375,9 +365,6 @@ class CriterionReader(ResultReader):
     Source: criterion.rs, book, "External tools"; ``src/estimate.rs`` and ``src/connection.rs``.
     """
 
-    starts = re.compile(
-        rb'\s*\{\s*"(?:reason"\s*:\s*"(?:benchmark|group)-complete"|sampling_mode"|mean"\s*:\s*\{\s*"confidence_interval")'
-    )
     value, code = "time_ns", ("benchmark",)
 
     def _content(self, source: Source) -> Any:
@@ -445,11 +432,6 @@ class BenchmarkActionReader(ResultReader):
     Source: benchmark-action/github-action-benchmark, README, "How to add new benchmark tool support".
     """
 
-    starts = re.compile(
-        rb'\s*(?:\[\s*\{\s*"(?:name|unit|value|range|extra)"|(?:window\.BENCHMARK_DATA\s*=\s*)?\{\s*"(?:lastUpdate|repoUrl)"'
-        rb'|window\.BENCHMARK_DATA\s*=\s*\{\s*"entries")\s*:'
-    )
-    holds = tuple(re.compile(rb'"(?:' + word + rb'|entries)"\s*:|BENCHMARK_DATA') for word in (b"value", b"unit"))
     shape, description = list[_Bench] | _BenchData, "data of github-action-benchmark"
     code = ("suite", "benchmark")
 
@@ -512,10 +494,7 @@ class JmhReader(ResultReader):
     Source: JMH 1.37, ``JSONResultFormat``.
     """
 
-    starts = re.compile(rb'\s*\[\s*\{\s*"(?:jmhVersion|benchmark)"\s*:')
-    holds = (re.compile(rb'"(?:jmhVersion|primaryMetric)"'),)
     shape, description = list[_JmhBenchmark], "JSON of JMH"
-    table = re.compile(rb'"Benchmark","Mode","Threads","Samples","Score","Score Error')
     code, words_are_code = ("benchmark",), True
 
     def _of_table(self, rows: list[dict[str, str]]) -> Any:
@@ -604,8 +583,6 @@ class IperfReader(ResultReader):
     Source: iperf3, ``src/iperf_api.c`` and ``src/iperf_client_api.c``.
     """
 
-    starts = re.compile(rb'\s*\{\s*"start"\s*:\s*\{')
-    holds = (re.compile(rb'"(?:test_start|iperf[^"]*|num_streams)"|"iperf'),)
     shape, description, nothing = _Iperf, "JSON of iperf3", "holds no bandwidth: the test did not end"
     parameters, value, unit, code = ("streams", "block_bytes"), "bandwidth", "bit/s", ("protocol",)
 
@@ -655,7 +632,6 @@ class FioReader(ResultReader):
     Source: fio, ``HOWTO``, section "JSON output", and ``stat.c``.
     """
 
-    starts = re.compile(rb'\s*\{\s*"fio version"\s*:')
     shape, description, nothing = _FioJobs, "JSON of fio", "holds no job that moved data"
     parameters, code = ("numjobs", "iodepth", "bs_bytes", "size_bytes"), ("job", "operation")
     value, unit = "bandwidth", "B/s"
@@ -718,8 +694,6 @@ class VllmReader(ResultReader):
     """
 
     Options = ServingOptions
-    starts = re.compile(rb'\s*\{\s*"date"\s*:')
-    holds = (re.compile(rb'"model_id"'), re.compile(rb'"num_prompts"'))
     shape, description = dict[str, Any], "JSON of vLLM's benchmark"
     parameters, code = ("request_rate", "max_concurrency", "num_prompts"), ("model", "backend")
     value = "output_tokens_per_s"
@@ -773,7 +747,6 @@ class TalpReader(ResultReader):
     Source: DLB (BSC), documentation "TALP for monitoring the Programming Model efficiencies"; versions 3.3 to 3.5.
     """
 
-    starts = re.compile(rb'\s*\{.*"(popMetrics|dlbVersion)"\s*:', re.DOTALL)
     shape, description = _Talp, "JSON of TALP with popMetrics"
     nothing = "holds no region of TALP in which time passed"
     parameters, code = ("p", "ranks", "nodes"), ("region",)

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from perf_io.results.result_table import Found, ResultReader, Row, number_or_text, one_line
-from perfcore.reading.source import Source
 
 Lines = Iterable[tuple[int, str]]
 _Figures = tuple[re.Pattern[bytes], tuple[str, str], dict[str, re.Pattern[str]]]
@@ -68,7 +67,6 @@ class LammpsReader(ResultReader):
     Source: LAMMPS, documentation, "Screen and logfile output".
     """
 
-    holds = (re.compile(rb"^LAMMPS \(|^Loop time of [0-9.]+ on [0-9]+ procs for [0-9]+ steps", re.MULTILINE),)
     value, parameters, category = "time_s", ("procs", "threads", "atoms"), ("section",)
     nothing = "holds no 'Loop time of ... on ... procs': the run did not end"
 
@@ -95,7 +93,6 @@ class GromacsReader(ResultReader):
     Source: GROMACS, ``src/gromacs/timing/wallcycle.cpp``.
     """
 
-    holds = (re.compile(rb":-\) GROMACS - |^ *GROMACS: +gmx|R E A L   C Y C L E", re.MULTILINE),)
     value, parameters, category = "time_s", ("ranks", "threads"), ("activity",)
     nothing = "holds no table of times ('R E A L   C Y C L E ...'): the run did not end"
 
@@ -128,7 +125,6 @@ class HplReader(ResultReader):
     Source: HPL, ``testing/ptest/HPL_pdtest.c``.
     """
 
-    holds = (re.compile(rb"^T/V +N +NB +P +Q +Time +Gflops", re.MULTILINE),)
     value, parameters, code = "time_s", ("processes", "N", "NB"), ("variant",)
 
     def _take(self, content: Lines, found: Found, options: Any) -> None:
@@ -155,7 +151,6 @@ class MlperfReader(ResultReader):
     Source: MLCommons, ``mlperf_logging``, "MLLOG".
     """
 
-    holds = (re.compile(rb":::MLLOG \{"),)
     value, parameters, code = "time_to_train_s", ("global_batch_size",), ("submission_benchmark",)
     nothing = "holds no run that was completed (run_start to run_stop with status success)"
 
@@ -193,9 +188,6 @@ class FiguresReader(ResultReader):
     """
 
     code = ("program",)
-
-    def sniff(self, source: Source) -> float:
-        return 0.95 if any(begins.search(source.head) for begins, *_ in _FIGURES.values()) else 0.0
 
     def _take(self, content: Lines, found: Found, options: Any) -> None:
         rows = list[tuple[int, str, Row]]()

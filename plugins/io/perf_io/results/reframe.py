@@ -59,7 +59,6 @@ class ReframeReportReader(ResultReader):
     a mapping from ``system:partition:name``.
     """
 
-    starts = re.compile(rb'\s*\{\s*"session_info"\s*:')
     shape, description = _Report, "a report of ReFrame"
     parameters, code, system = _TASKS, ("test",), ("system", "environ")
 
@@ -100,7 +99,6 @@ class ReframePerflogReader(ResultReader):
     performance variable has the columns ``NAME_value``, ``NAME_unit``, ``NAME_ref`` and its thresholds.
     """
 
-    starts = re.compile(rb"\A(?=[^\n]*job_completion_time)(?=[^\n]*_value\|)(?=[^\n]*_unit\|)[\w|]+\r?\n")
     parameters, code, system = _TASKS, ("test",), ("system", "environ")
 
     def _take(self, content: Iterable[tuple[int, str]], found: Found, options: Any) -> None:

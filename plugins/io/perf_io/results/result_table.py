@@ -215,10 +215,7 @@ class Found:
 class ResultReader(Reader):
     """A format as a declaration; `_take` gives the rows of its document, or of its numbered lines."""
 
-    starts: ClassVar[re.Pattern[bytes] | None] = None  # how every such input begins
-    holds: ClassVar[tuple[re.Pattern[bytes], ...]] = ()  # what else its head holds
     shape: ClassVar[Any] = None  # of a document; None of a text
-    table: ClassVar[re.Pattern[bytes] | None] = None  # how a table with commas of the same begins; see `_of_table`
     description: ClassVar[str] = ""  # of a document, for messages
     nothing: ClassVar[str] = "holds no results"  # what is wrong with an input without rows
     parameters: ClassVar[Sequence[str]] = ()
@@ -228,14 +225,6 @@ class ResultReader(Reader):
     system: ClassVar[Sequence[str]] = ()
     category: ClassVar[Sequence[str]] = ()
     words_are_code: ClassVar[bool] = False  # columns of the user that hold texts
-
-    def sniff(self, source: Source) -> float:
-        head = source.head
-        if self.table is not None and self.table.match(head):
-            return 0.97
-        if (self.starts and not self.starts.match(head)) or (self.shape is None and b"\0" in head):
-            return 0.0
-        return 0.95 if all(pattern.search(head) for pattern in self.holds) else 0.0
 
     def read(self, source: Source, options: Any) -> Measurements:
         found = Found(source.name, self)
@@ -266,7 +255,7 @@ class ResultReader(Reader):
         """What `_take` takes: the document, numbered lines, or a table in place of the document."""
         if self.shape is None:
             return numbered_lines(source)
-        if self.table is None or not self.table.match(source.head):
+        if source.head.lstrip()[:1] in (b"{", b"[") or not self.sniff(source):
             return decode_document(source, self.shape, self.description)
         lines = (text for _, text in numbered_lines(source))
         return msgspec.convert(self._of_table(list(csv.DictReader(lines, restval=""))), self.shape, strict=False)

@@ -86,7 +86,6 @@ _IOR_ORDER = (
     *("operation", "api", "file_access", "nodes", "tasks", "tasks_per_node", "segments", "repetition"),
     *("block_kib", "transfer_kib", "bandwidth", "iops", "latency_s", "open_s", "transfer_s", "close_s", "total_s"),
 )
-_GO_HEAD = re.compile(rb"^Benchmark[^\s\x00]*[ \t]+[0-9]+[ \t]+[0-9][0-9.e+-]* [^\s\d]\S*(?:[ \t]|\r?$)", re.MULTILINE)
 _GO_LINE = re.compile(r"Benchmark(\S*)\s+([0-9]{1,15})\s+(\S.*)")
 _GO_SETUP = re.compile(r"(pkg|cpu):\s+(\S.*)")
 _GO_PROCESSORS = re.compile(r"(.+)-([0-9]{1,6})")
@@ -106,7 +105,6 @@ class NpbReader(ResultReader):
     Source: NPB 3.4, ``common/print_results.f90`` of the MPI, OpenMP and serial versions.
     """
 
-    holds = (re.compile(rb"NAS Parallel Benchmarks"),)
     parameters, value, code = ("processes", "threads"), "time_s", ("benchmark", "class")
 
     def _take(self, content: Lines, found: Found, options: Any) -> None:
@@ -146,9 +144,6 @@ class StreamReader(ResultReader):
     Source: STREAM 5.9 and 5.10, ``stream.c`` and ``stream_mpi.c``; BabelStream 4, ``src/main.cpp``.
     """
 
-    holds = (
-        re.compile(rb"^[ \t]*(?:STREAM version \$|Function  +(?:Best )?(?:Rate|M(?:i)?Bytes/sec)\b)", re.MULTILINE),
-    )
     parameters, code = ("threads", "processes", "elements"), ("kernel",)
 
     def _take(self, content: Lines, found: Found, options: Any) -> None:
@@ -209,7 +204,6 @@ class ImbReader(ResultReader):
     """
 
     Options = MessageOptions
-    holds = (re.compile(rb"#\s*Intel\(R\) MPI Benchmarks|^#\s*Benchmarking \w+\s*$", re.MULTILINE),)
     nothing = "holds no table of the Intel MPI Benchmarks"
     parameters, code = ("processes", "bytes"), ("benchmark",)
 
@@ -246,7 +240,6 @@ class OsuReader(ResultReader):
     """
 
     Options = MessageOptions
-    holds = (re.compile(rb"^[ \t]*#[ \t]*OSU [^\n]+(?: v[0-9]|\bTest[ \t\r]*$)", re.MULTILINE),)
     nothing = "holds no table of the OSU Micro-Benchmarks"
     parameters, code = ("processes", "pairs", "bytes"), ("test",)
 
@@ -300,11 +293,6 @@ class NcclTestsReader(ResultReader):
     """
 
     Options = MessageOptions
-    holds = (
-        re.compile(
-            rf"^{_TAG}# +(?:nccl-tests version |nThread [0-9]+ |size +count .*\balgbw +busbw\b)".encode(), re.MULTILINE
-        ),
-    )
     parameters, value = ("processes", "bytes"), "time_us"
     code, system = ("test", "type", "redop"), ("placement",)  # in place or not: ways to do the same
 
@@ -384,15 +372,8 @@ class IorReader(ResultReader):
     Source: IOR 3.0 to 4.0, ``src/ior-output.c``; in JSON the results of the repetitions stand in the options of tests.
     """
 
-    holds = (re.compile(rb"^\s*(?:IOR-\S+: MPI Coordinated Test of Parallel I/O|access(?:,| +)bw\(MiB/s\))", re.M),)
     parameters, code = ("tasks", "nodes", "block_kib", "transfer_kib"), ("operation",)
     value, unit = "bandwidth", "MiB/s"
-
-    def sniff(self, source: Source) -> float:
-        """Sure by the title or the heading of the table; in JSON by the version it begins with, and its other keys."""
-        if re.match(rb'\s*\{\s*"Version"\s*:\s*"', source.head):
-            return 0.95 if re.search(rb'"(?:Command line|tests|TestID)"\s*:', source.head) else 0.0
-        return super().sniff(source)
 
     def read(self, source: Source, options: NoOptions) -> Measurements:
         if not source.head.lstrip().startswith(b"{"):
@@ -482,7 +463,6 @@ class GoBenchReader(ResultReader):
     Source: Go's design document 14313, "Proposal: Go Benchmark Data Format"; package ``testing``.
     """
 
-    holds = (_GO_HEAD,)
     value, unit, code, system, words_are_code = "time", "ns/op", ("pkg", "benchmark"), ("cpu",), True
 
     def _take(self, content: Lines, found: Found, options: Any) -> None:
@@ -579,7 +559,6 @@ class ModelFactorsReader(ResultReader):
     Source: basicanalysis (BSC Performance Tools), ``modelfactors.py``.
     """
 
-    starts = re.compile(rb'\s*"?Number of processes"?;')
     parameters = ("p",)
 
     def _take(self, content: Lines, found: Found, options: Any) -> None:

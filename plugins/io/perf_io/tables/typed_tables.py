@@ -46,9 +46,6 @@ class ParquetReader(Reader):
     def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
         return options_of_tables(wanted)
 
-    def sniff(self, source: Source) -> float:
-        return 1.0 if source.head.startswith(_MAGIC) else 0.0
-
     def read(self, source: Source, options: TableOptions) -> Any:
         if not source.head.startswith(_MAGIC):
             raise InputError(source.name, "is not a Parquet file: it does not begin with PAR1")

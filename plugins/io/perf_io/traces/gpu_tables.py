@@ -23,11 +23,6 @@ from perfcore.reading.source import Source
 
 _EXACT = re.compile(r"[+-]?[0-9]{1,18}")
 _IN_BRACKETS = re.compile(r"\[CUDA (?P<what>memcpy|memset)\b")
-# Sums by kernel: `nsys stats` (cuda_gpu_kern_sum, cuda_gpu_mem_time_sum, cuda_api_sum, ...) and rocprof's stats.
-_SUMS = re.compile(
-    rb'"?Time ?\(%\)"?,"?Total Time(?: \((?P<unit>\w+)\))?"?,"?(?:Instances|Num Calls|Count)"?,'
-    rb'|"?Name"?,"?Calls"?,"?TotalDuration(?:Ns)?"?,'
-)
 # `key_averages().table()` of PyTorch's profiler: fields are two blanks or more apart, times have units.
 _TORCH = re.compile(rb"[-\s]*Name {2,}(?:Self CPU|CPU total)")
 _WITH_UNIT = re.compile(r"([0-9.]+)([num]?s)")
@@ -37,9 +32,8 @@ _CALLS, _KERNELS = ("Instances", "Num Calls", "Count", "Calls"), ("Name", "Opera
 
 @dataclass(frozen=True)
 class _Events:
-    """A table of events: what its header holds, and the columns of an event. Empty ones are not recorded."""
+    """A table of events: the columns of an event. Empty ones are not recorded."""
 
-    begins: re.Pattern[bytes]
     start: str
     end: str = ""
     duration: str = ""
@@ -54,23 +48,19 @@ class _Events:
 
 _EVENTS = (
     _Events(
-        re.compile(rb'"?Kind"?,"?Agent_Id"?,[^\n]*"?Kernel_Name"?,[^\n]*Start_Timestamp'),
         "Start_Timestamp", "End_Timestamp", name=("Kernel_Name",), device=("Agent_Id",), stream="Stream_Id",
         queue="Queue_Id", correlation="Correlation_Id", category="kernel",
     ),
     _Events(
-        re.compile(rb'"?Kind"?,"?(?:Direction|Operation|Name)"?,[^\n]*"?Source_Agent_Id"?,[^\n]*Start_Timestamp'),
         "Start_Timestamp", "End_Timestamp", name=("Direction", "Operation", "Name"),
         device=("Destination_Agent_Id", "Source_Agent_Id"), stream="Stream_Id", correlation="Correlation_Id",
         category="gpu_memcpy",
     ),
     _Events(
-        re.compile(rb'"?Domain"?,"?Function"?,[^\n]*Start_Timestamp'),
         "Start_Timestamp", "End_Timestamp", name=("Function",), thread="Thread_Id", correlation="Correlation_Id",
         category="hip_runtime",
     ),
     _Events(
-        re.compile(rb'"?Start \(\w+\)"?,"?Duration \(\w+\)"?,"?CorrId"?,'),
         "Start", duration="Duration", name=("Name",), device=("Device",), stream="Strm", correlation="CorrId",
     ),
 )  # fmt: skip
@@ -83,14 +73,13 @@ class GpuTableReader(RocprofReader):
     ``nsys stats --format csv``.
     """
 
-    def sniff(self, source: Source) -> float:
-        return 0.97 if any(form.begins.match(source.head) for form in _EVENTS) else 0.0
-
     def convert(self, source: Source) -> Source:
-        form = next((form for form in _EVENTS if form.begins.match(source.head)), None)
-        if form is None:
+        if not self.sniff(source):
             raise InputError(source.name, "is no table of GPU events", line=1)
         records = list(_records(source))
+        columns = records[0][1] if records else {}
+        shown = (form for form in _EVENTS if form.start in columns and not columns.keys().isdisjoint(form.name))
+        form = next(shown, _EVENTS[0])
         devices = [_device(record, form) for _, record in records]
         numbers = {device: number for number, device in enumerate(sorted({*devices} - {""}, key=_natural))}
         streams = {record[form.stream] for _, record in records if form.stream in record}
@@ -182,9 +171,6 @@ class GpuSummaryReader(ResultReader):
     value: ClassVar[str] = "time"
     unit: ClassVar[str | None] = "ns"
     category: ClassVar[Sequence[str]] = ("kernel",)
-
-    def sniff(self, source: Source) -> float:
-        return 0.97 if _SUMS.match(source.head) or _TORCH.match(source.head) else 0.0
 
     def _content(self, source: Source) -> Any:
         return _torch_records(source) if _TORCH.match(source.head) else _records(source)

@@ -383,9 +383,6 @@ class PajeReader(Reader):
     def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
         return variables_for(wanted)
 
-    def sniff(self, source: Source) -> float:
-        return 0.95 if any(line.startswith(b"%EventDef") for line in source.head.splitlines()) else 0.0
-
     def read(self, source: Source, options: PajeOptions) -> Trace | Series:
         model = PajeModel(source.name, options)
         with progress.bar(f"reading {source.name}") as advance:

@@ -19,7 +19,7 @@ from perf_io.text import decode_document
 from perf_io.traces.chrome import ChromeReader
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
-from perfcore.reading.source import HEAD_BYTES, Source
+from perfcore.reading.source import HEAD_BYTES, Reader, Source
 
 _KEY = "rocprofiler-sdk-tool"
 _LARGEST, _GPU = 1 << 30, (2, "GPU")  # bytes, types of agents
@@ -99,8 +99,7 @@ class RocprofReader(ChromeReader):
     Options = GpuOptions  # type: ignore[assignment]
     writes: ClassVar[bool] = False
 
-    def sniff(self, source: Source) -> float:
-        return 0.95 if source.head.lstrip()[:1] == b"{" and f'"{_KEY}"'.encode() in source.head else 0.0
+    sniff = Reader.sniff
 
     def read(self, source: Source, options: GpuOptions) -> Trace:  # type: ignore[override]
         return super().read(self.convert(source), GpuOptions(locations=options.locations))

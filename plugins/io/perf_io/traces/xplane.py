@@ -17,7 +17,6 @@ from perf_io.traces.rocprofv3 import Converted, RocprofReader, Row
 from perfcore.base.errors import InputError
 from perfcore.reading.source import Source
 
-_BEGIN = re.compile(rb"\n[\x80-\xff]{0,9}[\0-\x7f](?:\x08[\x80-\xff]{0,9}[\0-\x7f])?\x12[\1-\x7f][\w/#]", re.DOTALL)
 _DEVICE = re.compile(r"/device:[GT]PU:(\d{1,9})")
 _LARGEST, _PIECE = 1 << 31, 1 << 20  # bytes of a file, and of what is read at once
 _FIXED = {1: 8, 5: 4}  # bytes of integers by types of fields
@@ -37,10 +36,6 @@ class XplaneReader(RocprofReader):
 
     Choose it for ``jax.profiler.trace`` and ``tf.profiler.experimental``.
     """
-
-    def sniff(self, source: Source) -> float:
-        named = b"/host:" in source.head or b"/device:" in source.head
-        return 0.95 if named and _BEGIN.match(source.head) else 0.0
 
     def convert(self, source: Source) -> Converted:
         data = bytearray()
