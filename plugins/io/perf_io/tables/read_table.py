@@ -74,7 +74,8 @@ def with_unit(table: Table, roles: Roles, chosen_unit: str | None) -> tuple[str,
             )
         others = "|".join(other for other in NANOSECONDS if other != _DEFAULT)
         assumed = f"{name} has no unit: its times are taken in {_DEFAULT}; if not: -r time_unit={others}"
-        progress.note(f"{table.source}: {assumed}")
+        if roles.kind in ("curve", "series"):  # traces are in us by convention
+            progress.note(f"{table.source}: {assumed}")
         return _DEFAULT, (assumed,)
     if roles.duration is not None and times and not any(split_name(column.name).unit for column in times):
         name, of = one_line(times[0].name), one_line(roles.duration.name)
