@@ -161,6 +161,7 @@ def test_tables_that_are_damaged_missing_or_doubled_are_named(run):
     content = run.read_bytes()
     with zipfile.ZipFile(run) as archive:
         members = [(info, archive.read(info)) for info in archive.infolist()]
+        assert {info.date_time[0] for info, _ in members} == {1980}  # the bytes are the same at any time
         place = archive.getinfo("sums-0002.parquet").header_offset + 60
     run.write_bytes(content[:place] + bytes([content[place] ^ 255]) + content[place + 1 :])
     with pytest.raises(InputError, match=r"run\.summary: the summary is damaged: .*; make it again"):

@@ -353,10 +353,10 @@ def _count_comments(source: Source, lines: Sequence[str], first: int) -> int:
     """How many lines below the column names begin with ``#``, in the beginning and the end of a large file."""
     with source.open() as stream:
         body = stream.read(_COMMENTS_SOUGHT)
+    found = len(_HASH_LINE.findall(body)) + body.lstrip(b" \t").startswith(b"#")
     if len(body) == _COMMENTS_SOUGHT and not source.compression:
-        body += b"\n" + tail_of(source.path)
-    above = sum(line.lstrip().startswith("#") for line in lines[: first + 1])
-    return max(0, len(_HASH_LINE.findall(b"\n" + body)) - above)
+        found += len(_HASH_LINE.findall(b"\n" + tail_of(source.path)))
+    return max(0, found - sum(line.lstrip().startswith("#") for line in lines[: first + 1]))
 
 
 def _without_end(line: str) -> str:
