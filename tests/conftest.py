@@ -29,8 +29,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("thorough")
 
 
+def pytest_collection() -> None:
+    """Collect no garbage while modules are imported."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Let the garbage collector pass over modules and tests, which stay to the end: a tenth of the time."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 

@@ -15,11 +15,9 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
     """Return ``__getattr__`` and ``__dir__`` of a package of lazily imported names (SPEC 1 of Scientific Python)."""
 
     def get(name: str) -> Any:
-        try:
-            home = homes[name]
-        except KeyError:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}") from None
-        value = getattr(importlib.import_module(home), name)
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(homes[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -150,7 +150,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
             else:
                 with temporary.open("rb") as written:
                     os.fsync(written.fileno())  # or a crash of the machine might leave the name without the content
-                with contextlib.suppress(OSError, AttributeError):  # not every system and file system keeps attributes
+                with contextlib.suppress(OSError, AttributeError):  # not every system keeps attributes of files
                     os.setxattr(temporary, _ATTRIBUTE, _state_of(temporary))
                 temporary.replace(target)
         finally:
@@ -205,13 +205,6 @@ def _state_of(path: Path) -> bytes:
     return f"{found.st_size} {found.st_mtime_ns}".encode()
 
 
-def _is_marked(path: Path) -> bool:
-    """Whether perf wrote a file, and nobody changed it since."""
-    with contextlib.suppress(OSError, AttributeError):
-        return os.getxattr(path, _ATTRIBUTE) == _state_of(path)
-    return False
-
-
 def refuse_existing(path: str | os.PathLike[str], overwrite: bool = False) -> None:
     """Keep a file from being replaced unasked, before the work whose result is to go there.
 
@@ -248,15 +241,17 @@ def _why_kept(target: Path, ending: str, head: bytes, file: BinaryIO) -> str | N
         text = (head + file.read())[digest.end() :].strip()
         is_same = hashlib.sha256(text).hexdigest().startswith(digest[1].decode())
         return None if is_same else " and was edited since perf wrote it"
-    if _is_marked(target):
-        return None
+    with contextlib.suppress(OSError, AttributeError):
+        if os.getxattr(target, _ATTRIBUTE) == _state_of(target):
+            return None
     file.seek(-min(_HEAD_BYTES, target.stat().st_size), os.SEEK_END)
     ends = head + file.read()
-    if head.startswith(_PARQUET) and _PARQUET_MARK in ends:
-        return None
-    if ending == ".json" and _TRACE_MARK in ends:
-        return None
-    return None if (mark := _MARKS.get(ending)) and re.search(mark, ends) else " and is no result of perf"
+    is_ours = (
+        (head.startswith(_PARQUET) and _PARQUET_MARK in ends)
+        or (ending == ".json" and _TRACE_MARK in ends)
+        or (ending in _MARKS and re.search(_MARKS[ending], ends))
+    )
+    return None if is_ours else " and is no result of perf"
 
 
 def refuse_other_kind(path: str | os.PathLike[str], kind: Literal["model", "value", "trace", "JUnit report"]) -> None:

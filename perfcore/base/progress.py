@@ -21,24 +21,23 @@ class Sink:
         """One line about something that takes time."""
 
 
-_sink: contextvars.ContextVar[Sink | None] = contextvars.ContextVar("perfcore_progress", default=None)
-_SILENT = Sink()
+_sink = contextvars.ContextVar("perfcore_progress", default=Sink())  # noqa: B039 (silent, and holds nothing)
 
 
 def bar(label: str, total: int | None = None) -> AbstractContextManager[Advance]:
     """Report work of ``total`` units (None: unknown)."""
-    return (_sink.get() or _SILENT).bar(label, total)
+    return _sink.get().bar(label, total)
 
 
 def note(text: str) -> None:
     """Report one line, for example that something compiles."""
-    (_sink.get() or _SILENT).note(text)
+    _sink.get().note(text)
 
 
 @contextlib.contextmanager
 def collected() -> Iterator[list[str]]:
     """Collect the notes of the block instead of showing them; bars are shown as before."""
-    notes, outer = list[str](), _sink.get() or _SILENT
+    notes, outer = list[str](), _sink.get()
 
     class Collector(Sink):
         bar = staticmethod(outer.bar)  # type: ignore[assignment]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import importlib.abc
 import importlib.machinery
 import io
@@ -17,7 +18,7 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -97,32 +98,21 @@ class _Finder(importlib.abc.MetaPathFinder):
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, _SETTINGS[fullname])
+            execute = functools.partial(_execute, spec.loader.exec_module, _SETTINGS[fullname])
+            spec.loader.exec_module = execute  # type: ignore[method-assign]
         return spec
 
 
-class _Loader(importlib.abc.Loader):
-    """Executes a module as another loader does, while ``os.path.exists`` says that there is no such file."""
-
-    def __init__(self, loader: Any, file: str) -> None:
-        self._loader, self._file = loader, file
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
-        module: ModuleType | None = self._loader.create_module(spec)
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        exists = os.path.exists
-        os.path.exists = lambda path: path != self._file and exists(path)
-        try:
-            self._loader.exec_module(module)
-        finally:
-            os.path.exists = exists
-        if hasattr(module, "_config_fname"):  # numba looks again when it is told to reload
-            setattr(module, "_config_fname", os.devnull)  # noqa: B010
+def _execute(execute: Callable[[ModuleType], None], file: str, module: ModuleType) -> None:
+    """Execute a module while ``os.path.exists`` says that there is no such file."""
+    exists = os.path.exists
+    os.path.exists = lambda path: path != file and exists(path)
+    try:
+        execute(module)
+    finally:
+        os.path.exists = exists
+    if hasattr(module, "_config_fname"):  # numba looks again when it is told to reload
+        setattr(module, "_config_fname", os.devnull)  # noqa: B010
 
 
 def end_on_signals() -> None:

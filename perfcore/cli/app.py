@@ -88,7 +88,7 @@ class CommandGroup(TakesPlainValues, typer.core.TyperGroup):
             if entry is not None and len(args) >= count:
                 words = args[count:]
                 if entry.target == COMMAND_GROUP:
-                    return args[0], _subgroup(entry), words
+                    return args[0], _make_group(_help_without_command, plain(entry.help), f"{entry.name} "), words
                 return " ".join(args[:count]), build_command(entry, words), words
         if ctx.resilient_parsing:  # while a line is completed
             return None, None, args[1:]
@@ -146,16 +146,6 @@ def _commands(prefix: str) -> list[Entry]:
     return sorted(entries, key=lambda entry: (places.get(entry.group, len(places)), entry.group or "Others"))
 
 
-def _subgroup(entry: Entry) -> typer.core.TyperGroup:
-    """The group of commands whose names begin with that of an entry."""
-
-    def show(ctx: typer.Context) -> int | None:
-        return _help_without_command(ctx)
-
-    show.__doc__ = plain(entry.help)
-    return _make_group(show, f"{entry.name} ")
-
-
 def _help_without_command(ctx: typer.Context) -> int | None:
     """Show the help of a group if the line names no command; the status is then 2."""
     if ctx.invoked_subcommand is not None:
@@ -164,11 +154,11 @@ def _help_without_command(ctx: typer.Context) -> int | None:
     return 2
 
 
-def _make_group(callback: Callable[..., Any], prefix: str = "") -> CommandGroup:
+def _make_group(callback: Callable[..., Any], text: str | None = None, prefix: str = "") -> CommandGroup:
     app = typer.Typer(
         cls=CommandGroup, rich_markup_mode=markup_mode(), context_settings=CONTEXT_SETTINGS, add_completion=not prefix
     )
-    app.callback(invoke_without_command=True)(callback)
+    app.callback(invoke_without_command=True, help=text or callback.__doc__)(callback)
     group = typer.main.get_command(app)
     assert isinstance(group, CommandGroup)
     group.prefix = prefix

@@ -86,16 +86,6 @@ def _drawn(cells: Sequence[Sequence[str]], numeric: Sequence[bool]) -> list[str]
     return capture.get().splitlines()
 
 
-def print_plainly(table_format: str, tables: Sequence[Any]) -> None:
-    """Tables as CSV or LaTeX; several are parted by a blank line, and a title is a comment or the caption."""
-    for number, table in enumerate(tables):
-        if number:
-            typer.echo()
-        is_sheet = table_format == "spreadsheet"
-        for line in latex_lines(table) if table_format == "latex" else csv_lines(table, is_sheet):
-            typer.echo(line)
-
-
 def print_findings(findings: Shown, **files: str | None) -> None:
     """Print the answer, a table, caveats and the next command; with --all every line and table.
 
@@ -121,7 +111,10 @@ def print_findings(findings: Shown, **files: str | None) -> None:
 
 
 def print_result(result: Any, as_json: bool, table_format: str | None, **files: str | None) -> None:
-    """Print a result in the form that was asked for; JSON calls it by its class, or as its ``json_kind`` says."""
+    """Print a result in the form that was asked for; JSON calls it by its class, or as its ``json_kind`` says.
+
+    Of tables alone a blank line parts several, and a title is a comment or the caption.
+    """
     is_data = not isinstance(result, Result)
     if as_json and is_data:
         print_json("data", result.to_frame().to_dict("list"))
@@ -132,7 +125,11 @@ def print_result(result: Any, as_json: bool, table_format: str | None, **files: 
         print_json(kind, {**reported(result), **result.to_dict()})
     elif table_format is not None:
         report = result.report()
-        print_plainly(table_format, report.shown_tables if table_format == "latex" else report.plain_tables)
+        for number, table in enumerate(report.shown_tables if table_format == "latex" else report.plain_tables):
+            typer.echo("", nl=number > 0)
+            is_sheet = table_format == "spreadsheet"
+            for line in latex_lines(table) if table_format == "latex" else csv_lines(table, is_sheet):
+                typer.echo(line)
     else:
         print_findings(result, **files)
 

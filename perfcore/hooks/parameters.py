@@ -15,10 +15,11 @@ text, a number. Parameters without such an annotation are Python's alone.
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -88,26 +89,17 @@ class OptionsOfSelected:
     flag: str
 
 
-class _Names(Mapping[str, Any]):
+class _Names(dict[str, Any]):
     """Names of a module; what it imports for type checkers alone is anything."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._names = function.__globals__
-
-    def __getitem__(self, name: str) -> Any:
-        builtins = self._names["__builtins__"]
-        return self._names.get(name, (builtins if isinstance(builtins, dict) else vars(builtins)).get(name, Any))
-
-    def __iter__(self) -> Any:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
+    def __missing__(self, name: str) -> Any:
+        return Any
 
 
 def types_of(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the annotations of a function by name, that of its result among them."""
-    return typing.get_type_hints(function, localns=_Names(function), include_extras=True)  # type: ignore[arg-type]
+    names = _Names(vars(builtins) | function.__globals__)
+    return typing.get_type_hints(function, localns=names, include_extras=True)
 
 
 def parameters_of(function: Callable[..., Any]) -> dict[str, tuple[inspect.Parameter, Any, tuple[Any, ...]]]:

@@ -1,127 +1,91 @@
 """``perf compare``, ``perf validate`` and ``perf project``."""
 
 import json
-import math
 from pathlib import Path
 
 import pytest
 
+import perfcore
 
-@pytest.fixture
-def programs(folder):
-    """Two programs of work D/P and start P that cross at P = sqrt(5 D)."""
-    for name, work, start in (("old", 3.0, 0.5), ("new", 5.0, 0.1)):
-        rows = ["P,D,category,time_s"]
-        rows += [
-            f"{p},{d},{what},{time}"
-            for p in (2, 4, 8, 16)
-            for d in (10, 20, 40, 80)
-            for what, time in (("work", work * d / p), ("start", start * p))
-        ]
-        Path(f"{name}.csv").write_text("\n".join(rows) + "\n")
+
+def times(work, start):
+    """A table of times by category, over processors P and sizes D."""
+    rows = [
+        f"{p},{d},{name},{time}"
+        for p in (2, 4, 8, 16)
+        for d in (10, 20, 40, 80)
+        for name, time in (("work", work * d / p), ("start", start(p)))
+    ]
+    return "\n".join(["P,D,category,time_s", *rows, ""])
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """A folder with two programs of work D/P and start P that cross at P = sqrt(5 D), and one with held-out points."""
+    folder = tmp_path_factory.mktemp("models")
+    for name, work, start in (("old", 3.0, lambda p: 0.5 * p), ("new", 5.0, lambda p: 0.1 * p),
+                              ("m", 3.0, lambda p: 2.0 + 0.5 * p)):  # fmt: skip
+        (folder / f"{name}.csv").write_text(times(work, start))
+        options = {"set_aside": "25%"} if name == "m" else {}
+        perfcore.fit(folder / f"{name}.csv", fitter="modgen", parameter="P,D", **options).save(folder / f"{name}.json")
     return folder
 
 
-def test_data_are_fitted_and_compared(programs, perf):
-    words = [
-        "compare",
-        "old.csv",
-        "new.csv",
-        "--fitter",
-        "modgen",
-        "--parameter",
-        "P,D",
-        "--at",
-        "P=2..64*2",
-        "--at",
-        "D=20",
-    ]
-    lines = perf(*words, "--plot", "c.svg").lines
+@pytest.fixture
+def inside(models, folder, monkeypatch):
+    """Run in the folder of the models, and write elsewhere."""
+    monkeypatch.chdir(models)
+    return folder
+
+
+def test_data_are_fitted_and_compared(inside, perf):
+    words = ["compare", "old.csv", "new.csv", "--fitter", "modgen", "--parameter", "P,D"]
+    lines = perf(*words, "--at", "P=2..64*2", "--at", "D=20", "--plot", inside / "c.svg").lines
     assert lines[0].startswith("new is 0.242x old at P=64, D=20 (95% interval [")
     assert "Crossing at P=10 (D=20), 11 s: old is smaller below, new above" in lines
     table = lines[lines.index("") + 1 :]
     assert table[0].split() == ["P", "D", "old", "[s]", "new", "[s]", "ratio", "95%", "interval", "P(slower)"]
     assert table[10].split()[:3] == ["start", "32", "6.4"]
-    assert lines[-1] == "picture: c.svg"
+    assert lines[-1] == f"picture: {inside / 'c.svg'}"
 
 
-def test_models_and_json(programs, perf):
-    for name in ("old", "new"):
-        perf("fit", f"{name}.csv", "--fitter", "modgen", "--parameter", "P,D", "-o", f"{name}.json")
+def test_models_and_json(inside, perf):
     content = json.loads(perf("compare", "old.json", "new.json", "--at", "P=2,64", "--at", "D=80", "--json").out)
     assert content["crossings"][0]["at"] == pytest.approx(20.0)
     (work,) = (row for row in content["points"] if row["part"] == "work" and row["P"] == 2)
     assert (work["first"], work["second"]) == (pytest.approx(120.0), pytest.approx(200.0))
 
 
-def test_mistakes_of_comparisons(programs, refused):
-    words = ["compare", "old.csv", "new.csv", "--fitter", "modgen", "--parameter", "P,D"]
+def test_mistakes_of_comparisons(inside, refused):
+    words = ["compare", "old.json", "new.json"]
     assert "unknown variable 'Q'" in refused(*words, "--at", "Q=2", "--at", "D=3")
     assert "leave out --at category" in refused(*words, "--at", "P=2", "--at", "D=3", "--at", "category=work")
     assert "no such file" in refused("compare", "a.json", "b.json", "--at", "P=2").lower()
 
 
-@pytest.fixture
-def versions(folder):
-    """A path that grows as p, once as p^1.5; another one falls. Errors of 1 % that are no random numbers."""
-    for name, power, shift in (("old", 1.0, 0.0), ("again", 1.0, 0.5), ("new", 1.5, 1.0)):
-        rows, number = ["p,callpath,time_s"], 0
-        for p in (4, 8, 16, 32, 64):
-            for _ in range(4):
-                number += 1
-                error = 0.014 * math.sin(12.9898 * number + shift)
-                rows += [
-                    f"{p},solve,{(1 + error) * (2 + 400 / p)}",
-                    f"{p},exchange,{(1 - error) * (1 + 0.1 * p**power)}",
-                ]
-        Path(f"{name}.csv").write_text("\n".join(rows) + "\n")
-    return folder
-
-
-SCALING = ["--fitter", "scaling"]
-
-
-def test_what_could_not_be_fitted_has_a_status(versions, perf):
-    with Path("new.csv").open("a") as file:
-        file.write("4,idle,0\n8,idle,0\n")
-    words = ["compare", "old.csv", "new.csv", *SCALING, "--at", "p=64"]
+def test_what_could_not_be_fitted_has_a_status(folder, perf):
+    for name, more in (("old", ""), ("new", "4,idle,0\n8,idle,0\n")):
+        rows = "".join(f"{p},{path},{1 + p}\n" for p in (4, 8, 16) for path in ("solve", "exchange"))
+        Path(f"{name}.csv").write_text(f"p,callpath,time_s\n{rows}{more}")
+    words = ["compare", "old.csv", "new.csv", "--fitter", "scaling", "--at", "p=64"]
     assert "Not compared: new: idle" in perf(*words, status=3).out
 
 
 # Models against data.
-@pytest.fixture
-def profile(folder):
-    rows = ["P,D,category,time_s"]
-    rows += [
-        f"{p},{d},{name},{time}"
-        for p in (2, 4, 8, 16)
-        for d in (10, 20, 40, 80)
-        for name, time in (("work", 3.0 * d / p), ("start", 2.0 + 0.5 * p))
-    ]
-    Path("profile.csv").write_text("\n".join(rows) + "\n")
-    return folder
-
-
-@pytest.fixture
-def model(profile, perf):
-    perf("fit", "profile.csv", "--fitter", "modgen", "--parameter", "P,D", "--holdout", "25%", "-o", "m.json")
-    return profile / "m.json"
-
-
-def test_prints_groups_categories_and_points(model, perf):
-    lines = perf("validate", "m.json", "profile.csv", "--plot", "v.svg").lines
+def test_prints_groups_categories_and_points(inside, perf):
+    lines = perf("validate", "m.json", "m.csv", "--plot", inside / "v.svg").lines
     assert "95% intervals hold 100% of 4 held-out points [51%, 100%]; median error 0.0%" in " ".join(lines[:2])
     assert any(line.startswith("Training: 12 training points") for line in lines)
     assert "Categories, held-out points, largest error first" in lines
-    assert lines[-1] == "picture: v.svg"
-    assert Path("v.svg").exists()
+    assert lines[-1] == f"picture: {inside / 'v.svg'}"
+    assert (inside / "v.svg").exists()
 
 
-def test_mistakes_of_validations(model, refused):
-    assert "there is no such file" in refused("validate", "none.json", "profile.csv")
-    assert "coverage must be above 0" in refused("validate", "m.json", "profile.csv", "--interval", "2")
-    assert "the ending must be one of" in refused("validate", "m.json", "profile.csv", "--plot", "v.txt")
-    assert "no row has D=7" in refused("validate", "m.json", "profile.csv", "--where", "D=7")
+def test_mistakes_of_validations(inside, refused):
+    assert "there is no such file" in refused("validate", "none.json", "m.csv")
+    assert "coverage must be above 0" in refused("validate", "m.json", "m.csv", "--interval", "2")
+    assert "the ending must be one of" in refused("validate", "m.json", "m.csv", "--plot", "v.txt")
+    assert "no row has D=7" in refused("validate", "m.json", "m.csv", "--where", "D=7")
 
 
 # Projections.

@@ -9,7 +9,6 @@ import sys
 
 import pytest
 
-import perfcore
 from perfcore.cli.command import build_command
 from perfcore.hooks.registry import registry
 from perfcore.hooks.specs import COMMAND_GROUP
@@ -231,24 +230,6 @@ def test_two_outputs_need_two_files(refused, folder, picture):
 
 
 # What is written.
-def test_data_and_models(perf, folder):
-    perf("fit", "curve.csv", "--phases", "2", "--degree", "0", "-o", "model.json")
-    assert perf("plot", "curve.csv").out == "picture: plot.png\n"
-    perf("plot", "model.json", "-o", "model.svg")
-    perf("plot", "model.json", "curve.csv", "-o", "both.html")
-    assert (folder / "plot.png").read_bytes().startswith(b"\x89PNG")
-    assert (folder / "model.svg").read_bytes().startswith(b"<?xml")
-    assert "<table>" in (folder / "both.html").read_text()
-
-
-def test_a_picture_that_exists_is_replaced(perf, folder):
-    perf("plot", "curve.csv", "-o", "plot.png", status=(0,))
-    before = (folder / "plot.png").stat().st_ino
-    assert "perf: replaced plot.png\n" in perf("plot", "curve.csv", "-o", "plot.png", status=(0,)).err
-    assert (folder / "plot.png").read_bytes().startswith(b"\x89PNG")
-    assert (folder / "plot.png").stat().st_ino != before
-
-
 def test_data_and_models_in_one_file(perf, folder):
     perf("fit", "curve.csv", "--phases", "2", "--degree", "0", "-o", "model.json")
     said = perf("explore", "trace.csv", "model.json", "curve.csv", "-o", "both.html").out
@@ -264,11 +245,3 @@ def test_data_and_models_in_one_file(perf, folder):
     assert "default-src &#39;none&#39;" in text  # nothing is fetched, whatever the scripts hold
     outside = re.sub("<script>.*?</script>", "", text, flags=re.DOTALL)
     assert not re.search(r'(src|href)="(https?:)?//', outside)
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_trace_keeps_its_intervals(perf):
-    assert perf("convert", "trace.csv", "-o", "trace.parquet").out.startswith("trace.parquet: ")
-    one, two = perfcore.read("trace.csv"), perfcore.read("trace.parquet")
-    assert one.start_ns.tolist() == two.start_ns.tolist()
-    assert one.end_ns.tolist() == two.end_ns.tolist()

@@ -72,22 +72,6 @@ def test_mistakes_in_options_are_found_before_the_data_are_read(refused):
     assert "cannot draw" in refused("fit", "no such file", "--plot", "x.jpg")
 
 
-BAD_DATA = {  # what is wrong in tables of each kind is refused by their readers; see tests/io
-    "empty.csv": ("", "empty.csv: the file is empty"),
-    "binary.csv": ("\x00\x01\x02" * 99, "binary.csv"),
-    "nan.csv": ("time,value\n0,1\n1,nan\n2,3\n", "nan.csv:3: value is 'nan'"),
-    "cut.prv": ("#Paraver (26/01/04 at 16:35):9:1(1):1:1(1:1)\n1:1:1:1:1:0\n", "cut.prv:2: state record has 6 fields"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_DATA)
-def test_bad_data_are_refused_with_their_place(refused, folder, name):
-    content, message = BAD_DATA[name]
-    (folder / name).write_bytes(content.encode())
-    assert message in refused("fit", name, "-o", "model.json")
-    assert not (folder / "model.json").exists()
-
-
 def test_files_that_are_not_there(refused, folder):
     assert refused("fit", "none.csv") == "none.csv: there is no such file"
     assert "holds a Trace, and" in refused("fit", folder)

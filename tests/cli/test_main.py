@@ -30,7 +30,7 @@ def test_both_names_and_the_module_are_the_same_program(program):
     assert json.loads(outcomes[0].out)
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["plugins"], ["predict", "--help"]])
+@pytest.mark.parametrize("words", [["--version"], ["plugins"]])  # of help, see tests/core/test_structure.py
 def test_nothing_heavy_is_imported_to_say_what_there_is(words):
     code = (
         f"import sys; sys.argv = ['perf', *{words}]\n"

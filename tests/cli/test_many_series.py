@@ -5,13 +5,14 @@ import pandas as pd
 import pytest
 
 import perfcore
+from perf_scaling.many import fit_series
+from perf_scaling.options import ScalingOptions
 
 P = np.array([1.0, 2, 4, 8, 16, 32])
 AT = ("--path", "path", "--at", "p=128", "-o", "models.parquet")
 
 
-@pytest.fixture
-def table(folder):
+def series():
     """Strong, weak and growing series, of which some have repeated runs and one too few levels."""
     rng = np.random.default_rng(3)
     shapes = {"strong": 20.0 / P + 1.0, "weak": 10.0 + 0.2 * np.log2(P), "growing": 1.0 + 0.3 * P, "": np.sqrt(P)}
@@ -21,9 +22,24 @@ def table(folder):
             times = shape * np.exp(0.02 * rng.standard_normal(len(P)))
             rows += [(p, f"main->{kind}{number}", run, t) for p, t in zip(P, times, strict=True)]
     rows += [(1.0, "short", 0, 1.0)]
-    frame = pd.DataFrame(rows, columns=["p", "path", "run", "time_s"]).sample(frac=1.0, random_state=1)
+    return pd.DataFrame(rows, columns=["p", "path", "run", "time_s"]).sample(frac=1.0, random_state=1)
+
+
+@pytest.fixture
+def table(folder):
+    """The series, in a file of the current folder."""
+    frame = series()
     frame.to_csv("paths.csv", index=False)
     return frame
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """The series and their models, in files of a folder."""
+    folder = tmp_path_factory.mktemp("models")
+    series().to_csv(folder / "paths.csv", index=False)
+    fit_series(folder / "paths.csv", folder / "models.parquet", ScalingOptions(path="path", at=("p=128",)))
+    return folder
 
 
 def test_each_series_is_as_one_alone(perf, table):
@@ -40,15 +56,15 @@ def test_each_series_is_as_one_alone(perf, table):
         assert next(row.model.formula for row in model.rows if row.path == name) == one.formula
 
 
-def test_the_file_is_a_model(perf, table):
-    perf("fit", "paths.csv", *AT, status=3)
+def test_the_file_is_a_model(perf, models, monkeypatch):
+    monkeypatch.chdir(models)
     assert "main->growing2" in perf("predict", "models.parquet").out
     assert perf("compare", "models.parquet", "models.parquet").lines[0].startswith("B and A do not differ")
     assert perfcore.load("models.parquet").views() is not None
 
 
-def test_series_are_ranked(perf, refused, table):
-    perf("fit", "paths.csv", *AT, status=3)
+def test_series_are_ranked(perf, refused, models, monkeypatch):
+    monkeypatch.chdir(models)
     by_value, by_growth = perf("rank", "models.parquet", "--top", "2"), perf("rank", "models.parquet", "--by", "growth")
     assert by_value.lines[0].startswith("main->growing2 is the largest at p=128: ")
     assert by_growth.lines[0].startswith("main->growing2 grows the most towards p=128: linear")
@@ -64,22 +80,18 @@ def rows_of(file):
     return perfcore.load(file).predict_array({"p": np.full(4, 128.0), "path": perfcore.load(file).paths}, 0.95)
 
 
-def test_numbers_are_the_same_by_every_route(perf, table):
-    perf("fit", "paths.csv", *AT, status=3)
-    expected = rows_of("models.parquet")
+def test_numbers_are_the_same_by_every_route(perf, table, models):
     perf("fit", "paths.csv", *AT, "--parallel", "local:1", status=3)
-    assert (rows_of("models.parquet") == expected).all()
+    assert (rows_of("models.parquet") == rows_of(models / "models.parquet")).all()
 
 
-def test_workers_of_dask_give_the_same_numbers(perf, table):
+def test_workers_of_dask_give_the_same_numbers(perf, table, models):
     distributed = pytest.importorskip("distributed")
-    perf("fit", "paths.csv", *AT, status=3)
-    expected = rows_of("models.parquet")
     options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
     with distributed.LocalCluster(**options) as cluster:
         address = cluster.scheduler_address.replace("tcp://", "dask://")
         perf("fit", "paths.csv", *AT, "--parallel", address, status=3)
-    assert (rows_of("models.parquet") == expected).all()
+    assert (rows_of("models.parquet") == rows_of(models / "models.parquet")).all()
 
 
 def test_an_interrupted_fit_goes_on(perf, refused, table, monkeypatch):

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from perfcore.cli.output import print_plainly
-from perfcore.results import Column, Table
+from perfcore.cli.output import print_result
+from perfcore.report import Report
+from perfcore.results import Column, Result, Table
 
 HEADER = ["path", "time", "note"]
 NASTY = 'a,b "c"\nd'
@@ -17,8 +18,16 @@ def declared(title, header, rows):
     return Table([Column(name, k, key=name) for k, name in enumerate(header)], rows, title, drops_empty=False)
 
 
+class Tables(Result):
+    def __init__(self, *tables):
+        self.given = [declared(*each) for each in tables]
+
+    def report(self, data=None):
+        return Report("Tables", "Some.", tables=self.given)
+
+
 def printed(capsys, table_format, *tables):
-    print_plainly(table_format, [declared(*each) for each in tables])
+    print_result(Tables(*tables), False, table_format)
     return capsys.readouterr().out
 
 

@@ -11,10 +11,11 @@ import pytest
 KINDS = ("fitter", "segmenter", "function", "representation", "reader", "command")
 DOCS = Path(__file__).parents[2] / "docs"
 SCRIPT = """
-import contextlib, io, json, sys
+import contextlib, io, json, pytest, sys
 from perfcore.__main__ import main
+lines, *tests = sys.argv[1:]
 printed = []
-for words in json.loads(sys.argv[1]):
+for words in json.loads(lines):
     sys.argv = ["perf", *words]
     out = io.TextIOWrapper(io.BytesIO(), write_through=True)
     status = 0
@@ -24,6 +25,9 @@ for words in json.loads(sys.argv[1]):
         except SystemExit as ended:
             status = ended.code or 0
     printed.append((status, out.buffer.getvalue().decode()))
+if tests:
+    printed.append((int(pytest.main(["-q", "-p", "no:cacheprovider", *tests])), ""))
+print()
 print(json.dumps(printed))
 """
 
@@ -55,10 +59,10 @@ def new(perf):
     return new
 
 
-def run(folder, *lines):
-    """Status and output of each command, in one process that finds the packages of a folder."""
+def run(folder, *lines, tests=()):
+    """Status and output of each command, and of pytest on files, in one process that finds a folder's packages."""
     environment = os.environ | {"PYTHONPATH": str(folder)}
-    command = [sys.executable, "-c", SCRIPT, json.dumps(lines)]
+    command = [sys.executable, "-c", SCRIPT, json.dumps(lines), *map(str, tests)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
@@ -77,25 +81,18 @@ def test_a_package_of_each_kind_keeps_its_contract(new, tmp_path):
     for files in written:
         installed(tmp_path, files)
     (tmp_path / "runs.csv").write_text("p,time_s\n1,8\n2,4\n4,2\n8,1\n")
-    *checked, fitted = run(
+    tests = [file for files in written for file in files if file.parent.name == "tests"]
+    assert len(tests) == len(KINDS)
+    *checked, fitted, tested = run(
         tmp_path,
         *(["plugins", "check", f"perfcore-my-{kind}"] for kind in KINDS),
         ["fit", "runs.csv", "--fitter", "my-fitter", "--at", "16"],
+        tests=tests,
     )
     said = "1 plugins, 1 implementations: all can be imported and keep their contracts\n"
     assert checked == [[0, said]] * len(KINDS)
     assert (fitted[0], fitted[1][:14]) == (0, "At p=16: 0.5 s")
-    tests = [file for files in written for file in files if file.parent.name == "tests"]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
-    done = subprocess.run(
-        command,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"PYTHONPATH": str(tmp_path)},
-    )
-    assert (done.returncode, len(tests)) == (0, len(KINDS)), done.stdout[-3000:]
+    assert tested[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -45,12 +45,6 @@ def refused(tmp_path):
     return refused
 
 
-def test_round_trip(model, tmp_path):
-    model.save(tmp_path / "model.json")
-    assert perfcore.load(tmp_path / "model.json") == model
-    assert perfcore.load(str(tmp_path / "model.json")) == model
-
-
 def test_the_file_can_be_read_by_a_person(model, tmp_path):
     model.save(tmp_path / "model.json")
     lines = (tmp_path / "model.json").read_text().splitlines()

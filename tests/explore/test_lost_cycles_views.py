@@ -29,11 +29,6 @@ def model(runs):
     return perfcore.fit(runs, fitter="modgen", parameter="P,D")
 
 
-@pytest.fixture(scope="module")
-def one_factor(runs):
-    return perfcore.fit(runs, fitter="lca", parameter="P,D", where="P=16")
-
-
 @pytest.fixture
 def stored(model, tmp_path, monkeypatch):
     """A folder with the model's file, in which the program runs."""

@@ -253,14 +253,6 @@ def test_the_prior_of_variances_is_the_one_they_are_drawn_from() -> None:
     assert found == pytest.approx((prior, scale), rel=0.05)
 
 
-@pytest.mark.parametrize(("spread", "rounding"), [(0.0101, 0.0), (0.0099, 0.02)])
-def test_rounding_counts_unless_runs_scatter_by_half_a_digit(spread: float, rounding: float) -> None:
-    """A value is off by half of its last digit at most: beyond that scatter, means are finer than the digits."""
-    differences = np.array([0.0, spread, -spread])  # their standard deviation is the spread
-    found = paired_test([np.zeros(3)], [differences], np.array([0.02]))
-    assert found.rounding[0] == rounding
-
-
 def test_files_of_one_run_each_are_students_test_of_two_samples() -> None:
     """Nothing but the files shows how sessions differ: variances are pooled, with n1 + n2 - 2 degrees of freedom."""
     logs = np.array([0.0, 0.01, -0.02, 0.015]), np.array([0.05, 0.08, 0.04])

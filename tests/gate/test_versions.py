@@ -404,14 +404,6 @@ def test_two_sessions_have_the_variance_of_the_rule() -> None:
     assert np.diff(found.bounds()[0])[0] == pytest.approx(2.0 * stats.t.ppf(0.975, 4) * np.sqrt(square), rel=1e-5)
 
 
-def test_a_given_variation_of_two_sessions_adds_up_with_that_of_runs() -> None:
-    """By hand: Var = 2 (cv'^2 + pi/2 noise^2 / runs), cv' of the logarithm; Satterthwaite's freedom."""
-    verdict = perfcore.gate(session(1.0, 0.02, 10), session(1.0, 0.02, 10), session_cv=0.05)
-    inner, between = np.pi / 2.0 * 0.02**2 / 10, np.log(1.05) ** 2
-    assert verdict.estimates.standard_error[0] == pytest.approx(np.sqrt(2.0 * (inner + between)), rel=1e-12)
-    assert verdict.estimates.freedom[0] == pytest.approx(18.0 * (1.0 + between / inner) ** 2, rel=1e-12)
-
-
 @pytest.mark.parametrize(
     ("values", "expected"),
     [([1.25, 2.5, 1.5], 0.005 / 1.5), ([120.0, 130.0, 125.0], 0.5 / 125.0), ([np.pi, np.e, np.sqrt(2)], 0.0)],

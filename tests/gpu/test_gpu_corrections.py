@@ -46,6 +46,17 @@ def test_replayed_ranges_are_no_states_and_launches_may_lack(tmp_path):
     assert any("1 of 2 kernels" in note for note in perfcore.read(write(tmp_path / "a.json", lacking)).notes)
 
 
+def test_a_clock_that_jumps_back_within_a_stream_is_warned_of(tmp_path):
+    """Ten kernels, then ten more whose times begin anew: what runs at once on a stream ran one after the other."""
+    events = [each for k in range(20) for each in launched(k + 1, "gemm", 100 * (k % 10), 100 * (k % 10) + 20, 50)]
+    jumps = write(tmp_path / "jumps.json", events)
+    [note] = [note for note in perfcore.read(jumps).notes if "jumped" in note]
+    assert "'gemm' begins 900 us before one launched earlier: the clock jumped back" in note
+    assert [str(n.label) for n in perfcore.profile(jumps).report().notes if "jumped" in n.text] == ["Uncertain"]
+    steady = write(tmp_path / "steady.json", events[:20])
+    assert not any("jumped" in note for note in perfcore.read(steady).notes)
+
+
 @pytest.mark.real_data
 def test_corrections_of_real_traces(real_data):
     folder = real_data / "traces" / "gpu" / "real"

@@ -31,6 +31,7 @@ def test_every_format_is_what_its_ending_says(tmp_path, model, ending):
     path = tmp_path / f"x{ending.upper()}"
     plot(model, CURVE, path)
     assert path.read_bytes().startswith(MAGIC[ending])
+    assert (b"<table>" in path.read_bytes()) == (ending == ".html")
     assert list(tmp_path.iterdir()) == [path]
 
 

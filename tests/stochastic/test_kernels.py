@@ -36,13 +36,6 @@ SIGNED = pieces([-2, -1, 0, 0, 1.5, 3], [2, 1, 1, 3, 2])
 NEGATIVE = POSITIVE.negated()
 
 
-def rough_pieces(low, seed):
-    """Gaps, single values, narrow and wide pieces."""
-    rng = np.random.default_rng(seed)
-    knots = low + np.cumsum(rng.choice([0.0, 0.01, 0.1, 2.0], 300))
-    return pieces(np.append(low, knots), rng.choice([0.0, 1.0, 5.0], 300))
-
-
 def test_pieces_too_narrow_for_a_density_are_single_values():
     law = pieces([0.0, 5e-324, 1.0], [1, 1])
     assert law.atoms[0].tolist() == [5e-324]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perf_io.traces.gpu_activity import WAITING
+from perf_io.traces.intervals import JUMPED
 from perf_views.names import existing_file, plain_names, shortened_apart
 from perfcore.data.units import readable
 from perfcore.report import Axis, Column, Figure, Note, Plot, Report, Steps, Table
@@ -41,9 +42,13 @@ _STREAMS = [
 ]
 
 
+def _notes_of(result: Any) -> list[Note]:
+    return [Note("Uncertain" if JUMPED in text else "Not recorded", text) for text in result.notes]
+
+
 def report_of_operators(result: OperatorTimes, data: Any = None) -> Report:
     """Return the largest own times, and the sum of the others."""
-    rows = result.last_rows
+    rows = [row for row in result.rows if row["run"] == len(result.parameters) - 1]  # of the last run
     first, whole = rows[0], max(sum(row["own_ns"] for row in rows), 1)
     name = Path(result.sources[-1]).name
     if len(result.sources) > 1:
@@ -71,7 +76,7 @@ def report_of_operators(result: OperatorTimes, data: Any = None) -> Report:
     following = f"perf profile {file} --by {finer}" if file and finer and len(result.sources) == 1 else ""
     frame = result.table()
     data = Table([Column(name, frame[name].tolist(), key=name) for name in map(str, frame.columns)], importance="data")
-    notes = [Note("Not recorded", note) for note in result.notes]
+    notes = _notes_of(result)
     title = f"GPU time by {result.by}: {result.sources[0]}"
     return Report(title, answer, figures, [data, *_operator_tables(result, rows, whole)], notes=notes, next=following)
 
@@ -127,7 +132,7 @@ def report_of_memory(result: GpuMemory, data: Any = None) -> Report:
     blocks, live = result.live
     allocated, freed = map(_amount, result.totals)
     total = f"{allocated} allocated, {freed} freed; {blocks} blocks of {_amount(live)} still live"
-    notes = [*(Note("Assumed", text) for text in result.chosen), *(Note("Not recorded", n) for n in result.notes)]
+    notes = [*(Note("Assumed", text) for text in result.chosen), *_notes_of(result)]
     columns = [
         Column("operator", "name"),
         Column("allocated [B]", "allocated", key="allocated"),
@@ -172,7 +177,7 @@ def report_of_launches(result: LaunchTimes, data: Any = None) -> Report:
     parts = [f"{part / span:.1%} {cause}" for cause, part in idle.items() if part]
     notes = [Note("Note", f"{short:,} of {pieces:,} pieces are shorter than their launch{hint}")] * bool(short)
     notes.append(Note("Note", f"GPU ({readable(result.span_ns, 'ns', 4)}): {', '.join(reversed(parts))}"))
-    notes += [Note("Not recorded", note) for note in result.notes]
+    notes += _notes_of(result)
     file = existing_file(result.sources[0])
     data = Table([Column(name, name, key=name) for name in first], result.streams, importance="data")
     tables = [Table(_STREAMS, result.streams, "", "brief", _MOST_STREAMS), Table(_STREAMS, result.streams, "",

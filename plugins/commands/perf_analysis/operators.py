@@ -64,11 +64,6 @@ class OperatorTimes(Result):
         return sum(row["own_ns"] for row in self.rows)
 
     @property
-    def last_rows(self) -> list[dict[str, Any]]:
-        """Rows of the last run."""
-        return [row for row in self.rows if row["run"] == len(self.parameters) - 1]
-
-    @property
     def measurements(self) -> Measurements:
         """Own times of each run, which `perfcore.fit` takes."""
         return Measurements(self.table(), symbols_of(self.parameters), "time_s", code=[], system=(),

@@ -10,25 +10,16 @@ from perfcore import hookimpl
 from perfcore.base import lazy_names
 from perfcore.hooks.specs import COMMAND_GROUP, Register
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "Design": "perf_experiments.design",
-        "Recommendation": "perf_experiments.recommendation",
-        "Replications": "perf_experiments.recommendation",
-        "Run": "perf_experiments.run_records",
-        "RunOptions": "perf_experiments.run_records",
-        "Runs": "perf_experiments.run_records",
-        "Store": "perf_experiments.store",
-        "Summary": "perf_experiments.run_records",
-        "make_design": "perf_experiments.design",
-        "needed_replications": "perf_experiments.recommendation",
-        "next_points": "perf_experiments.api",
-        "read_design": "perf_experiments.design",
-        "run_design": "perf_experiments.runner",
-        "write_design": "perf_experiments.design",
-    },
-)
+_PUBLIC = {
+    "api": ("next_points",),
+    "design": ("Design", "make_design", "read_design", "write_design"),
+    "recommendation": ("Recommendation", "Replications", "needed_replications"),
+    "run_records": ("Run", "RunOptions", "Runs", "Summary"),
+    "runner": ("run_design",),
+    "store": ("Store",),
+}
+_HOMES = {name: f"perf_experiments.{module}" for module, names in _PUBLIC.items() for name in names}
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
 
 
 @hookimpl

@@ -197,14 +197,14 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
     def levels(self) -> Mapping[str, tuple[str, ...]]:
         return {c: tuple(dict.fromkeys(g.names[k] for g in self.groups)) for k, c in enumerate(self.options.by)}
 
-    @property
+    @functools.cached_property
     def fitted_points(self) -> dict[str, Any]:
         """Where the runs were made."""
         points: dict[str, Any] = {s: [v for g in self.groups for v in g.points[s]] for s in self.columns}
         points |= {c: [g.names[k] for g in self.groups for _ in g.value] for k, c in enumerate(self.options.by)}
         return {name: np.array(values) for name, values in points.items()}
 
-    @property
+    @functools.cached_property
     def ranges(self) -> Mapping[str, tuple[float, float]]:
         return {s: (float(v.min()), float(v.max())) for s, v in self.fitted_points.items() if s in self.columns}
 

@@ -33,6 +33,7 @@ from perf_io.traces.intervals import (
     WITHOUT_LAUNCHES,
     add_launch_gaps,
     clip_at_next,
+    clock_jumps,
     latest_running,
     launch_ends,
 )
@@ -260,6 +261,8 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
             f"{mark}a stream runs its kernels in order, and {count} outlast the next: clipped at its begin "
             f"(most: {name!r} at {readable(time, 'ns')}, by {readable(excess, 'ns')})"
         )
+    launched = on_stream & np.isin(events["correlation"], launches[0])
+    columns.notes += [WARNING + note for note in clock_jumps(events, launched, [*columns.names, MORE_NAMES])]
     last = int(events["end"].max())
     run = document.perfcore
     span = (0, last - first)

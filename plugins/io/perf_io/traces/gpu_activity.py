@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from perf_io.traces.chrome import ChromeReader
 from perf_io.traces.gpu_tables import GpuTableReader
-from perf_io.traces.intervals import UNLAUNCHED, clip_at_next
+from perf_io.traces.intervals import UNLAUNCHED, clip_at_next, clock_jumps
 from perf_io.traces.json_array import ArrayPieces, TraceEvent
 from perf_io.traces.rocprofv3 import RocprofReader
 from perf_io.traces.trace_events import (
@@ -325,6 +325,7 @@ def _activity(
     pieces["kind"] = pieces.pop("shape")
     pieces["launch"] = _launches(host, pieces["correlation"])
     launched = pieces["launch"] >= 0
+    notes += clock_jumps(pieces, launched, list(names))
     pieces["owner"] = np.where(launched, host["parent"][pieces["launch"]], -1) if len(host["start"]) else (
         pieces["launch"])  # fmt: skip
     # Kernels of a graph that no operator launches belong to the operators that captured it, or to its launch.

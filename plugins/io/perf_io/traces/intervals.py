@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import KeysView, Sequence
+from collections.abc import KeysView, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,13 @@ from perf_traces.options import WARNING
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError, listing
 from perfcore.data.trace import Trace
+from perfcore.data.units import readable
 
 AnyIntegers = npt.NDArray[Any]
+_MOST_JUMPS = 1_000  # of a length that would cover the trace: shorter ones are of rounding
 UNKNOWN_NS = -(1 << 62)  # of a launch that is not recorded
 UNLAUNCHED = "have no recorded launch: launched before the trace, or without correlation ids"
+JUMPED = "the clock jumped back"
 REPLAYED = "kernels were replayed to count"
 WITHOUT_LAUNCHES = "no launches by the host: idle streams do not tell whether they wait for it"
 
@@ -129,6 +132,21 @@ def clip_at_next(
     end[order[clipped]] -= excess[clipped]
     row = int(np.argmax(excess))
     return int(order[row]), int(excess[row]), int(clipped.sum())
+
+
+def clock_jumps(rows: Mapping[str, AnyIntegers], launched: npt.NDArray[np.bool_], names: Sequence[str]) -> list[str]:
+    """Return a note if a launched row begins long before the one that was launched before it in its stream."""
+    order = np.flatnonzero(launched)
+    order = order[np.lexsort([rows[name][order] for name in ("start", "correlation", "location")])]
+    is_same = rows["location"][order][1:] == rows["location"][order][:-1]
+    excess = np.where(is_same, -np.diff(rows["start"][order]), 0)
+    if not len(excess) or _MOST_JUMPS * int(excess.max()) < int(rows["end"].max() - rows["start"].min()):
+        return []
+    name, back = names[rows["name"][order[excess.argmax() + 1]]][:60], readable(int(excess.max()), "ns")
+    return [
+        f"a stream runs kernels in the order of their launches, but {name!r} begins {back} before one launched "
+        f"earlier: {JUMPED}, and times are wrong"
+    ]
 
 
 def launch_ends(numbers: Ints, ends: Ints, correlation: Ints) -> Ints:
