@@ -45,3 +45,14 @@ def token_lists(leaf):
 
 
 TOKENS = token_lists(st.sampled_from(LEAVES))
+
+# E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", equation 3.
+EQUATION_3 = {
+    "1/p^2": lambda p: p**-2.0,
+    "1/p": lambda p: 1 / p,
+    "log(p)/p": lambda p: np.log(p) / p,
+    "1/sqrt(p)": lambda p: p**-0.5,
+    "1": np.ones_like,
+    "log(p)": np.log,
+    "p": lambda p: p,
+}

@@ -203,7 +203,7 @@ def _of_one_format(files: Sequence[Path], name: str, reader: str | None) -> tupl
         )
         raise InputError(name, f"directory contains several formats: {kinds}; select one with --reader or a pattern")
     if passed:
-        progress.note(f"{name}: passed over, of no known format: {listing(map(str, passed), 3)}")
+        progress.note(f"{name}: passed over, of no known format: {listing((file.name for file in passed), 3)}")
     return list(formats), next(iter(counts))
 
 

@@ -54,7 +54,10 @@ def options_of_files():
         yield from ((name, flag) for flag in flags if flag in ("--output", "--plot"))
 
 
-@pytest.mark.parametrize(("name", "flag"), sorted(set(options_of_files())))
+WRITING = sorted(set(options_of_files()))
+
+
+@pytest.mark.parametrize(("name", "flag"), WRITING)
 @pytest.mark.parametrize("link", [False, True])
 def test_an_input_is_never_replaced(refused, folder, name, flag, link):
     """In every command that reads a file and writes one, also through a link."""
@@ -78,7 +81,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize(("name", "flag"), sorted(set(options_of_files())))
+@pytest.mark.parametrize(("name", "flag"), WRITING)
 def test_what_cannot_be_made_again_is_kept(refused, perf, folder, name, flag):
     """Designs, databases, samples and files of other programs, in every command; --overwrite gets to the work."""
     path = folder / f"x.{'png' if flag == '--plot' or name == 'plot' else ENDINGS.get(name, 'csv')}"
@@ -108,7 +111,7 @@ def test_what_is_made_again_is_replaced_with_a_line(perf, refused, folder):
     assert refused("fit", "curve.csv", "--phases", "2", "-o", "m.json") == message
 
 
-@pytest.mark.parametrize(("name", "flag"), sorted(set(options_of_files())))
+@pytest.mark.parametrize(("name", "flag"), WRITING)
 def test_a_folder_that_does_not_exist_is_said_before_anything_else(refused, folder, name, flag):
     (folder / "model.toml").write_text('equation = "x"\n[inputs]\nx = "none.json"\n')
     ending = "png" if flag == "--plot" or name == "plot" else ENDINGS.get(name, "csv")

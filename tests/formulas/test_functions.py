@@ -3,21 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from formula_texts import EQUATION_3
 
 import perfcore
 from perfcore.contracts import Function
 from perfcore.hooks.registry import registry
 
-# E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", equation 3.
-EQUATION_3 = {
-    "1/p^2": lambda p: p**-2.0,
-    "1/p": lambda p: 1 / p,
-    "log(p)/p": lambda p: np.log(p) / p,
-    "1/sqrt(p)": lambda p: p**-0.5,
-    "1": np.ones_like,
-    "log(p)": np.log,
-    "p": lambda p: p,
-}
 OF_TIME = {"reciprocal": lambda t: 1 / (1 + t), "log": np.log1p, "exp": lambda t: np.exp(-t)}
 PROCESSORS = np.array([1.0, 2.0, 3.0, 25.0, 1024.0, 1e6])
 TIMES = np.array([0.0, 1e-3, 1.0, 7.0, 300.0])

@@ -5,16 +5,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from formula_texts import EQUATION_3
 
-FUNCTIONS = {
-    "1/p^2": lambda p: p**-2.0,
-    "1/p": lambda p: 1 / p,
-    "log(p)/p": lambda p: np.log(p) / p,
-    "1/sqrt(p)": lambda p: p**-0.5,
-    "1": np.ones_like,
-    "log(p)": np.log,
-    "p": lambda p: p,
-}
 # E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", Table 4, class A with 1/p and
 # 1/sqrt(p): codes BT, LU, SP, MG; systems SP2, Paragon, T3D, PCArray.
 TABLE_4 = {
@@ -43,7 +35,7 @@ def joint_data(
     cells = [(c, s) for c in range(n_codes) for s in range(n_systems) if (c, s) not in missing]
     code, system = (np.repeat(x, len(processors)) for x in np.array(cells).T)
     p = np.tile(np.asarray(processors, dtype=float), len(cells))
-    basis = np.stack([p * FUNCTIONS[name](p) for name in functions], axis=1)
+    basis = np.stack([p * EQUATION_3[name](p) for name in functions], axis=1)
     exact = (basis * (w[:, code] / r[:, system]).T).sum(axis=1)
     factor = 1 / exact if relative else np.ones_like(exact)
     target = factor * exact + noise * np.random.default_rng(seed).standard_normal(len(exact))

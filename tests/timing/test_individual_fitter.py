@@ -6,20 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from formula_texts import EQUATION_3 as U
 from scipy.optimize import nnls
 
 import perfcore
 from perfcore.base.errors import PerfError
-
-U = {
-    "1/p^2": lambda p: p**-2.0,
-    "1/p": lambda p: 1 / p,
-    "log(p)/p": lambda p: np.log(p) / p,
-    "1/sqrt(p)": lambda p: p**-0.5,
-    "1": np.ones_like,
-    "log(p)": np.log,
-    "p": lambda p: p,
-}
 
 
 @pytest.fixture

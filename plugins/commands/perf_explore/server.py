@@ -50,7 +50,7 @@ from perf_explore.page import (
     place_of,
 )
 from perf_explore.session import Place, Session, StaleEditError
-from perf_views.contents import Action, Block, Field, Notice, NoViewError, Query, View, Viewable, ViewPath
+from perf_views.contents import Action, Block, Field, Notice, NoViewError, Query, Viewable, ViewPath
 from perfcore.base.errors import InputError, PerfError
 
 if TYPE_CHECKING:
@@ -73,21 +73,6 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-
-
-def with_typed(view: View, path: ViewPath, form: Query) -> View:
-    """Return the view that an action was sent from, with what was typed in place of what its fields held."""
-    return replace(view, blocks=tuple(_filled(block, path, form) or block for block in view.blocks))
-
-
-def sent_action(view: View, path: ViewPath, form: Query) -> Action | None:
-    """Return the action that was sent, with what was typed; None if the view has it no more."""
-    return next(filter(None, (_filled(block, path, form) for block in view.blocks)), None)
-
-
-def unknown_action(path: ViewPath, form: Query) -> Action:
-    """Return what was typed into an action that cannot be found again, as texts with the names of the fields."""
-    return Action(tuple(Field(name, name.replace("_", " "), value, "lines") for name, value in form.items()), path)
 
 
 def _filled(block: Block, path: ViewPath, form: Query) -> Action | None:
@@ -281,7 +266,8 @@ class Page:
 
     def _left(self, path: ViewPath, form: Query, version: str, place: Place) -> Response:
         """Return the view that a change was begun in, with what was typed."""
-        view = with_typed(self.session.view(*place), path, form)
+        view = self.session.view(*place)
+        view = replace(view, blocks=tuple(_filled(block, path, form) or block for block in view.blocks))
         notice = Notice("Nothing was kept. Your input is still here.")
         # What was typed stays of the version that it was begun at: an edit of another tab is not passed over.
         frame = replace(self._frame(), version=version, ways=self.session.ways(*place))
@@ -289,10 +275,15 @@ class Page:
 
     def _refused(self, message: str, path: ViewPath, form: Query, place: Place) -> str:
         try:
-            action = sent_action(self.session.view(*place), path, form)
+            blocks = self.session.view(*place).blocks
+            action = next(filter(None, (_filled(block, path, form) for block in blocks)), None)
         except PerfError:  # the view went with an edit of another tab
             action = None
-        return self._frame().refused(message, action or unknown_action(path, form), address(*place))
+        if action is None:  # texts with the names of the fields
+            action = Action(
+                tuple(Field(name, name.replace("_", " "), text, "lines") for name, text in form.items()), path
+            )
+        return self._frame().refused(message, action, address(*place))
 
 
 def _raw(request: Request) -> str:

@@ -109,11 +109,9 @@ class TimelineViews:
         live = page.Live(_KIND, (), window.query(data.run_ns, data.time_unit), settings, links)
         of = f"{len(data.trace.locations)} locations of {Path(data.given.source).name}"
         alternative = f"{self.title}: states of {of} over time, by class"
-        return page.Chart(lambda figure: self._draw(figure, window), alternative, live=live)
-
-    def _draw(self, figure: Figure, window: Window) -> None:
-
-        draw_timeline(figure, self.data, self.data.bins(window, COLUMNS))
+        return page.Chart(
+            lambda figure: draw_timeline(figure, data, data.bins(window, COLUMNS)), alternative, live=live
+        )
 
     def _steps(self, window: Window) -> list[tuple[str, Window]]:
         """Windows near this one, for who has no script."""

@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from perf_io.traces.chrome import ChromeReader
 from perf_io.traces.gpu_tables import GpuTableReader
@@ -263,7 +262,7 @@ def _activity(
     texts: list[bytes] = []
     library = LibraryEvents()
     of_memory = arguments_of is not None and arguments_of.fullmatch(_MEMORY) is not None
-    parts: list[npt.NDArray[np.int64]] = []
+    columns = {name: bytearray() for name in _ROWS}  # each grows in place, so that no row is held twice
     syncs: list[Sync] = []
     with source.open() as stream, progress.bar(f"reading {source.name}") as advance:
         array = ArrayPieces(stream, source.name, "traceEvents")
@@ -304,18 +303,23 @@ def _activity(
                 with contextlib.suppress(msgspec.MsgspecError, RecursionError):
                     syncs.append(_SYNC.decode(event.args))
             library.add(chosen, dict(zip(_ROWS, part.T, strict=True)), names)
-            parts.append(part[duration >= 0])
+            for name, column in zip(_ROWS, part.T, strict=True):
+                columns[name] += column[duration >= 0].tobytes()
         notes = ["the file is cut short: what stands before its end is read"] if array.cut else []
-    table = np.concatenate(parts) if parts else np.empty((0, len(_ROWS)), np.int64)
-    if not (table[:, 5] == PIECE).any():
+    table: dict[str, Ints] = {name: np.frombuffer(columns.pop(name), np.int64) for name in _ROWS}
+    if not (table["category"] == PIECE).any():
         return None
-    parts.clear()
-    table = table[np.lexsort((table[:, 5], -table[:, 3], table[:, 2], table[:, 0]))]
-    code = table[:, 5]
-    markers = [(row[1], row[2], row[3]) for row in table[code == MARKER].tolist()]
-    host, pieces = (
-        dict(zip(_ROWS, np.ascontiguousarray(table[mask].T), strict=True)) for mask in (code <= CALL, code == PIECE)
-    )
+    order = np.lexsort((table["category"], -table["end"], table["start"], table["location"]))
+    code, span = table["category"][order], (int(table["start"].min()), int(table["end"].max()))
+    rows_of = [code <= CALL, code == PIECE, code == MARKER, code == MEMORY]
+    split: list[dict[str, Ints]] = [{}, {}, {}, {}]
+    for name in _ROWS:
+        column = table.pop(name)[order]
+        for rows_of_kind, is_of_kind in zip(split, rows_of, strict=True):
+            rows_of_kind[name] = column[is_of_kind]
+    host, pieces, marked, memory = split
+    markers = list(zip(*(marked[name].tolist() for name in ("name", "start", "end")), strict=True))
+    del column, order, code, rows_of
     longest = clip_at_next(pieces["location"], pieces["start"], pieces["end"], np.ones(len(pieces["end"]), np.bool_))
     if longest is not None:
         name = list(names)[pieces["name"][longest[0]]][:_LETTERS]
@@ -351,8 +355,7 @@ def _activity(
     return GpuActivity(
         source.name, called, tuple(shape.decode(errors="replace") for shape in shapes), threads, host, pieces,
         tuple((called[name], start, end) for name, start, end in markers), tuple(syncs),
-        (int(table[:, 2].min()), int(table[:, 3].max())), tuple(notes), tuple(texts),
-        dict(zip(_ROWS, table[code == MEMORY].T, strict=True)), _transfers(library, host, pieces, len(threads)),
+        span, tuple(notes), tuple(texts), memory, _transfers(library, host, pieces, len(threads)),
     )  # fmt: skip
 
 
