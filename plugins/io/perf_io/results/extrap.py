@@ -87,7 +87,8 @@ class _Values:
         named = ["callpath"] if {*self.callpaths} - {DEFAULT_CALLPATH} else []  # else there is one path, without a name
         code = [*named, "metric"] if several else named
         lines = self.lines or None
-        return Measurements(table, parameters, value, code=code, system=(), source=self.source, lines=lines)
+        roles: Any = {"code": code, "system": (), **({} if named else {"category": ()})}
+        return Measurements(table, parameters, value, **roles, source=self.source, lines=lines)
 
 
 class _Point(msgspec.Struct):
