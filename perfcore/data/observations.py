@@ -180,8 +180,8 @@ def _refuse_mixed_categories(data: Measurements, kept: npt.NDArray[np.bool_], gr
     names, category = labels_of(data, "category", kept)
     if differs(category, group):
         raise DataError(
-            f"{data.source}: each run is in rows of several categories ({listing(names, 4)}); leave out --fitter, "
-            f"which models all of them, or choose one, such as --where '{column.partition(',')[0]}={names[0]}'"
+            f"{data.source}: each run is in rows of several categories ({listing(names, 4)}); choose one, such as "
+            f"--where '{column.partition(',')[0]}={names[0]}', or model all of them, by `perf fit` without --fitter"
         )
 
 

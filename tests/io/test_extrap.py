@@ -117,3 +117,12 @@ def test_binary_traces_of_perfetto_name_the_conversion_to_json(tmp_path, content
         "my trace.pftrace.json",
     ]
     assert "\n" not in str(caught.value)
+
+
+def test_a_converted_table_is_of_the_one_path_that_a_model_of_it_has(tmp_path):
+    (tmp_path / "runs.csv").write_text("p,time_s\n1,8\n2,4.5\n4,2.5\n8,1.75\n")
+    model, runs = perfcore.fit(tmp_path / "runs.csv"), perfcore.read(tmp_path / "runs.csv")
+    perfcore.write(runs, tmp_path / "lines.jsonl")
+    lines = perfcore.read(tmp_path / "lines.jsonl")
+    assert (lines.roles.code, lines.roles.category, lines.data_kind) == ((), (), "timings")
+    assert "of 4 training points" in perfcore.validate(model, tmp_path / "lines.jsonl").report().answer

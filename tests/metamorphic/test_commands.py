@@ -1,6 +1,13 @@
 """What must not change an answer: order of rows and columns, names, unit, clock, file format, and where it runs.
 
-Each command prints JSON of the input as it is and of the input changed; the numbers agree to 1e-6.
+Each command prints JSON of the input as it is and of the input changed; the numbers agree to 1e-6, but for these:
+
+- Order of rows: codes, categories and forms are numbered in the file of a model as they first occur, and `strohmaier`
+  scales work and speed to the first system.
+- Parts of a file: `gate` takes each file as a session, and says so.
+- Formats: JSON Lines of Extra-P hold parameters, a call path and a value, and name what is left out; a curve is called
+  `value` in Parquet; one sample without another column of numbers is no trace, and is refused.
+- Unit: `compare` and `validate` refuse a model and data in different units.
 """
 
 import json
@@ -46,6 +53,14 @@ def trace(states=("compute", "MPI_Send", "MPI_Recv")):
 
 
 TRACE = trace()
+SERIES = pd.DataFrame(
+    [(name, p, round(work / p + rest, 6)) for name, work, rest in (("solve", 8.0, 1.0), ("io", 2.0, 0.5)) for p in P],
+    columns=["path", "p", "time_s"],
+)
+CATEGORIES = pd.DataFrame(
+    [(p, name, time) for p in P for name, time in (("computation", 64.0 / p + 1.0), ("communication", 0.5 + p / 4.0))],
+    columns=["p", "category", "time_s"],
+)
 
 
 def perf(monkeypatch, capsys, *words):
@@ -90,7 +105,11 @@ TABLES = {
     "gate": (VERSIONS, ["gate", "FILE", "--version", "version", "--base", "old", "--new", "new"]),
     "summarize": (LOAD, ["stochastic", "summarize", "FILE", "--column", "load"]),
 }
-SHUFFLED = {name: each for name, each in TABLES.items() if name != "summarize"}  # samples have an order
+SHUFFLED = {
+    **{name: case for name, case in TABLES.items() if name != "summarize"},  # samples have an order
+    "series": (SERIES, ["fit", "FILE", "--path", "path", "--at", "p=64"]),
+    "lca": (CATEGORIES, ["fit", "FILE", "--fitter", "lca"]),
+}
 TRACES = {
     "overheads": ["overheads", "FILE"],
     "profile": ["profile", "FILE"],
@@ -99,8 +118,8 @@ TRACES = {
 
 @pytest.mark.parametrize("name", SHUFFLED)
 def test_the_order_of_rows_does_not_matter(run, name):
-    table, words = TABLES[name]
-    assert_same(run(table, *words), run(table.sample(frac=1.0, random_state=3), *words))
+    table, words = SHUFFLED[name]
+    assert_same(run(table, *words), run(table.sample(frac=1.0, random_state=2), *words))
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -177,7 +177,9 @@ def test_the_whole_run_is_no_component_beside_its_parts(name, rest):
     rows += [(p, name, rest + sum(time(p) for time in parts.values())) for p in (8, 16, 32, 64)]
     model = perfcore.project(pd.DataFrame(rows, columns=["p", "region", "time_s"]), at="p=128")
     assert {*model.measured} == {*parts, *(["other"] if rest else [])}
-    assert np.sum([*model.measured.values()], axis=0) == pytest.approx([time for _, part, time in rows if part == name])
+    times = [time for _, part, time in rows if part == name]
+    assert np.sum([*model.measured.values()], axis=0) == pytest.approx(times)
+    assert model.observed(pd.DataFrame(rows, columns=["p", "region", "time_s"])).value == pytest.approx(times)
 
 
 def test_parts_that_exceed_the_whole_run_are_refused():

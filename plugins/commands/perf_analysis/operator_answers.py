@@ -64,12 +64,9 @@ def report_of_operators(result: OperatorTimes, data: Any = None) -> Report:
         time = sum(row["flop_ns"] for row in rated)
         figures.append(Figure("rate", sum(row["flop"] for row in rated) / time / 1e3, "TFLOP/s", format=".4g"))
         rate = f"; {figures[-1].text} in {time / whole:.0%} of it"
-    calls = first["calls"]
+    calls = f" ({first['calls']} call{'s' * (first['calls'] != 1)})" if first["calls"] else ""
     what = "GPU work" if result.elapsed_ns else "time"  # sums may be of the host
-    answer = (
-        f"{name}: {figures[0].text} of the {what} ({readable(whole, 'ns', 4)}) is {largest} ({calls} "
-        f"call{'s' * (calls != 1)}){busy}{rate}"
-    )
+    answer = f"{name}: {figures[0].text} of the {what} ({readable(whole, 'ns', 4)}) is {largest}{calls}{busy}{rate}"
     file, finer = existing_file(result.sources[0]), _FINER.get(result.by, "")
     if finer == "operator" and not result.has_operators:
         finer = "kernel"

@@ -65,6 +65,7 @@ _CLASS_OF = {
     "not running": "class:not_running", "hidden communication": "pale:communicating",
     "hidden copies": "pale:transferring",
 }  # fmt: skip
+_NEARLY_ALL_STEPS = 0.95  # of the elapsed time
 _MOST_LETTERS = 24  # of a location's name; longer ones would take the place of the bars
 _LONGEST_OPERATOR = 60
 _MOST_TICKS = 8  # of an axis that counts locations
@@ -166,7 +167,9 @@ def _answer(profile: OverheadProfile, remedies: Remedies | None = None) -> tuple
         figures = _gpu_figures(profile)
         size = f"{n} GPUs x {elapsed.text}" if n > 1 else elapsed.text
         if remedies is not None and remedies.steps > 1:
-            size = f"{remedies.steps} steps of {readable(remedies.step_ns, 'ns', 4)}"
+            steps = f"{remedies.steps} steps of {readable(remedies.step_ns, 'ns', 4)}"
+            is_all = remedies.steps * remedies.step_ns > _NEARLY_ALL_STEPS * profile.elapsed_ns
+            size = steps if is_all else f"{size} with {steps}"
         words = {each.name: f"{each.name} {each.text}" for each in figures}
         exposed = ", ".join(words.pop(name) for name in _WHILE_BUSY if name in words)
         busy, *others = words.values()
@@ -196,6 +199,7 @@ def _answer(profile: OverheadProfile, remedies: Remedies | None = None) -> tuple
     )
     if gains:
         verbs = [f"would save {'at most ' if gains[0].is_bound else ''}", *[""] * len(gains[1:])]
+        gains = [gains[0], *(replace(gain, of="") for gain in gains[1:])]  # all are of the same time
         text += f"; {', '.join(gain.text(verb) for gain, verb in zip(gains, verbs, strict=True))}"
         figures += [Figure(each.question, each.share, format=".1%") for each in gains]
     return text, figures
@@ -233,10 +237,12 @@ def _about(profile: OverheadProfile) -> list[Note]:
     """Notes on how categories and factors go together, and on start-up."""
     notes = []
     efficiencies = profile.efficiencies()
-    if efficiencies is not None and profile.communicates and not profile.threads and not profile.devices:
+    if efficiencies is not None and not profile.threads and not profile.devices:
         lost = 1.0 - float(efficiencies.load_balance[0])
         if lost > 1.0 - _NEARLY_ALL:
             text = f"load imbalance ({lost:.1%}) is time inside communication calls, which categories count there"
+            if not profile.communicates:
+                text = "load balance compares computing times; the category is idle time while work is available"
             notes.append(Note("Note", text))
     if profile.startup_ns and profile.startup_ns < _DOMINATES * profile.elapsed_ns:
         share = profile.startup_ns / profile.elapsed_ns

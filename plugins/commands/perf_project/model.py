@@ -23,13 +23,14 @@ import msgspec
 import numpy as np
 
 from perf_project import extrapolation
+from perf_tables.category_table import by_category
 from perf_tables.points import check_coverage, named_points
 from perf_traces.messages.bursts import factors_of
 from perf_views.names import unique_suffixes
 from perfcore.base.arrays import Floats
 from perfcore.data.columns import is_processors
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of
-from perfcore.models.points import N_DRAWS, Drawn, PartDraws
+from perfcore.models.points import N_DRAWS, Drawn, Observed, PartDraws, measurements_for
 from perfcore.report import Note, Report
 from perfcore.results import Result
 
@@ -274,6 +275,14 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
             "" if low <= p <= high else f"extrapolated: {self.symbol} was {low:g} to {high:g}"
             for p in self.places(points)[:, 0].tolist()
         ]
+
+    def observed(self, data: Any, where: str | None = None) -> Observed:
+        runs = measurements_for(self, data, where)
+        if not runs.roles.category:
+            return super().observed(data, where)
+        table = by_category(runs)
+        labels = tuple(table.describe(row) for row in range(len(table)))
+        return Observed(table.points, labels, table.total, table.unit, table.source, (), np.empty((len(table), 0)))
 
     def part_draws(self, points: Mapping[str, Any]) -> PartDraws:
         """Draws of each component and of the elapsed time; see `Model.part_draws`."""

@@ -18,6 +18,7 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError, listi
 from perfcore.data.columns import (
     is_called_rate,
     is_called_time,
+    is_of_spread,
     is_processors,
     is_program,
     is_run_identifier,
@@ -88,9 +89,12 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     roles = data.roles
     notes += _copies_of_parameters(data) if options.parameter is None else []
     assert roles.value is not None
-    if options.value is None and is_called_rate(roles.value):
-        times = [c for c in map(str, data.table.columns) if is_called_time(c) and c not in roles.parameters.values()]
-        notes += [f"{roles.value} is measured, not {listing(times, 3)} (set with --value)"] if times else []
+    if options.value is None:
+        free = [c for c in map(str, data.table.columns) if c not in (roles.value, *roles.parameters.values())]
+        alike = [c for c in free if unit_of(c) == unit_of(roles.value) and not is_of_spread(c)]
+        others = [c for c in free if is_called_time(c) and (c in alike or is_called_rate(roles.value))]
+        others += [c for c in alike if is_called_rate(c) and is_called_rate(roles.value)]
+        notes += [f"{roles.value} is measured, not {listing(others, 3)} (set with --value)"] if others else []
     if options.parameter is None and (factors := further_parameters(data)):
         several = (*roles.parameters.values(), *factors)
         if len(several) <= _MOST_PARAMETERS:

@@ -226,10 +226,10 @@ def _rows(model: ScalingModel) -> Any:
         "coefficients": [own.coefficients for own in named],
         "standard_errors": [own.standard_errors for own in named], "fit_error": [own.fit_error for own in named],
         "notes": ["; ".join(texts) for texts in notes],
-        **{f"at_{symbol}": [model.measured[own, place] for own in is_measured]
+        **{f"at_{symbol}": [model.measured[own, place].tolist() for own in is_measured]
            for place, symbol in enumerate(model.symbols)},
-        "means": [row[own] for row, own in zip(model.means, is_measured, strict=True)],
-        "runs": [row[own] for row, own in zip(counts, is_measured, strict=True)],
+        "means": [row[own].tolist() for row, own in zip(model.means, is_measured, strict=True)],
+        "runs": [row[own].tolist() for row, own in zip(counts, is_measured, strict=True)],
         "run_variance": model.posterior.spread,
     })  # fmt: skip
 

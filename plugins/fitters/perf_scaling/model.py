@@ -630,7 +630,7 @@ def bounded(model: ScalingModel, posterior: Posterior) -> Posterior:
         kind = model.scaling or (_kind_of(measured[0], measured[-1]) if len(measured) > 1 else "")
         if kind == "weak" and not model.reciprocal:
             least[k] = math.log(_SLACK * min(measured[0], measured.min()))
-        elif model.scaling_kind == "rate of each":
+        elif model.reciprocal and model.scaling_kind == "rate of each":
             least[k] = math.log(max(measured[0], measured.max()) / _SLACK)
         elif model.reciprocal or kind == "strong":
             work = model.measured[np.isfinite(means), 0] * (1.0 / measured if model.reciprocal else measured)
@@ -644,16 +644,19 @@ def bounded(model: ScalingModel, posterior: Posterior) -> Posterior:
 def _path_rows(model: ScalingModel) -> tuple[PathRow, ...]:
     """All paths, the largest share at the target first."""
     growths = [[Growth(*row) for row in zip(*columns, strict=True)] for columns in growths_at_target(model)]
-    columns = path_columns(model)
+    columns, whole = path_columns(model), model.whole
+    predicted = columns.quantiles[:, 1]
+    sums = np.bincount(whole.metric, np.where(whole.counted, predicted, 0.0))[whole.metric]
+    share = np.divide(predicted, sums, out=np.zeros(len(predicted)), where=sums > 0.0)
     names = tuple(model.parameter_names.values())
     reach, reach_of_target = columns.reach.tolist(), (model.target_point / columns.reach).max(axis=1)
     rows = []
-    for k in np.argsort(-columns.share, kind="stable").tolist():
+    for k in np.argsort(-share, kind="stable").tolist():
         low, value, high, *likely = columns.quantiles[k].tolist()
         own = tuple(column[k] for column in growths)
         rows.append(
             PathRow(
-                path=model.paths[k], share=float(columns.share[k]), predicted=value, low=low, high=high,
+                path=model.paths[k], share=float(share[k]), predicted=value, low=low, high=high,
                 likely=(likely[0], likely[1]), model=model.named[k], continued=float(columns.continued[k]),
                 growths=own, determined=min(growth.probability for growth in own) >= SURE,
                 deviates=float(columns.deviates[k]), missed=float(columns.missed[k]),
@@ -669,7 +672,6 @@ def _path_rows(model: ScalingModel) -> tuple[PathRow, ...]:
 class PathColumns(NamedTuple):
     """What holds of each path at the target (K,), in the order of the paths; see `PathRow`."""
 
-    share: Floats
     quantiles: Floats  # ends of the 95% interval about the median, and of the 50% interval (K, 5)
     continued: Floats
     deviates: Floats
@@ -682,17 +684,15 @@ class PathColumns(NamedTuple):
 
 def path_columns(model: ScalingModel) -> PathColumns:
     """Return what holds of each path at the target, as arrays."""
-    target, whole, posterior = model.target_point[None], model.whole, model.posterior
+    target, posterior = model.target_point[None], model.posterior
     sides = [0.5 + sign * share / 2 for share in (COVERAGE, LIKELY) for sign in (-1, 1)]
     quantiles = posterior.quantiles(target, [sides[0], 0.5, *sides[1:]], run=True)[:, 0]
-    predicted, measured = quantiles[:, 1], np.isfinite(model.means)
-    sums = np.bincount(whole.metric, np.where(whole.counted, predicted, 0.0))
+    measured = np.isfinite(model.means)
     last = measured.shape[1] - 1 - measured[:, ::-1].argmax(axis=1)  # points are in the order of their levels
     fitted = values_of(model.named, model.symbols, np.concatenate([model.measured, target]))
     misses = np.where(measured, model.means / fitted[:, :-1] - 1.0, 0.0)
     worst = np.abs(misses).argmax(axis=1)
     return PathColumns(
-        np.divide(predicted, sums[whole.metric], out=np.zeros(len(predicted)), where=sums[whole.metric] > 0.0),
         quantiles, fitted[:, -1],
         np.where(posterior.level == last[:, None], posterior.weight, 0.0).sum(axis=1),
         misses[np.arange(len(worst)), worst], worst, posterior.turns, posterior.changes_at,

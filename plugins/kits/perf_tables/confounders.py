@@ -12,7 +12,7 @@ import numpy.typing as npt
 from perf_tables.meanings import NOT_VARIED, meanings_of, paths_of
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import OptionError, listing
-from perfcore.data.columns import is_run_identifier, shown_names, without_copies
+from perfcore.data.columns import is_run_identifier, shown_names, without_copies, words, words_of
 from perfcore.data.observations import differs, distinct, numbers_of, points_of, values_of
 from perfcore.data.units import is_rate, is_time, unit_of
 from perfcore.tables import level_text, point_text
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _APART, _CHANCE = 1.05, 0.01  # of levels that shift all points alike: their medians, and how seldom it may be chance
 _FOLD = 2.0  # between values of one point; the worst hosts and compilers are seldom so far apart by chance
 _FEWEST_CELLS = 2
+_RESULTS = frozenset(words("words", "result"))
 _LOOKED_AT = 10_000  # levels, at even distances
 _CHOSEN_DIGITS = 4  # of a fraction that was chosen, such as a step of 0.00125 or a clock of 2.995 GHz
 
@@ -49,6 +50,8 @@ def unnamed_factors(data: Measurements, kept: Booleans, point: Ints, category: I
         unit, levels = unit_of(column), pd.unique(values[~np.isnan(values)])
         if is_time(unit) or is_rate(unit) or not _are_chosen(levels):
             continue  # a time or a rate is measured, however it was rounded
+        if not _RESULTS.isdisjoint(words_of(column)) and _texts_tell_apart(data, kept):
+            continue  # texts say what was varied, and the number came out
         first, number = distinct([point, category, data.levels(column)[0][kept] + 1])
         rows = pd.DataFrame({"point": point[first], "category": category[first], "level": values[first]})
         rows = rows.assign(runs=np.bincount(number)).dropna()
@@ -56,6 +59,14 @@ def unnamed_factors(data: Measurements, kept: Booleans, point: Ints, category: I
             varied[column] = rows
     # Of columns that say the same, such as tasks and threads of a full node, one is a parameter.
     return {column: varied[column] for column in without_copies(data.table, list(varied))} if varied else {}
+
+
+def _texts_tell_apart(data: Measurements, kept: Booleans) -> bool:
+    """Return whether columns of texts without a role part all rows of a point."""
+    roles = data.roles
+    used = {*roles.parameters.values(), roles.value, *roles.code, *roles.system, *roles.category}
+    texts = [c for c in data.table.columns if c not in used and data.table[c].dtype.kind not in "iuf"]
+    return bool(texts) and not data.table[kept].duplicated([*roles.parameters.values(), *texts]).any()
 
 
 def further_parameters(data: Measurements) -> list[str]:

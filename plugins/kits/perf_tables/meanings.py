@@ -168,12 +168,11 @@ def scaling_of(data: Measurements) -> str:
 
 def scaling_kinds(column: pd.Series) -> dict[str, str]:
     """Return for each text of a column the kind of scaling that it names; empty for other texts."""
-    texts = [] if column.dtype.kind in "iufb" else map(str, column.dropna().unique())
-
-    def kind_of(text: str) -> str:
-        return next((kind for kind in SCALING_KINDS if re.search(rf"\b{kind}|{kind}\b", text, re.IGNORECASE)), "")
-
-    return {text: kind_of(text) for text in texts}
+    texts = [] if column.dtype.kind in "iufb" else [str(text) for text in column.dropna().unique()]
+    together = "\n".join(texts)
+    words = {kind: re.compile(rf"\b{kind}|{kind}\b", re.IGNORECASE) for kind in SCALING_KINDS}
+    words = {kind: word for kind, word in words.items() if word.search(together)}  # most columns name none
+    return {text: next((kind for kind, word in words.items() if word.search(text)), "") for text in texts}
 
 
 def layout_of(data: Measurements) -> str:

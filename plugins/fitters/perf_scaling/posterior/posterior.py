@@ -50,6 +50,7 @@ _ENOUGH_LEVELS = 5  # for a last step that differs from the steps before it
 # No series of `benchmarks/real_extrapolation.py` with so many levels over that range is a law of two terms to that
 # error: what is was computed, such as a count. A constant may be a coarse clock.
 _EXACT_LEVELS, _EXACT_RANGE, _EXACT_ERROR, _EXACT_VARIES = 5, 4.0, 1e-4, 0.1
+_EXACT_LEFT = 100.0 * _EXACT_ERROR**2  # mean square below which a law is looked at more closely
 _NEARLY_ALL = 0.998  # of a distribution: what linear speedup cuts off of it is not worth an interpolation
 _SETTLES_BEYOND = math.log(2.0)
 # A change in behaviour: of a logarithm, and in standard errors; and what is no bend at the level before it.
@@ -57,7 +58,7 @@ _SEEN_JUMP, _SURE_JUMP, _SEEN_BEND, _SURE_BEND = 1.0, 12.0, 0.05, 2.0
 SIDES = (0.025, 0.5, 0.975)  # 95 % bounds and the median between them
 _NUMBERS_AT_ONCE = 1 << 20  # 8 MB
 _PATHS_AT_ONCE = 256
-_MANY_COMPONENTS = 1 << 19  # whose quantiles take longer than to load compiled kernels
+_MANY_COMPONENTS = 1 << 20  # times levels, whose quantiles take longer than to load compiled kernels
 _LEAST_VARIANCE = 1e-12
 _NORMAL = NormalDist()
 _FINE_SCORES = np.linspace(-4.0, 4.0, 65)  # for distributions as a whole
@@ -241,12 +242,12 @@ class Posterior:
 
     def _of_components(self, points: Floats, run: bool, smooth: bool) -> Callable[[Ints, Floats], Floats]:
         """What gives quantiles of the components, at levels (R, L) for rows (R,) of path and point."""
-        mixture_quantiles: Any = array_form.mixture_quantiles
         mixtures = [array.reshape(-1, array.shape[2]) for array in self._mixtures(points, run, smooth)]
-        if len(self.means) > array_form.FEW or mixtures[0].size > _MANY_COMPONENTS:
-            from perf_scaling.posterior.kernels import mixture_quantiles
 
         def quantiles(rows: Ints, levels: Floats) -> Floats:
+            mixture_quantiles: Any = array_form.mixture_quantiles
+            if len(self.means) > array_form.FEW or levels.size * mixtures[0].shape[1] > _MANY_COMPONENTS:
+                from perf_scaling.posterior.kernels import mixture_quantiles
             values = np.empty(levels.shape)
 
             def part(chunk: slice) -> None:
@@ -404,18 +405,24 @@ class Posterior:
             paths, scale = paths[varies], means[varies].max(axis=1)
             with np.errstate(all="ignore"):  # of levels whose powers overflow there is no such law
                 relative = means[varies] / scale[:, None]
-                values = [levels**exponent * np.log(levels) ** logarithm for exponent, logarithm in EXACT_TERMS]
+                values = np.array(
+                    [levels**exponent * np.log(levels) ** logarithm for exponent, logarithm in EXACT_TERMS]
+                )
                 best = np.full(len(paths), _EXACT_ERROR)
-                for one, other in EXACT_LAWS:
-                    u, v = values[one] / relative, values[other] / relative
+                possible = _nearly_sums(values, relative)
+                for law in np.flatnonzero(possible.any(axis=1)).tolist():
+                    one, other = EXACT_LAWS[law]
+                    own = np.flatnonzero(possible[law])
+                    u, v = values[one] / relative[own], values[other] / relative[own]
                     a, b, c = (u * u).sum(axis=1), (u * v).sum(axis=1), (v * v).sum(axis=1)
                     first = (c * u.sum(axis=1) - b * v.sum(axis=1)) / (a * c - b * b)
                     second = (a * v.sum(axis=1) - b * u.sum(axis=1)) / (a * c - b * b)
                     error = np.abs(first[:, None] * u + second[:, None] * v - 1.0).max(axis=1)
-                    better = (error < best) & (first >= -_EXACT_ERROR) & (second > 0.0)
-                    best[better] = error[better]
-                    coefficients[:, paths[better]] = (scale * [np.maximum(first, 0.0), second])[:, better]
-                    terms[:, paths[better]] = np.array([[one], [other]])
+                    better = (error < best[own]) & (first >= -_EXACT_ERROR) & (second > 0.0)
+                    best[own[better]] = error[better]
+                    found = own[better]
+                    coefficients[:, paths[found]] = scale[found] * [np.maximum(first, 0.0)[better], second[better]]
+                    terms[:, paths[found]] = np.array([[one], [other]])
         return *coefficients, *terms
 
     @property
@@ -583,6 +590,15 @@ class Posterior:
         for rows, at, arguments in self._at_places(levels, DRAWS):
             draw_logs[rows] = array_form.draw_paths(at, *arguments, component=component[rows], normals=normals, first=n)
         return Draws(-draw_logs if self.reciprocal else draw_logs, component, self, levels, chance)
+
+
+def _nearly_sums(values: Floats, relative: Floats) -> Booleans:
+    """Return which of `EXACT_LAWS` (L,), of terms with values (T, n), leave hardly anything of means (K, n): (L, K)."""
+    weights, (one, other) = 1.0 / relative.T, np.array(EXACT_LAWS).T
+    sums, squares = values @ weights, values**2 @ weights**2
+    a, b, c, u, v = squares[one], (values[one] * values[other]) @ weights**2, squares[other], sums[one], sums[other]
+    left = len(weights) - (c * u * u - 2.0 * b * u * v + a * v * v) / (a * c - b * b)
+    return np.asarray(~(left > _EXACT_LEFT * len(weights)))
 
 
 def _interpolated(x: Floats, known: Floats, values: Floats, column: Ints, step: int = 1) -> Floats:

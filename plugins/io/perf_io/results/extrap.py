@@ -84,9 +84,11 @@ class _Values:
         for name in figures:
             numbers = (self.figures.get(row, {}).get(name) for row in range(len(table)))
             table[name] = [math.nan if number is None else float(number) for number in numbers]
-        code = ["callpath", "metric"] if several else ["callpath"]
+        named = ["callpath"] if {*self.callpaths} - {DEFAULT_CALLPATH} else []  # else there is one path, without a name
+        code = [*named, "metric"] if several else named
         lines = self.lines or None
-        return Measurements(table, parameters, value, code=code, system=(), source=self.source, lines=lines)
+        roles: Any = {"code": code, "system": (), **({} if named else {"category": ()})}
+        return Measurements(table, parameters, value, **roles, source=self.source, lines=lines)
 
 
 class _Point(msgspec.Struct):
