@@ -15,7 +15,7 @@ from statsmodels.stats.outliers_influence import OLSInfluence
 
 from perf_statistics import batched as batched_least_squares
 from perf_statistics import trust_region
-from perf_statistics.batched import fit_nonnegative, fit_subsets
+from perf_statistics.batched import fit_subsets
 from perf_statistics.goodness import find_outliers, information
 from perf_statistics.model_average import (
     GatheredShapes,
@@ -29,6 +29,7 @@ from perf_statistics.model_average import (
     shape_weights,
 )
 from perf_statistics.trust_region import LOSSES, JacobianFactor, Status, influence
+from perf_timing.individual_model import fit_individually, subsets
 
 MODELS = nist.NONLINEAR | nist.OTHERS
 WORDS = {name: getattr(np, name) for name in ("exp", "arctan", "cos", "sin", "pi")}
@@ -467,55 +468,29 @@ def test_refused(change, message):
         fit_subsets(**(given | change))
 
 
-@pytest.fixture(scope="module")
-def signed():
-    """Series that have negative coefficients without the constraint; one design collinear, one series all negative."""
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_bounded_as_scipy(most):
+    """Series that have negative coefficients without the bound; one design collinear, one series all negative."""
     designs, group, values = problem(30, 4, seed=8)
     designs[1, :, 2] = 2.0 * designs[1, :, 1]
     values[0] *= -1.0
-    fits = [fit_subsets(designs, group, values, all_subsets(7, size)[::-1, ::-1]) for size in (1, 2, 3)]
-    return designs, group, values, fits
-
-
-@pytest.mark.parametrize("size", [1, 2, 3])
-def test_nonnegative_as_scipy(signed, size):
-    designs, group, values, fits = signed
-    found = fit_nonnegative(fits[:size], values)
-    assert (fits[size - 1].coefficients < 0).any()
-    for k, h in itertools.product(range(len(values)), range(len(found.subsets))):
-        design = designs[group[k]][:, found.subsets[h]]
-        expected, norm = nnls(design, values[k])
-        assert found.sum_of_squares[k, h] == pytest.approx(norm**2, rel=1e-10)
-        if np.linalg.matrix_rank(design / np.linalg.norm(design, axis=0)) == size:
-            scale = np.linalg.norm(design, axis=0)
-            assert found.coefficients[k, h] * scale == pytest.approx(expected * scale, rel=1e-8, abs=1e-8)
-
-
-def test_nonnegative_is_the_fit_of_the_active_functions(signed):
-    designs, group, values, fits = signed
-    found = fit_nonnegative(fits, values)
-    assert (found.coefficients >= 0).all()
-    assert (found.coefficients[~found.active] == 0).all()
-    assert np.isnan(found.standard_errors[~found.active]).all()
-    assert {0, 1, 2, 3} == set(found.active.sum(axis=2).ravel().tolist())
-    for k, h in itertools.product(range(0, len(values), 7), range(0, len(found.subsets), 3)):
-        active = found.active[k, h]
-        if active.any():
-            alone = fit_one(designs[group[k]], values[k], found.subsets[h][active])
-            assert found.coefficients[k, h, active] == pytest.approx(alone.coefficients[0, 0], rel=1e-9)
-            assert found.standard_errors[k, h, active] == pytest.approx(alone.standard_errors[0, 0], rel=1e-9)
-            assert found.leave_one_out[k, h] == pytest.approx(alone.leave_one_out[0, 0], rel=1e-9)
-        else:
-            assert found.leave_one_out[k, h] == pytest.approx(np.sum(values[k] ** 2))
-
-
-def test_nonnegative_needs_every_subset(signed):
-    designs, group, values, fits = signed
-    with pytest.raises(ValueError, match="with one function, with two"):
-        fit_nonnegative(fits[1:], values)
-    few = fit_subsets(designs, group, values, [[0], [1]])
-    with pytest.raises(ValueError, match="have no fit of their own"):
-        fit_nonnegative([few, fits[1]], values)
+    hypotheses = subsets(7, range(1, most + 1))
+    cell = np.repeat(np.arange(30), values.shape[1])
+    free, bounded = fit_individually(np.concatenate(designs[group]), values.ravel(), cell, hypotheses, bounds=True)
+    assert (free.coefficients < 0).any()
+    assert {len(hypotheses[h]) if h >= 0 else 0 for h in bounded.effective.ravel()} == set(range(most + 1))
+    for k, h in itertools.product(range(len(values)), range(len(hypotheses))):
+        functions, used = list(hypotheses[h]), bounded.effective[k, h]
+        part = designs[group[k]][:, functions]
+        expected, norm = nnls(part, values[k])
+        assert bounded.sum_of_squares[k, h] == pytest.approx(norm**2, rel=1e-10)
+        scale = np.linalg.norm(part, axis=0)
+        if np.linalg.matrix_rank(part / scale) == len(functions):
+            found = dict(zip(hypotheses[used], free.coefficients[k, used], strict=False)) if used >= 0 else {}
+            coefficients = np.array([found.get(function, 0.0) for function in functions])
+            assert coefficients * scale == pytest.approx(expected * scale, rel=1e-8, abs=1e-8)
+        left_out = free.leave_one_out[k, used] if used >= 0 else np.sum(values[k] ** 2)
+        assert bounded.leave_one_out[k, h] == pytest.approx(left_out)
 
 
 def read_certified():

@@ -50,7 +50,9 @@ def test_tasks_without_messages_have_no_communication_efficiency_and_idle_is_no_
     rows = [(0, 0, 0, 60), (0, 1, 60, 100), (1, 0, 0, 20), (1, 1, 20, 100)]
     location, state, start, end = zip(*rows, strict=True)
     trace = Trace(location, state, start, end, ["a", "b"], ["work", "idle"])
-    tables = {each.shown()[0][0]: each.shown() for each in perfcore.overheads(trace).report().brief_tables}
+    report = perfcore.overheads(trace).report()
+    assert any(note.text.startswith("load balance compares computing times") for note in report.notes)
+    tables = {each.shown()[0][0]: each.shown() for each in report.brief_tables}
     assert tables["POP efficiency"] == (
         ["POP efficiency", "parallel", "load balance", "busiest location"], [["run", "40.0%", "66.7%", "60.0%"]]
     )  # fmt: skip

@@ -237,10 +237,12 @@ def _about(profile: OverheadProfile) -> list[Note]:
     """Notes on how categories and factors go together, and on start-up."""
     notes = []
     efficiencies = profile.efficiencies()
-    if efficiencies is not None and profile.communicates and not profile.threads and not profile.devices:
+    if efficiencies is not None and not profile.threads and not profile.devices:
         lost = 1.0 - float(efficiencies.load_balance[0])
         if lost > 1.0 - _NEARLY_ALL:
             text = f"load imbalance ({lost:.1%}) is time inside communication calls, which categories count there"
+            if not profile.communicates:
+                text = "load balance compares computing times; the category is idle time while work is available"
             notes.append(Note("Note", text))
     if profile.startup_ns and profile.startup_ns < _DOMINATES * profile.elapsed_ns:
         share = profile.startup_ns / profile.elapsed_ns

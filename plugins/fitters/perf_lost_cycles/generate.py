@@ -27,13 +27,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-import perfcore
 from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models import DefaultModel, find_models, models_for
 from perf_lost_cycles.forms import (
@@ -52,7 +51,7 @@ from perf_lost_cycles.forms import (
     union,
     weighted_r2,
 )
-from perf_lost_cycles.modgen import CategoryFit, FactorLines, Generation, Measured, ModgenModel, Step, UsedModel
+from perf_lost_cycles.modgen import CategoryFit, FactorLines, Generation, ModgenModel, Step
 from perf_lost_cycles.options import ModgenOptions
 from perf_statistics.batched import fit_subsets
 from perf_statistics.goodness import finite
@@ -61,8 +60,6 @@ from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.options import to_dict
-from perfcore.models.model import Origin
 
 # A line of fewer levels fits a constant and one function exactly and says nothing about which one.
 FEWEST_LEVELS = 3
@@ -458,7 +455,35 @@ def generate_model(
     ]
     terms = _terms(table, defaults, notes)
     fitted, generations = _fit(table, np.flatnonzero(~aside), root, terms, defaults, options)
-    return _model(table, aside, root, terms, fitted, generations, defaults, options, notes)
+    numbers = sorted({term for made, *_ in fitted for form in made.chosen for term in made.forms.forms[form]})
+    texts = {term: terms.text(term) for term in numbers}
+    categories: dict[int, CategoryFit] = {}
+    for generated, members, points, fits in fitted:
+        for fit in fits:
+            form: Form = generated.forms.forms[int(generated.chosen[fit.series[0]])]
+            squares = np.einsum("kn,kn->k", fit.residuals, fit.residuals)
+            values = table.values[points][:, [members[k] for k in fit.series.tolist()]].T
+            r2 = weighted_r2(squares, values, root[points])
+            loo = weighted_r2(np.where(np.isfinite(fit.leave_one_out), fit.leave_one_out, np.nan), values, root[points])
+            for row, series in enumerate(fit.series.tolist()):
+                categories[members[series]] = CategoryFit(
+                    name=table.categories[members[series]],
+                    terms=tuple(map(texts.__getitem__, form)),
+                    coefficients=tuple(fit.coefficients[row].tolist()),
+                    standard_errors=tuple(map(finite, fit.standard_errors[row].tolist())),
+                    n_points=len(points),
+                    sum_of_squares=float(squares[row]),
+                    r2_centered=finite(float(r2[row])),
+                    r2_leave_one_out=finite(float(loo[row])),
+                )
+    tried: dict[tuple[str, DefaultModel], list[str]] = {}  # categories that each default model was tried for
+    for category, of_category in zip(table.categories, defaults, strict=True):
+        for symbol, of_factor in zip(table.points, of_category, strict=True):
+            for model in of_factor:
+                tried.setdefault((symbol, model), []).append(category)
+    ordered = [categories[k] for k in range(len(table.categories))]
+    table = replace(table, notes=tuple(notes))
+    return ModgenModel.of("modgen", table, options, root, ordered, tried, generations, np.flatnonzero(aside).tolist())
 
 
 def _terms(table: CategoryTable, defaults: list[list[tuple[DefaultModel, ...]]], notes: list[str]) -> Terms:
@@ -526,61 +551,6 @@ def _fit(
         fitted.append((generated, categories, points, fit_forms(grid, generated.forms.forms, generated.chosen)))
         generations.append(generation_of(generated, terms, categories, points))
     return fitted, generations
-
-
-def _model(
-    table: CategoryTable,
-    aside: npt.NDArray[np.bool_],
-    root: Floats,
-    terms: Terms,
-    fitted: Sequence[tuple[Generated, list[int], Ints, list[FormFit]]],
-    generations: Sequence[Generation],
-    defaults: Sequence[Sequence[tuple[DefaultModel, ...]]],
-    options: ModgenOptions,
-    notes: Sequence[str],
-) -> ModgenModel:
-    numbers = sorted({term for made, *_ in fitted for form in made.chosen for term in made.forms.forms[form]})
-    texts = {term: terms.text(term) for term in numbers}
-    categories: dict[int, CategoryFit] = {}
-    for generated, members, points, fits in fitted:
-        for fit in fits:
-            form: Form = generated.forms.forms[int(generated.chosen[fit.series[0]])]
-            squares = np.einsum("kn,kn->k", fit.residuals, fit.residuals)
-            values = table.values[points][:, [members[k] for k in fit.series.tolist()]].T
-            r2 = weighted_r2(squares, values, root[points])
-            loo = weighted_r2(np.where(np.isfinite(fit.leave_one_out), fit.leave_one_out, np.nan), values, root[points])
-            for row, series in enumerate(fit.series.tolist()):
-                categories[members[series]] = CategoryFit(
-                    name=table.categories[members[series]],
-                    terms=tuple(map(texts.__getitem__, form)),
-                    coefficients=tuple(fit.coefficients[row].tolist()),
-                    standard_errors=tuple(map(finite, fit.standard_errors[row].tolist())),
-                    n_points=len(points),
-                    sum_of_squares=float(squares[row]),
-                    r2_centered=finite(float(r2[row])),
-                    r2_leave_one_out=finite(float(loo[row])),
-                )
-    tried: dict[tuple[str, DefaultModel], list[str]] = {}  # categories that each default model was tried for
-    for category, of_category in zip(table.categories, defaults, strict=True):
-        for symbol, models in zip(table.points, of_category, strict=True):
-            for model in models:
-                tried.setdefault((symbol, model), []).append(category)
-    return ModgenModel(
-        origin=Origin("modgen", to_dict(options), table.source, table.fingerprint(), perfcore.__version__),
-        columns=dict(table.columns),
-        value_name=table.value_name,
-        unit=table.unit,
-        notes=tuple(notes),
-        categories=tuple(categories[k] for k in range(len(table.categories))),
-        observations=Measured.of(table),
-        root_weights=tuple(root.tolist()),
-        set_aside=tuple(np.flatnonzero(aside).tolist()),
-        default_models=tuple(
-            UsedModel(tuple(names), symbol, model.formula, model.terms, model.coefficients, model.origin)
-            for (symbol, model), names in tried.items()
-        ),
-        generations=tuple(generations),
-    )
 
 
 def generation_of(generated: Generated, terms: Terms, categories: Sequence[int], points: Ints) -> Generation:

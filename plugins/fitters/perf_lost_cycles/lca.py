@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-import perfcore
 from perf_lost_cycles.default_models import DefaultModel, find_models, models_for
 from perf_lost_cycles.forms import DefaultFit, category_table, fit_default_models, in_factor, root_weights
 from perf_lost_cycles.modgen import (
@@ -16,9 +15,7 @@ from perf_lost_cycles.modgen import (
     CategoryFit,
     FactorLines,
     Generation,
-    Measured,
     ModgenModel,
-    UsedModel,
     one_category,
 )
 from perf_lost_cycles.options import CRITERIA, LcaOptions
@@ -29,8 +26,7 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError, listi
 from perfcore.contracts import Fitter
 from perfcore.data.columns import shown_names
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.options import to_dict
-from perfcore.models.model import Origin, Points
+from perfcore.models.model import Points
 from perfcore.models.points import Rival
 from perfcore.models.ranking import Candidate, Ranking
 
@@ -197,24 +193,11 @@ def lca_model(
         r2 = tuple(categories[k].r2_centered for k in members)
         lines = (FactorLines(factor, (points,), 0, (line,), (r2,)),)
         generations.append(Generation(tuple(members), points, forms, lines, (), (), (), ()))
-    used = {model: [name for name, of in zip(table.categories, chosen, strict=True) if model in of] for model in models}
-    model = LcaModel(
-        origin=Origin("lca", to_dict(options), table.source, table.fingerprint(), perfcore.__version__),
-        value_name=table.value_name,
-        unit=table.unit,
-        notes=table.notes,
-        columns=dict(table.columns),
-        observations=Measured.of(table, has_spread=True),
-        root_weights=tuple(root.tolist()),
-        set_aside=(),
-        categories=tuple(categories),
-        default_models=tuple(
-            UsedModel(tuple(names), factor, model.formula, model.terms, model.coefficients, model.origin)
-            for model, names in used.items()
-            if names
-        ),
-        generations=tuple(generations),
-    )
+    tried = {
+        (factor, model): [name for name, of in zip(table.categories, chosen, strict=True) if model in of]
+        for model in models
+    }
+    model = LcaModel.of("lca", table, options, root, categories, tried, generations, has_spread=True)
     vars(model)["default_fits"] = tuple(fits_of)  # which a model that is loaded fits again
     return model
 

@@ -7,12 +7,14 @@ import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import msgspec
 import numpy as np
 
+import perfcore
 from perf_formulas.formula import Formula, renamed, sum_of_terms
+from perf_lost_cycles.default_models import DefaultModel
 from perf_lost_cycles.forms import DefaultFit, fit_default_models, in_factor, term_values
 from perf_statistics.goodness import finite, r_squared
 from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs, shape_weights
@@ -20,7 +22,8 @@ from perf_tables.category_table import CategoryTable, by_category
 from perf_tables.points import check_coverage, named_points
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
-from perfcore.models.model import Model, Parameter, Points
+from perfcore.hooks.options import to_dict
+from perfcore.models.model import Model, Origin, Parameter, Points
 from perfcore.models.points import DesignRows, Observed, measurements_for
 
 CATEGORY = "category"  # the variable that names one
@@ -228,6 +231,38 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             raise ValueError("a term is not one of the model's factors")
         if {number for each in self.generations for number in each.categories} != set(range(len(names))):
             raise ValueError("a category was generated in no step, or in several")
+
+    @classmethod
+    def of(
+        cls,
+        fitter: str,
+        table: CategoryTable,
+        options: Any,
+        root: Floats,
+        categories: Sequence[CategoryFit],
+        tried: Mapping[tuple[str, DefaultModel], Sequence[str]],
+        generations: Sequence[Generation],
+        aside: Sequence[int] = (),
+        has_spread: bool = False,
+    ) -> Self:
+        """Return the model of a table; ``tried`` has the categories that a default model of a factor was tried for."""
+        return cls(
+            origin=Origin(fitter, to_dict(options), table.source, table.fingerprint(), perfcore.__version__),
+            value_name=table.value_name,
+            unit=table.unit,
+            notes=table.notes,
+            columns=dict(table.columns),
+            observations=Measured.of(table, has_spread),
+            root_weights=tuple(root.tolist()),
+            set_aside=tuple(aside),
+            categories=tuple(categories),
+            default_models=tuple(
+                UsedModel(tuple(names), symbol, model.formula, model.terms, model.coefficients, model.origin)
+                for (symbol, model), names in tried.items()
+                if names
+            ),
+            generations=tuple(generations),
+        )
 
     def views(self, data: Any = None, file: Path | None = None) -> Any:
         """Return the page that judges and edits the model; it fits models again, and is loaded when it is shown."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_formulas.formula import Formula
+from perf_statistics.goodness import normal_quantiles
 from perfcore.hooks.options import describe
 from perfcore.hooks.registry import registry
 from perfcore.report import Axis, Band, Column, Figure, Line, Mark, Note, Plot, Points, Report, Rule, Table
@@ -129,12 +130,15 @@ def _plots(model: RegressionModel, data: Any) -> list[Plot]:
     name = "studentized" if "studentized" in influence else "residual"
     label = "residual" + " [standard errors]" * (name == "studentized")
     fitted, residuals = influence["fitted"].to_numpy(), influence[name].to_numpy()
+    ordered = np.sort(residuals[np.isfinite(residuals)])
+    quantiles, ends, line, _ = normal_quantiles(ordered)
     half: dict[str, Any] = {"height": 2.9, "width": 0.5}
     plots = [
         _fit_plot(model, influence, data),
         Plot("residuals", [Points(fitted, residuals, size=3.0), Rule([0.0], "y", colour="model", style="solid")],
              Axis("fitted", model.unit or ""), Axis(label), **half),
-        _quantile_plot(influence[name].dropna().to_numpy(), label),
+        Plot("normal quantiles", [Points(quantiles, ordered, size=3.0), Line(ends, line, colour="model")],
+             Axis("normal quantile"), Axis(label), **half),
     ]  # fmt: skip
     if "leverage" in influence:
         marks: list[Mark] = [
@@ -143,17 +147,6 @@ def _plots(model: RegressionModel, data: Any) -> list[Plot]:
         ]
         plots.append(Plot("influence", marks, Axis("leverage", ticks=[0.0, 0.5, 1.0]), Axis("Cook's distance"), **half))
     return plots
-
-
-def _quantile_plot(residuals: Any, label: str) -> Plot:
-    from scipy.stats import probplot
-
-    (expected, ordered), (slope, intercept, _) = probplot(residuals)
-    marks: list[Mark] = [
-        Points(expected, ordered, size=3.0),
-        Rule(slope=slope, point=(0.0, intercept), colour="model", style="solid"),
-    ]
-    return Plot("normal quantiles", marks, Axis("normal quantile"), Axis(label), height=2.9, width=0.5)
 
 
 def _fit_plot(model: RegressionModel, influence: pd.DataFrame, data: Any) -> Plot:

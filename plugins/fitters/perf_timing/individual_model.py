@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from perf_formulas.formula import sum_of_terms
-from perf_statistics.batched import SubsetFits, fit_nonnegative, fit_subsets
+from perf_statistics.batched import fit_subsets
 from perf_statistics.goodness import Outliers, find_outliers, finite, information, r_squared
 from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs
 from perf_tables.points import Places, check_coverage
@@ -505,17 +505,15 @@ def fit_individually(
         total=np.add.reduceat(target**2, first),
         effective=np.tile(np.arange(n_hypotheses), (n_series, 1)),
     )
-    sizes, effective = fits.sizes, fits.effective.copy()
+    sizes = fits.sizes
     for count in np.unique(counts):
         of_count = np.flatnonzero(counts == count)
         rows = first[of_count, None] + np.arange(count)
         designs, group = _shared(design[rows])
         values = target[rows]
-        subset_fits: list[SubsetFits] = []
         for size in np.unique(sizes).tolist():
             chosen = np.flatnonzero(sizes == size)
             fit = fit_subsets(designs, group, values, [hypotheses[int(h)] for h in chosen])
-            subset_fits.append(fit)
             place = np.ix_(of_count, chosen)
             # A view of the own functions first: an index array and a slice in one subscript would move the axes.
             fits.coefficients[:, :, :size][place] = fit.coefficients
@@ -524,10 +522,7 @@ def fit_individually(
             fits.leave_one_out[place] = fit.leave_one_out
             fits.rank[place] = fit.rank[group]
             fits.condition[place] = fit.condition[group]
-            if bounds:
-                active = fit_nonnegative(subset_fits, values).active
-                effective[place] = _positions(active, fit.subsets, hypotheses)
-    return fits, _bounded(fits, effective) if bounds else fits
+    return fits, _bounded(fits) if bounds else fits
 
 
 def _shared(designs: Floats) -> tuple[Floats, Ints]:
@@ -539,17 +534,24 @@ def _shared(designs: Floats) -> tuple[Floats, Ints]:
     return different.reshape(-1, *designs.shape[1:]), group.ravel()
 
 
-def _positions(active: Booleans, members: Ints, hypotheses: Sequence[tuple[int, ...]]) -> Ints:
-    """Return which hypothesis consists of the active functions (K, H); -1 for none."""
-    masks = {sum(1 << function for function in hypothesis): h for h, hypothesis in enumerate(hypotheses)}
-    table = np.full(1 + max(masks), -1, dtype=np.int64)
-    table[list(masks)] = list(masks.values())
-    return np.asarray(table[(active << members).sum(axis=2)])
+def _bounded(fits: IndividualFits) -> IndividualFits:
+    """Return the hypotheses, each replaced by the part of it that has positive coefficients.
 
-
-def _bounded(fits: IndividualFits, effective: Ints) -> IndividualFits:
-    """Return the hypotheses, each replaced by the part of it that has positive coefficients."""
-    squares = fits.total[:, None]
+    Times are sums of nonnegative shares: a negative coefficient has no meaning there. The least sum of squares with
+    coefficients >= 0 is reached with linearly independent functions whose coefficients are positive, and on these
+    functions it is the unconstrained fit; conversely each unconstrained fit without negative coefficients is
+    admissible. So the best admissible one among the subsets of a hypothesis, the empty one included, is the optimum: no
+    iteration. The conditions are those of C. L. Lawson, R. J. Hanson, "Solving Least Squares Problems", 1974, chapter
+    23; their active-set iteration visits a few of these subsets, the fits hold them all.
+    """
+    squares, effective = fits.total[:, None], np.full_like(fits.effective, -1)
+    is_admissible = (fits.rank == fits.sizes) & (fits.coefficients >= 0.0).all(axis=2)
+    admissible = np.where(is_admissible, fits.sum_of_squares, np.inf)
+    masks = np.array([sum(1 << function for function in hypothesis) for hypothesis in fits.hypotheses])
+    for h in range(len(masks)):
+        parts = np.flatnonzero(masks & ~masks[h] == 0)
+        best = parts[admissible[:, parts].argmin(axis=1)]
+        effective[:, h] = np.where(admissible[np.arange(len(best)), best] < fits.total, best, -1)
     place, none = (np.arange(len(squares))[:, None], effective), effective < 0
     return replace(
         fits,

@@ -9,7 +9,15 @@ from typing import ClassVar
 import msgspec
 import numpy as np
 
-from perf_statistics.goodness import Outliers, find_outliers, finite, information, r_squared, relative_errors
+from perf_statistics.goodness import (
+    Outliers,
+    find_outliers,
+    finite,
+    information,
+    normal_quantiles,
+    r_squared,
+    relative_errors,
+)
 from perf_statistics.model_average import (
     DEVIATES,
     NormalMixture,
@@ -453,24 +461,12 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             "max_relative_error": float(errors.max()),
             "mean_relative_error_left_out_cells": float(defined.mean()) if len(defined) else None,
             "max_relative_error_left_out_cells": float(defined.max()) if len(defined) else None,
-            "quantile_correlation": self._straightness(),
+            "quantile_correlation": finite(normal_quantiles(self.residuals)[3]),
             "status": self.status,
             "starts": self.starts,
             "starts_reached": self.starts_reached,
             "evaluations": self.evaluations,
         }
-
-    def _straightness(self) -> float | None:
-        """Return the correlation of the residuals' quantiles with those of a normal distribution."""
-        from scipy.special import ndtri
-
-        n = len(self.residuals)
-        if n < 3 or not np.any(self.residuals):
-            return None
-        # Medians of order statistics: J. J. Filliben, Technometrics 17, 1975. (``scipy.stats`` takes half a second.)
-        levels = (np.arange(1, n + 1) - 0.3175) / (n + 0.365)
-        levels[[0, -1]] = 1.0 - 0.5 ** (1.0 / n), 0.5 ** (1.0 / n)
-        return float(np.corrcoef(ndtri(levels), np.sort(self.residuals))[0, 1])
 
     def left_out_errors(self) -> Floats:
         """Return the relative error of each observation predicted from all other cells (n,); NaN if unknown."""

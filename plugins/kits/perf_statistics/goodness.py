@@ -64,16 +64,19 @@ def normal_quantiles(values: Floats) -> tuple[Floats, Floats, Floats, float]:
 
     The line is given by its ends, as two arrays; both and the correlation are undefined (empty, NaN) of constants.
     """
-    from scipy.stats import probplot
+    from scipy.special import ndtri
 
-    quantiles = np.zeros(len(values))
-    if len(values) > 1:
-        quantiles[np.argsort(values, kind="stable")] = probplot(values, fit=False)[0]
-    if len(values) < 3 or np.ptp(values) == 0.0:
+    n, quantiles = len(values), np.zeros(len(values))
+    if n > 1:  # medians of order statistics: J. J. Filliben, Technometrics 17, 1975, as `scipy.stats.probplot` has them
+        levels = (np.arange(1, n + 1) - 0.3175) / (n + 0.365)
+        levels[[0, -1]] = 1.0 - 0.5 ** (1.0 / n), 0.5 ** (1.0 / n)
+        quantiles[np.argsort(values, kind="stable")] = ndtri(levels)
+    if n < 3 or np.ptp(values) == 0.0:
         return quantiles, np.empty(0), np.empty(0), np.nan
-    slope, intercept, correlation = probplot(values)[1]
+    correlation = float(np.corrcoef(quantiles, values)[0, 1])
     ends = np.array([quantiles.min(), quantiles.max()])
-    return quantiles, ends, intercept + slope * ends, float(correlation)
+    slope = correlation * np.std(values) / np.std(quantiles)
+    return quantiles, ends, np.mean(values) + slope * (ends - np.mean(quantiles)), correlation
 
 
 @dataclass(frozen=True)
