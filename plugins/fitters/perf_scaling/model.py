@@ -630,7 +630,7 @@ def bounded(model: ScalingModel, posterior: Posterior) -> Posterior:
         kind = model.scaling or (_kind_of(measured[0], measured[-1]) if len(measured) > 1 else "")
         if kind == "weak" and not model.reciprocal:
             least[k] = math.log(_SLACK * min(measured[0], measured.min()))
-        elif model.reciprocal and model.scaling_kind == "rate of each":
+        elif model.reciprocal and is_named("rate_of_one", model.unit or model.value_name):
             least[k] = math.log(max(measured[0], measured.max()) / _SLACK)
         elif model.reciprocal or kind == "strong":
             work = model.measured[np.isfinite(means), 0] * (1.0 / measured if model.reciprocal else measured)
