@@ -496,11 +496,11 @@ def _plots(model: ScalingModel) -> list[Plot]:
     names = [f"curves-{number}" if number > 1 else "curves" for number in range(1, len(plots) + 1)]
     if len(plots) > 1:
         return [replace(plot, name=name) for name, plot in zip(names, plots, strict=True)]
-    others = [_efficiency_plot(model.speedup)] if model.speedup is not None else []
+    others = [_efficiency_plot(model.speedup, next(iter(model.columns.values())))] if model.speedup is not None else []
     return [replace(plots[0], height=5.6, width=1.0), *others, _residual_plot(model)]
 
 
-def _efficiency_plot(curve: Speedup) -> Plot:
+def _efficiency_plot(curve: Speedup, parameter: str) -> Plot:
     """Return measured and predicted efficiency over the processors, with their intervals."""
     marks: list[Mark] = []
     for is_measured, label, colour in ((True, "measured", "data"), (False, "predicted", "accent")):
@@ -510,7 +510,7 @@ def _efficiency_plot(curve: Speedup) -> Plot:
         ends = ([], []) if is_measured else (low, high)
         marks.append(Points([row.level for row in chosen], values, label, colour, *ends, names=names))
     marks.append(Rule([0.5], "y"))
-    x = Axis(curve.symbol, scale="log", base=_tick_base([row.level for row in curve.levels]))
+    x = Axis(parameter, scale="log", base=_tick_base([row.level for row in curve.levels]))
     y = Axis("efficiency", format=".0%", limits=(0.0, None))
     return Plot("efficiency", marks, x, y, "Efficiency and speedup", 3.4, 0.5)
 
@@ -562,11 +562,10 @@ def _curve_plot(model: ScalingModel, path: int, symbol: str) -> Plot:
     points = _measured(model, path, symbol)
     row = next(row for row in model.rows if row.path == model.paths[path])
     aim = {name: model.target[name] for name in points.held}
-    is_aside = aim != points.held  # the target's other parameters were not measured: its curve is another one
     target = model.target[symbol]
     ends = [*points.over.tolist(), target]
     over = np.unique([*np.geomspace(min(ends), max(ends), _PLACES)[1:-1], *ends])
-    places = curve_points(model, over, symbol, aim)
+    places = curve_points(model, over, symbol, points.held)
     run, likely = (model.band(places, interval, [path], run=True)[0] for interval in (COVERAGE, LIKELY))
     sides = (0.5 - 0.5 * COVERAGE, 0.5 - 0.5 * LIKELY, 0.5, 0.5 + 0.5 * LIKELY, 0.5 + 0.5 * COVERAGE)
     inside = (over >= points.over.min()) & (over <= points.over.max())
@@ -576,25 +575,26 @@ def _curve_plot(model: ScalingModel, path: int, symbol: str) -> Plot:
     middle = np.where(inside, new[:, 2], run[:, 0])
     predicted = float(model.band(model.target_point[None], COVERAGE, [path], run=True)[0, 0, 0])
     continued = row.model.values(model.symbols, places)
-    values = np.concatenate([points.mean, middle, continued])
+    aside = np.zeros(0)  # the curve of the target's other parameters, if they were not measured
+    if aim != points.held:
+        aside = model.band(curve_points(model, over, symbol, aim), COVERAGE, [path], run=True)[0, :, 0]
+    values = np.concatenate([points.mean, middle, continued, aside, [predicted]])
     low, high = float(values.min()), float(values.max())
     ends_of_all = np.clip(run[:, 1:], low / _MOST_BEYOND, high * _MOST_BEYOND)
     low, high = min(low, float(ends_of_all.min())), max(high, float(ends_of_all.max()))
     margin = min(max((high / low) ** 0.04, 1.05), 2.0)
-    colour = "accent" if is_aside else "model"
     x, kinds = over.tolist(), (("95% interval (single run)", run, 0.13), ("50% interval", likely, 0.28))
     marks: list[Mark] = []
     for label, bounds, opacity in kinds:
         ends_low, ends_high = np.clip(bounds[:, 1:], low, high).T.tolist()
-        marks.append(Band(x, ends_low, ends_high, label, colour, opacity))
-    if is_aside:
-        marks.append(Line(x, middle.tolist(), f"predicted at {model.point_text(aim)}", "accent", "dashed", 1.3))
-    else:
-        marks.append(Line(over[inside].tolist(), middle[inside].tolist(), "prediction (median)"))
-        for outside in (over <= points.over.min(), over >= points.over.max()):
-            if outside.sum() > 1:
-                line = over[outside].tolist(), middle[outside].tolist()
-                marks.append(Line(*line, "extrapolated", "model", "dashed", 1.3))
+        marks.append(Band(x, ends_low, ends_high, label, "model", opacity))
+    marks.append(Line(over[inside].tolist(), middle[inside].tolist(), "prediction (median)"))
+    for outside in (over <= points.over.min(), over >= points.over.max()):
+        if outside.sum() > 1:
+            line = over[outside].tolist(), middle[outside].tolist()
+            marks.append(Line(*line, "extrapolated", "model", "dashed", 1.3))
+    if len(aside):
+        marks.append(Line(x, aside.tolist(), f"predicted at {model.point_text(aim)}", "accent", "dashed", 1.3))
     error_bars = (points.mean * (1.0 - points.error)).tolist(), (points.mean * (1.0 + points.error)).tolist()
     marks += [
         Line(x, continued.tolist(), "model, continued", "data", "dotted", 1.1),

@@ -376,7 +376,7 @@ class Posterior:
         narrowing = narrowing * np.where(is_free[path][..., None], wider, 1.0)
         shaped = middle + turn + (logs - middle) * np.hypot(side, 2.0 * turn) / side * narrowing
         first, second, one, other = (array[path][..., None] for array in self._exact)
-        is_exact = np.isfinite(first) & (distance > 0.0)
+        is_exact = np.isfinite(first)
         if not is_exact.any():
             return np.asarray(shaped)
         number, value = np.log(level)[..., None], np.zeros(first.shape)
