@@ -89,6 +89,7 @@ def test_one_number_and_then_a_time_are_what_was_varied_and_measured(write, text
 BAD = {
     "code,p,time_s\nlu,1,8\nlu,2,fast\nlu,4,2\n": r":3: time_s is 'fast'; a number is expected",
     "code,p,time_s\nlu,1,8\nlu,2,4\nlu,4,2 s\n": r":4: time_s is '2 s'; a number is expected",
+    "code,p,time_s\nlu,1,8\nlu,Total,4\n": r":3: p is 'Total'; a number is expected; where='p!=Total' leaves it out",
     "code,p,time_s\nlu,1,8\nlu,many,4\nlu,4,2\n": r":3: p is 'many'; a number is expected",
     "code,p,time_s\nlu,1,8\nlu,1_000,4\nlu,4,2\n": r":3: p is '1_000'; a number is expected",
     "code,p,time_s\nlu,1,8\nlu,,4\nlu,4,2\n": r":3: p is empty; a number is expected.*where='p>0'",
