@@ -118,8 +118,8 @@ def test_what_may_not_be_asked():
         ({"compute": {"MPI_Barrier": 2}}, OptionError, "has zero time between calls"),
         ({"compute": {"dgemm": 2}}, UnknownNameError, "class or state"),
         ({"compute": {"solve": 2}, "balance": "computing"}, OptionError, "the same states"),
-        ({"noise": -1}, OptionError, "0 or more"),
-        ({"noise": 11}, OptionError, "at most 1000%"),
+        ({"noise": -1}, OptionError, "from 0 to 1000%"),
+        ({"noise": 11}, OptionError, "from 0 to 1000%"),
     ):
         with pytest.raises(error, match=said):
             whatif(trace, **options)

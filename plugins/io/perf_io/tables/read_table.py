@@ -14,7 +14,6 @@ from perf_io.tables.columns import DATES, SYNONYMS, Roles, assign_roles, split_n
 from perf_io.tables.duck import ENTER, FIRST_ROWS, LEAVE, Column, Table, decimal_hint, one_line, quoted, quoted_name
 from perf_io.tables.measurement_table import read_measurements
 from perf_io.text import is_number
-from perfcore.base import progress
 from perfcore.base.errors import InputError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.selection import is_mark
@@ -73,10 +72,7 @@ def with_unit(table: Table, roles: Roles, chosen_unit: str | None) -> tuple[str,
                 f"-r time_unit={others}",
             )
         others = "|".join(other for other in NANOSECONDS if other != _DEFAULT)
-        assumed = f"{name} has no unit: its times are taken in {_DEFAULT}; if not: -r time_unit={others}"
-        if roles.kind in ("curve", "series"):  # traces are in us by convention
-            progress.note(f"{table.source}: {assumed}")
-        return _DEFAULT, (assumed,)
+        return _DEFAULT, (f"{name} has no unit: its times are taken in {_DEFAULT}; if not: -r time_unit={others}",)
     if roles.duration is not None and times and not any(split_name(column.name).unit for column in times):
         name, of = one_line(times[0].name), one_line(roles.duration.name)
         return roles.time_unit, (f"{name} has no unit: its times are taken in {roles.time_unit}, as {of} is",)
