@@ -128,7 +128,7 @@ class LcaFitter(Fitter):
 
     Examples
     --------
-    >>> import pandas as pd
+    >>> import pandas as pd, perfcore
     >>> parts = {"computation": lambda p: 64 / p + 1, "communication": lambda p: 0.5 + 0.25 * p}
     >>> rows = [(p, name, time(p)) for p in (1, 2, 4, 8, 16) for name, time in parts.items()]
     >>> model = perfcore.fit(pd.DataFrame(rows, columns=["p", "category", "time_s"]), fitter="lca")
