@@ -24,7 +24,7 @@ LOWEST = "3.11"  # the Python that the lowest versions are tested with
 EXTRAS = ("design", "formats", "sample", "view", "test")
 HEARTS = (
     *("tests/core", "tests/contracts", "tests/worley/test_segmenters.py", "tests/stochastic/test_kernels.py"),
-    *("tests/timing/test_kernels.py", "tests/scaling/test_internals.py", "tests/messages/test_replay.py"),
+    *("tests/timing/test_kernels.py", "tests/scaling/test_internals.py", "tests/whatif/test_whatif.py"),
     *("tests/gate/test_kernels.py", "tests/regression/test_regression.py", "tests/cli/test_plugins.py"),
     "tests/io/test_interval_tables.py",
 )

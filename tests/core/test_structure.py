@@ -192,6 +192,12 @@ def test_a_command_imports_what_it_needs(words, most, absent, tmp_path):
     assert len(ours) <= most
 
 
+def test_the_suites_of_other_pythons_are_there():
+    named = re.findall(r'"(tests/[\w/.]+)"', (ROOT / "benchmarks/pythons.py").read_text())
+    assert named
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 def test_the_core_is_small():
     lines = [len(file.read_text().splitlines()) for file in CORE.rglob("*.py") if "testing" not in file.parts]
     assert sum(lines) <= MOST_LINES
