@@ -35,10 +35,8 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Let the garbage collector pass over modules and tests, which stay to the end: a tenth of the time."""
+    """Collect garbage again; it is not frozen, since Hypothesis asks what refers to a source of random numbers."""
     gc.enable()
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(scope="session")
