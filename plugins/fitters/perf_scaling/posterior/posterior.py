@@ -346,6 +346,7 @@ class Posterior:
             return block._of_components(points, False, True)(rows, half[: len(rows)]).reshape(-1, len(points))
 
         fitted = self._in_blocks(points, medians)
+        place = place.reshape(2, -1)  # flat by numpy before 2.0
         misses = [np.log(self.means[paths, k]) - fitted[paths, p] for k, p in zip((before, last), place, strict=True)]
         turns = (misses[0] * misses[1] > 0.0) & (np.abs(misses[1]) >= TURNS)
         return logs[last], logs[last] - logs[before], np.where(turns, misses[1], 0.0)
