@@ -130,12 +130,12 @@ def _levels_and_weights(panels: int = _PANELS, count: int = _NODES) -> tuple[Flo
 
 
 def _flipped(bits: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The bits of floats as whole numbers in the order of the floats, neighbours for neighbours; and back."""
+    """Return the bits of floats as whole numbers in the order of the floats, or floats of such numbers."""
     return np.asarray(bits ^ ((bits >> 63) & np.iinfo(np.int64).max))
 
 
 def _least_float(reached: Callable[[Floats], npt.NDArray[np.bool_]], low: Floats, high: Floats) -> Floats:
-    """The smallest float from ``low`` to ``high`` at which something is reached that is reached at ``high``."""
+    """Return the smallest float from ``low`` to ``high`` at which a condition holds that holds at ``high``."""
     order = [_flipped(np.asarray(ends + 0.0).view(np.int64)) for ends in (low, high)]  # -0.0 becomes 0.0
     below, above = order[0] - 1, order[1]
     for _ in range(65):  # halves what 64 bits can tell apart, so that no bracket is needed that suits the scale

@@ -256,7 +256,7 @@ class Reader(ABC):
         return {}
 
     def sniff(self, source: Source) -> float:
-        """How sure it is, 0 to 1, by ``source.head`` and ``source.suffix`` alone; if left out, by its signature."""
+        """Return how sure it is, 0 to 1, by ``source.head`` and ``source.suffix``; if left out, by its signature."""
         name, entries = f"{type(self).__module__}:{type(self).__name__}", registry().entries("readers").values()
         return 0.95 if any(entry.target == name and entry.may_be(source.head) for entry in entries) else 0.0
 

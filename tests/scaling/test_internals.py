@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scaling.test_law_posterior import N, fitted, noisy
 from scipy import special
 from scipy.stats import multivariate_normal, norm
 
@@ -38,8 +39,6 @@ from perf_scaling.runs import runs_of
 from perf_scaling.terms import Factor, Term, product_text, product_values
 from perf_statistics import student
 from perfcore.models.points import GrowthDraws
-
-from .test_law_posterior import N, fitted, noisy
 
 FLAT = 1e6  # variance of the level that stands for a flat prior
 

@@ -567,7 +567,7 @@ def attribute_time(
 
 @dataclass(frozen=True)
 class Moments:
-    """What changes when: states, and the amount of ready work."""
+    """Changes of states and of the amount of ready work, by time."""
 
     events: Events
     ready_times: Ints
@@ -585,7 +585,7 @@ class Clocks:
 
 
 def numbered(moments: Moments, names: StateClasses) -> tuple[npt.NDArray[np.int32], Ints]:
-    """The vector's number from each moment on, and the vectors; with more room until they fit."""
+    """Return the number of the vector from each moment on, and the vectors; take more room until they fit."""
     events = moments.events
     most = len(events.times) + len(moments.ready_times) + 1
     ids = np.empty(most, dtype=np.int32)

@@ -239,7 +239,7 @@ def edges_of_phases(
 
 @dataclass(frozen=True)
 class Gain:
-    """What a run would take if something were different."""
+    """Runtime of a run after one change, beside the recorded one."""
 
     question: str
     runtime_ns: int
@@ -251,7 +251,7 @@ class Gain:
 
     @property
     def share(self) -> float:
-        """What is saved, of the runtime."""
+        """Return the share of the runtime that is saved."""
         return 1.0 - self.runtime_ns / self.recorded_ns
 
     def text(self, verb: str) -> str:

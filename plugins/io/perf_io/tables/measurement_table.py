@@ -248,7 +248,7 @@ def _parts_in_columns(tidy: Tidy, named: Set[str]) -> None:
         return
     if (added := _sum_of_parts(frame[numeric])) is not None:
         whole, parts = added
-        quantity, said = whole, f"parts of {whole}"
+        quantity, role = whole, f"parts of {whole}"
         frame = frame.drop(columns=[whole])
     elif parts := parts_of_time(numeric):
         unit = unit_of(parts[0])
@@ -259,14 +259,14 @@ def _parts_in_columns(tidy: Tidy, named: Set[str]) -> None:
             c for c in unknown if (frame[c] % 1 != 0).any() and not (is_processors(c) or _NO_TIMES & {*words_of(c)})
         }
         parts = tuple(column for column in numeric if column in like or column in parts)
-        quantity, said = f"time_{unit}" if unit else "time", "parts of one time"
+        quantity, role = f"time_{unit}" if unit else "time", "parts of one time"
     else:
         return
     names = [split_unit(part)[0] or part for part in parts]
     _melt(tidy, frame, Group(parts, tuple(names), "category", quantity))
     tidy.roles["category"] = ["category"]
     tidy.notes.append(
-        f"{listing(parts, 4)} are {said}, which is their sum (choose one with --where category={names[0]})"
+        f"{listing(parts, 4)} are {role}, which is their sum (choose one with --where category={names[0]})"
     )
 
 
