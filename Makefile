@@ -27,9 +27,10 @@ slow: $(VENV)/.installed-test
 fuzz: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/fuzz.py --seconds 10
 
-# CPU time of first answers, with nothing compiled; reported, whatever it is
+# CPU time of first answers, with nothing compiled, and of the start against its budget; reported, whatever they are
 first-use: $(VENV)/.installed-test
 	-$(BIN)/python benchmarks/first_use.py
+	-$(BIN)/python benchmarks/start_up.py
 
 # Disks that fill up or fail, and kill -9, at three calls of each command; at length: without --most. Needs cc.
 faults: $(VENV)/.installed-test
