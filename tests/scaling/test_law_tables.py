@@ -376,6 +376,15 @@ def test_a_rate_of_each_processor_is_predicted_as_the_time_of_a_growing_problem(
     rates = pd.DataFrame({"gpus": table["gpus"], "tokens/s/gpu": 16384.0 / table["step_s"]})
     rate = perfcore.fit(rates, at="gpus=1024").report().figures[0]
     assert [rate.value, *rate.interval[::-1]] == pytest.approx([16384.0 / t for t in (times.value, *times.interval)])
+    totals = pd.DataFrame({"gpus": table["gpus"], "tokens/s": rates["tokens/s/gpu"] * table["gpus"]})
+    model = perfcore.fit(totals, scaling="weak", at="gpus=1024")
+    assert model.unit == "tokens/s/gpu"
+    assert [model.report().figures[0].value] == pytest.approx([rate.value])
+    assert perfcore.validate(model, totals).report().figures == perfcore.validate(model, rates).report().figures
+    strong = [perfcore.fit(data, scaling="strong", at="gpus=1024").report().figures[0] for data in (totals, rates)]
+    assert strong[0].value == pytest.approx(strong[1].value)
+    by_run, of_gpu = (perfcore.fit(data.assign(sd=0.01 * data.iloc[:, 1]), scaling="weak") for data in (totals, rates))
+    assert by_run.data[0].spread == pytest.approx(of_gpu.data[0].spread)
 
 
 def test_a_rate_of_each_processor_keeps_its_efficiency():

@@ -18,6 +18,7 @@ from perf_scaling.growth import CLASSES, COVERAGE, DEVIATES, LIKELY, MISSED, SUR
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import listing
 from perfcore.data.columns import is_processors
+from perfcore.data.units import is_rate
 from perfcore.report import (
     Axis,
     Band,
@@ -156,6 +157,12 @@ def _notes(model: ScalingModel) -> list[Note]:
         why = "since the time falls" if curve.scaling == "strong" else "since the time stays flat"
         other = "weak" if curve.scaling == "strong" else "strong"
         notes.append(Note("Assumed", f"{curve.scaling} scaling, {why} (--scaling {other} otherwise)"))
+    if curve is not None and not model.scaling and is_rate(model.unit):
+        told, other, whose = "strong", "weak", "a rate of all processors"
+        if curve.scaling == "rate of each":
+            told, other, whose = "weak", "strong", "a rate of each processor"
+        why = f"since {model.value_name} is {whose}"
+        notes.append(Note("Assumed", f"{told} scaling, {why} (--scaling {other} otherwise)"))
     notes += [Note("Assumed", note) for note in model.notes if not note.startswith(missing)]
     exact = [path for path, is_exact in zip(model.paths, model.posterior.is_exact.tolist(), strict=True) if is_exact]
     if exact and max(row.reach_of_target for row in model.rows) > 1.0:

@@ -10,14 +10,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_scaling.options import ScalingOptions
-from perf_scaling.runs import Runs, runs_of, with_values
+from perf_scaling.runs import SPREAD_NAMES, Runs, runs_of, with_values
 from perf_tables.confounders import further_parameters, refuse_unnamed_factors, refuse_unnamed_text, unnamed_text
-from perf_tables.meanings import Spread, layout_of, paths_of, pooled_runs, scaling_kinds, scaling_of, spread_of_rows
+from perf_tables.meanings import (
+    Spread,
+    layout_of,
+    paths_of,
+    pooled_runs,
+    scaling_kinds,
+    scaling_of,
+    spread_columns,
+    spread_of_rows,
+)
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.columns import (
     is_called_rate,
     is_called_time,
+    is_named,
     is_of_spread,
     is_processors,
     is_program,
@@ -27,7 +37,7 @@ from perfcore.data.columns import (
 )
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of, numbers_of, points_of, values_of, without_duplicates
-from perfcore.data.units import unit_of
+from perfcore.data.units import is_rate, split_unit, unit_of
 from perfcore.models.points import Observed, measurements_for
 
 if TYPE_CHECKING:
@@ -86,6 +96,7 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     if options.where:
         data = _without_held(data.where(options.where), notes)
     data.require_roles()
+    data = _as_scaling(data, options.scaling)
     roles = data.roles
     notes += _copies_of_parameters(data) if options.parameter is None else []
     assert roles.value is not None
@@ -185,6 +196,27 @@ def _parameters_of(data: Measurements, at: Sequence[str]) -> tuple[str, ...] | N
         and not is_run_identifier(column) and unit_of(column) in (None, "count")
     ]  # fmt: skip
     return tuple(varied) if len(varied) == 1 else None
+
+
+def _as_scaling(data: Measurements, scaling: str) -> Measurements:
+    """Return rates of each processor of a problem that is said to grow with them, and of all of one that is not."""
+    roles = data.roles
+    unit, number = roles.unit or "", next(iter(roles.parameters.values()))
+    is_of_one = is_named("rate_of_one", unit)
+    if scaling == "auto" or not is_rate(unit) or not is_processors(number) or is_of_one == (scaling == "weak"):
+        return data
+    one = next(word for word in (number.rstrip("s"), "processor") if is_named("rate_of_one", f"{unit}/{word}"))
+    unit = unit.rpartition("/")[0] if is_of_one else f"{unit}/{one}"
+    name = unit if roles.value == roles.unit else f"{split_unit(roles.value)[0]} [{unit}]"
+    columns, spread = {roles.value: name}, spread_columns(data)
+    if spread is not None:
+        columns[spread.spread] = SPREAD_NAMES[spread.kind]
+    factor = data.numbers(number) ** (1.0 if is_of_one else -1.0)
+    table = data.table.drop(columns=list(columns))
+    scaled = table.assign(**{new: factor * data.numbers(column) for column, new in columns.items()})
+    lines = [data.line(row) or row for row in range(len(scaled))]
+    kinds = {"code": roles.code, "system": roles.system, "category": roles.category}
+    return Measurements(scaled, roles.parameters, name, **kinds, source=data.source, lines=lines, notes=data.notes)
 
 
 def _copies_of_parameters(data: Measurements) -> list[str]:
@@ -385,6 +417,7 @@ def observed_by_path(model: ScalingModel, data: Any, where: str | None = None) -
     roles = {"unit": options.get("unit")}
     runs = measurements_for(model, data, options.get("where") if where is None else where, roles)
     runs.require_roles()
+    runs = _as_scaling(runs, options.get("scaling", "auto"))
     assert runs.roles.value is not None
     value = values_of(runs, [])
     kept = value > 0.0  # no error can be relative to 0

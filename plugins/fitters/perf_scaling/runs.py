@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _OUTLYING, _FEW = 5.0, 3.0
 _LONG = 10_000  # runs that are sorted alone
 _NORMAL = 1.4826  # a standard deviation in medians of the distance
-_SPREADS = {"deviation": "sd", "error": "sem", "confidence": "ci95"}
+SPREAD_NAMES = {"deviation": "sd", "error": "sem", "confidence": "ci95"}
 OF_VALUE = "value of"  # the column that says which of the measured ones a row is from
 
 
@@ -162,5 +162,5 @@ def _rows_of(data: Measurements, name: str, names: Sequence[str], value: str) ->
     rows = data.table.drop(columns=dropped).copy()
     rows[OF_VALUE], rows[value] = name, data.table[name]
     if (value_spread := spreads[name]) is not None:
-        rows[_SPREADS[value_spread.kind]] = data.table[value_spread.spread]
+        rows[SPREAD_NAMES[value_spread.kind]] = data.table[value_spread.spread]
     return rows
