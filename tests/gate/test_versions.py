@@ -109,11 +109,16 @@ def test_noise_and_other_machines_keep_two_files_from_failing(tmp_path: Path) ->
     assert "rounds decide, 90% likely" in verdict.report().closing()[-1]
     files = [google(tmp_path / f"g{k}.json", {"a": noisy(k, 1 + 0.5 * k)}) for k in range(2)]
     assert perfcore.gate(*files).outcome == "fail"
-    for path, clock in zip(map(Path, files), (2800, 3400), strict=True):
-        content = json.loads(path.read_text())
-        path.write_text(json.dumps({**content, "context": {"num_cpus": 8, "mhz_per_cpu": clock}}))
-    verdict = perfcore.gate(*files)
-    assert (verdict.outcome.value, verdict.machines) == ("inconclusive", "mhz_per_cpu 2800 and 3400")
+    for name, values, text in (
+        ("mhz_per_cpu", (2800, 3400), "machines differ (mhz_per_cpu 2800 and 3400)"),
+        ("library_build_type", ("release", "debug"), "builds differ (build release and debug)"),
+    ):
+        for path, value in zip(map(Path, files), values, strict=True):
+            content = json.loads(path.read_text())
+            path.write_text(json.dumps({**content, "context": {"num_cpus": 8, name: value}}))
+        verdict = perfcore.gate(*files)
+        assert verdict.outcome == "inconclusive"
+        assert any(text in line for line in verdict.report().closing())
     assert perfcore.gate(*files, session_cv="2%").outcome == "fail"
 
 

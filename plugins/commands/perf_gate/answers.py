@@ -138,7 +138,7 @@ def _answer_of_versions(result: VersionGate) -> tuple[str, list[Figure]]:
         possible = [k for k in open_ones if result.estimates.decides[k]]
         name, ratio, figures = named(possible[0] if possible else open_ones[0])
         if not possible:
-            why = "the machines differ" if result.machines else f"at least {FEWEST_ROUNDS} runs of each are needed"
+            why = _differing(result) or f"at least {FEWEST_ROUNDS} runs of each are needed"
             subject = f"{name} cannot" if result.estimates.decides.any() else "nothing can"
             return f"INCONCLUSIVE  {subject} be judged: {why}; {name} {ratio}", figures
         what = f"possibly slower{f' than {limit}' if result.is_strict else ''}"
@@ -325,9 +325,15 @@ def _designs(result: VersionGate) -> list[str]:
     return texts
 
 
+def _differing(result: VersionGate) -> str:
+    what = "builds" if result.machines.startswith("build ") else "machines"
+    return f"the {what} differ" if result.machines else ""
+
+
 def _doubts(result: VersionGate) -> list[str]:
     """Return why a verdict is open that more of the same would not decide."""
-    texts = [f"the machines differ ({result.machines}), so two sessions decide nothing"] if result.machines else []
+    differing = _differing(result)
+    texts = [f"{differing} ({result.machines}), so two sessions decide nothing"] if differing else []
     noisy = int(np.count_nonzero(np.asarray(result.estimates.least) > 0.0))
     if noisy:
         which = f"noise above {NOISY:.0%} in {noisy} of {len(result)}"

@@ -53,6 +53,7 @@ _USUAL_RUNS = 10.0  # behind a mean whose number of runs is not recorded: the fe
 _EACH = ("iter", "op", "iteration")  # of a time for each, which a plain time is too
 _IN_COMMON = 0.5  # of the names of the side that has fewer
 _COUNTS = ("instructions", "allocations", "allocs", "bytes", "calls")
+BUILD = "library_build_type"  # debug or release
 _CLOCK, _SAME_CLOCK = "mhz_per_cpu", 1.05  # varies a little from run to run
 
 
@@ -466,7 +467,7 @@ def _is_count(unit: str, metric: str) -> bool:
 
 
 def machine_difference(first: LongTable, second: LongTable) -> str:
-    """Return in what the machines of two versions differ; empty if nothing shows it."""
+    """Return in what the machines or builds of two versions differ; empty if nothing shows it."""
     for one, other in itertools.product(first.machines, second.machines):
         for name in sorted(one.keys() & other.keys()):
             if name == _CLOCK:
@@ -474,7 +475,7 @@ def machine_difference(first: LongTable, second: LongTable) -> str:
                 if clocks[1] <= _SAME_CLOCK * clocks[0]:
                     continue
             if one[name] != other[name]:
-                return f"{name} {one[name]} and {other[name]}"
+                return f"{'build' if name == BUILD else name} {one[name]} and {other[name]}"
     names = [set(map(str, side.runs["machine"].unique())) - {""} for side in (first, second)]
     if first.machines or second.machines or not all(names) or names[0] & names[1]:
         return ""
