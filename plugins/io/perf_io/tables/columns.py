@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -274,7 +275,10 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     if (assumed := _assumed_measurements(columns, options, look)) is not None:
         return assumed
     subject = "this table" if options.kind == "auto" else f"a {options.kind}"
-    problem = f"the columns {what_columns_hold(columns)} do not say what {subject} is made of; {_FIXES}"
+    times = [column.name for column in columns if column.kind != "text" and is_called_time(column.name)]
+    summarize = f"perf stochastic summarize {shlex.quote(source)} --column {shlex.quote(times[0])}" if times else ""
+    fixes = f"{_FIXES}; how the times are spread: {summarize}" if times else _FIXES
+    problem = f"the columns {what_columns_hold(columns)} do not say what {subject} is made of; {fixes}"
     raise InputError(source, problem, line=1)
 
 
