@@ -2,7 +2,9 @@
 
 import dataclasses
 import datetime
+import itertools
 import json
+import math
 import os
 import statistics
 import sys
@@ -120,6 +122,17 @@ def test_noise_and_other_machines_keep_two_files_from_failing(tmp_path: Path) ->
         assert verdict.outcome == "inconclusive"
         assert any(text in line for line in verdict.report().closing())
     assert perfcore.gate(*files, session_cv="2%").outcome == "fail"
+
+
+def test_totals_and_means_of_the_others_are_no_benchmarks() -> None:
+    def version(factor: float, total: float = 0.0) -> pd.DataFrame:
+        sides = zip(noisy(1, factor), noisy(2, 2.0), strict=True)
+        rows = [(("a", a), ("b", b), ("Geo Mean", math.sqrt(a * b)), ("total", total or a + b)) for a, b in sides]
+        return pd.DataFrame(list(itertools.chain(*rows)), columns=["benchmark", "time_s"])
+
+    verdict = perfcore.gate(version(1.0), version(1.2))
+    assert verdict.benchmarks == ("a", "b")
+    assert perfcore.gate(version(1.0, 9.0), version(1.2, 9.0)).benchmarks == ("a", "b", "total")
 
 
 def test_counts_are_compared_exactly_and_rates_by_their_inverse() -> None:

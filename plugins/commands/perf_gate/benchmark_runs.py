@@ -6,7 +6,7 @@ import functools
 import itertools
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -53,6 +53,13 @@ _USUAL_RUNS = 10.0  # behind a mean whose number of runs is not recorded: the fe
 _EACH = ("iter", "op", "iteration")  # of a time for each, which a plain time is too
 _IN_COMMON = 0.5  # of the names of the side that has fewer
 _COUNTS = ("instructions", "allocations", "allocs", "bytes", "calls")
+# What other benchmarks give is no benchmark: their sum, or the mean of them or of their logarithms.
+_OF_OTHERS: Mapping[str, Callable[[Floats], float]] = {
+    **dict.fromkeys(("total", "sum", "overall", "all"), np.sum),
+    **dict.fromkeys(("mean", "average", "avg"), np.mean),
+    **dict.fromkeys(("geomean", "geometricmean", "gmean"), lambda values: math.exp(np.log(values).mean())),
+}
+_GIVEN_BY_OTHERS = 0.01  # relative difference of what is rounded and of medians
 BUILD = "library_build_type"  # debug or release
 _CLOCK, _SAME_CLOCK = "mhz_per_cpu", 1.05  # varies a little from run to run
 
@@ -457,7 +464,28 @@ def match(first: LongTable, second: LongTable) -> Matched:
         larger[name] = better_of(unit, better, metric) == "larger"
     if unsure:
         progress.note(f"assumed that smaller values of {listing(unsure, 3)} are better; set it with --better larger")
+    if computed := _computed(names, runs):
+        progress.note(f"left out, since the other benchmarks give it: {listing(computed, 3)}")
+        names = tuple(name for name in names if name not in computed)
     return Matched(names, runs, larger, units, counted, (only[0], only[1]))
+
+
+def _computed(names: Sequence[str], runs: tuple[dict[str, Runs], dict[str, Runs]]) -> list[str]:
+    """Return the benchmarks that are called a total or mean of the others, and are."""
+    kinds = {name: _OF_OTHERS.get(re.sub(r"[\W_]", "", name.lower())) for name in names}
+    others = [name for name, compute in kinds.items() if compute is None]
+    if len(others) < 2 or len(others) == len(names):
+        return []
+    of_others = [np.array([quantile(side[name].value) for name in others]) for side in runs]
+    return [
+        name
+        for name, compute in kinds.items()
+        if compute is not None
+        and all(
+            values.min() > 0.0 and abs(quantile(side[name].value) / compute(values) - 1.0) < _GIVEN_BY_OTHERS
+            for side, values in zip(runs, of_others, strict=True)
+        )
+    ]
 
 
 @functools.cache
