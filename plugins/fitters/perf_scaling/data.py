@@ -36,7 +36,7 @@ from perfcore.data.columns import (
     shown_names,
 )
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import labels_of, numbers_of, points_of, values_of, without_duplicates
+from perfcore.data.observations import distinct, labels_of, numbers_of, points_of, values_of, without_duplicates
 from perfcore.data.units import is_rate, split_unit, unit_of
 from perfcore.models.points import Observed, measurements_for
 
@@ -124,13 +124,14 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     kept &= without_duplicates(data, kept, options.duplicates, notes)
     names, path = paths_of(data, kept)
     metrics = _metrics(data, kept, path)
-    at_rows = {symbol: column[kept] for symbol, column in points.items()}
+    chosen = slice(None) if kept.all() else kept  # without a copy of each column
+    at_rows = {symbol: column[chosen] for symbol, column in points.items()}
     first, point = points_of(data, kept)
     distinct = np.stack([column[first] for column in at_rows.values()], axis=1)
     _refuse_both_kinds(data, kept)
     refuse_unnamed_factors(data, kept, point, path, at_rows)
     shape = (len(names), len(distinct))
-    measured = value[kept]
+    measured = value[chosen]
     while (found := unnamed_text(data, kept, point, path, measured, at_rows)) is not None:
         if options.path is not None:
             refuse_unnamed_text(data, found, "path")
@@ -145,7 +146,8 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     resolved = _without_zeros(
         names, path, point, measured, shape, _least_points(len(points), len(distinct)), zero_means, notes
     )
-    path, point, measured = path[resolved], point[resolved], measured[resolved]
+    if not resolved.all():
+        path, point, measured = path[resolved], point[resolved], measured[resolved]
     if spread is None:
         runs = runs_of(path, point, measured, shape)
     else:
@@ -429,12 +431,16 @@ def observed_by_path(model: ScalingModel, data: Any, where: str | None = None) -
             names, path = (apart, path_apart) if {*apart} & {*model.paths} else (names, path)
     if len(model.paths) == 1 and not (runs.roles.code or runs.roles.system or runs.roles.category):
         names = model.paths  # without a column that names it, a path is called as the value is
-    columns = {symbol: numbers_of(runs, column, kept)[kept] for symbol, column in runs.roles.parameters.items()}
-    table = pd.DataFrame({PATH: np.array(names)[path], **columns, "value": value[kept]})
-    table = table[table[PATH].isin(model.paths)]
-    if table.empty:
+    columns = {symbol: numbers_of(runs, column, kept) for symbol, column in runs.roles.parameters.items()}
+    first, cell = distinct([path, points_of(runs, kept)[1]])
+    means = np.bincount(cell, value[kept]) / np.bincount(cell)
+    in_order = np.argsort(first)
+    in_order = in_order[np.isin(np.array(names)[path[first[in_order]]], model.paths)]
+    if not len(in_order):
         raise DataError(f"{runs.source}: has none of the model's paths ({listing(model.paths, 5)})")
-    joined = table.groupby([PATH, *columns], sort=False)["value"].mean().reset_index()
+    row = first[in_order]
+    levels = {symbol: column[np.flatnonzero(kept)[row]] for symbol, column in columns.items()}
+    joined = pd.DataFrame({PATH: np.array(names)[path[row]], **levels, "value": means[in_order]})
     called = [model.parameter_names[symbol] for symbol in columns]
     labels = (
         ", ".join([str(name), *(f"{word}={level:.6g}" for word, level in zip(called, levels, strict=True))])
