@@ -115,6 +115,25 @@ def test_noise_and_other_machines_keep_two_files_from_failing(tmp_path: Path) ->
     verdict = perfcore.gate(*files)
     assert (verdict.outcome.value, verdict.machines) == ("inconclusive", "mhz_per_cpu 2800 and 3400")
     assert perfcore.gate(*files, session_cv="2%").outcome == "fail"
+    for path, build in zip(map(Path, files), ("debug", "release"), strict=True):
+        context = {"host_name": build[0], "num_cpus": 8, "library_build_type": build}
+        path.write_text(json.dumps({**json.loads(path.read_text()), "context": context}))
+    notes = perfcore.gate(*files).report().notes_by_label()["Uncertain"]
+    said = "host_name d and r, library_build_type debug and release"
+    assert notes[0] == f"the builds differ ({said}), so two sessions decide nothing"
+
+
+def test_totals_and_means_of_the_other_rows_are_no_benchmarks() -> None:
+    """A row called so counts as a benchmark if it is not what the other rows make of it."""
+    times = {"parse": 10.0, "sort": 20.0, "hash": 5.0, "total": 35.0, "geomean": 10.0, "mean": 50.0}
+    tables = [
+        pd.DataFrame([(n, t * x) for n, t in times.items() for x in noisy(k, 1.0, 0.01)], columns=["benchmark", "ms"])
+        for k in range(2)
+    ]
+    verdict = perfcore.gate(*tables)
+    assert (verdict.benchmarks, verdict.summaries) == (("parse", "sort", "hash", "mean"), ("total", "geomean"))
+    left_out = verdict.report().notes_by_label()["Left out"]
+    assert left_out == ["total, geomean, which follow from the other rows"]
 
 
 def test_counts_are_compared_exactly_and_rates_by_their_inverse() -> None:

@@ -31,7 +31,7 @@ _QUARTILES = 1.349  # distance of a normal distribution's quartiles, in standard
 _NOT_RESULTS = ("machine.json", "benchmarks.json")  # of asv
 # What files of benchmark tools say of their machine.
 _MACHINE = {
-    "context": ("num_cpus", "mhz_per_cpu", "caches"),
+    "context": ("host_name", "num_cpus", "mhz_per_cpu", "caches", "library_build_type"),
     "machine_info": ("machine", "system", "cpu.brand_raw", "cpu.count"),
     "params": ("machine", "cpu", "num_cpu", "arch"),
 }

@@ -26,10 +26,10 @@ from perf_tables.meanings import (
     spread_of_rows,
 )
 from perfcore.base import progress
-from perfcore.base.arrays import Floats
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data import type_in_words
-from perfcore.data.columns import direction, guess_roles, is_run_identifier, last_word, words
+from perfcore.data.columns import direction, guess_roles, is_named, is_run_identifier, last_word, plain_name, words
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import distinct, values_of, without_duplicates
 from perfcore.data.units import LABELS, KnownUnit, split_unit, unit_of, unit_of_text
@@ -53,6 +53,9 @@ _USUAL_RUNS = 10.0  # behind a mean whose number of runs is not recorded: the fe
 _EACH = ("iter", "op", "iteration")  # of a time for each, which a plain time is too
 _IN_COMMON = 0.5  # of the names of the side that has fewer
 _COUNTS = ("instructions", "allocations", "allocs", "bytes", "calls")
+_SUMMARIES, _ALIKE = ("total_of_rows", "mean_of_rows", "geometric_mean"), 0.05
+_HOST = "host_name"  # of machines that may be of one kind
+_LONGEST = 40  # letters of what is said of a machine
 _CLOCK, _SAME_CLOCK = "mhz_per_cpu", 1.05  # varies a little from run to run
 
 
@@ -412,6 +415,7 @@ class Matched:
     units: dict[str, str]
     counted: dict[str, bool]  # whether values are counts, which may be exact
     only: tuple[tuple[str, ...], tuple[str, ...]]  # benchmarks of one version alone
+    summaries: tuple[str, ...]  # rows that say what follows from the others
 
 
 def match(first: LongTable, second: LongTable) -> Matched:
@@ -421,6 +425,12 @@ def match(first: LongTable, second: LongTable) -> Matched:
     second = _called_alike(first, second)
     named = _named((first, second))
     groups = [{str(n): rows for n, rows in side.groupby("benchmark", sort=False).indices.items()} for side in named]
+    found = [_summaries(rows, group) for rows, group in zip(named, groups, strict=True)]
+    summaries = tuple(
+        name for name in {**groups[0], **groups[1]}
+        if all(name in known or name not in group for known, group in zip(found, groups, strict=True))
+    )  # fmt: skip
+    groups = [{name: rows for name, rows in group.items() if name not in summaries} for group in groups]
     if len(groups[0]) == len(groups[1]) == 1:
         groups[1] = dict(zip(groups[0], groups[1].values(), strict=True))
     names = tuple(name for name in groups[0] if name in groups[1])
@@ -456,7 +466,22 @@ def match(first: LongTable, second: LongTable) -> Matched:
         larger[name] = better_of(unit, better, metric) == "larger"
     if unsure:
         progress.note(f"assumed that smaller values of {listing(unsure, 3)} are better; set it with --better larger")
-    return Matched(names, runs, larger, units, counted, (only[0], only[1]))
+    return Matched(names, runs, larger, units, counted, (only[0], only[1]), summaries)
+
+
+def _summaries(runs: pd.DataFrame, rows_of: Mapping[str, Ints]) -> set[str]:
+    """Return the rows called a total or mean that are those of the others; a geometric mean is told by its name."""
+    values = runs["value"].to_numpy(dtype=np.float64)
+    called_so = {name: kind for name in rows_of for kind in _SUMMARIES if is_named(kind, plain_name(name))}
+    others = np.array([np.median(values[rows]) for name, rows in rows_of.items() if name not in called_so])
+    if len(others) < 2:
+        return set()
+    expected = {"total_of_rows": others.sum(), "mean_of_rows": others.mean()}
+    medians = {name: float(np.median(values[rows_of[name]])) for name in called_so}
+    return {
+        name for name, kind in called_so.items()
+        if kind not in expected or abs(medians[name] / expected[kind] - 1.0) < _ALIKE
+    }  # fmt: skip
 
 
 @functools.cache
@@ -466,19 +491,25 @@ def _is_count(unit: str, metric: str) -> bool:
 
 
 def machine_difference(first: LongTable, second: LongTable) -> str:
-    """Return in what the machines of two versions differ; empty if nothing shows it."""
+    """Return in what the machines or builds of two versions differ; empty if nothing shows it."""
+    differences: dict[str, str] = {}
     for one, other in itertools.product(first.machines, second.machines):
-        for name in sorted(one.keys() & other.keys()):
-            if name == _CLOCK:
-                clocks = sorted([float(one[name]), float(other[name])])
-                if clocks[1] <= _SAME_CLOCK * clocks[0]:
-                    continue
-            if one[name] != other[name]:
-                return f"{name} {one[name]} and {other[name]}"
+        for name in sorted(name for name in one.keys() & other.keys() if one[name] != other[name]):
+            clocks = sorted([float(one[name]), float(other[name])]) if name == _CLOCK else [1.0, math.inf]
+            if clocks[1] > _SAME_CLOCK * clocks[0]:
+                is_long = max(len(one[name]), len(other[name])) > _LONGEST
+                differences.setdefault(name, name if is_long else f"{name} {one[name]} and {other[name]}")
+    if differences:
+        return ", ".join(differences.values())
     names = [set(map(str, side.runs["machine"].unique())) - {""} for side in (first, second)]
     if first.machines or second.machines or not all(names) or names[0] & names[1]:
         return ""
     return f"machine {min(names[0])} and {min(names[1])}"
+
+
+def are_other_machines(machines: str, between: float | None) -> np.bool_:
+    """Return whether two sessions decide nothing: more than a host's name differs, and nobody says what that adds."""
+    return np.bool_(between is None and re.fullmatch(rf"(?:{_HOST} [^,]*)?", machines) is None)
 
 
 def _called_alike(first: LongTable, second: LongTable) -> LongTable:
