@@ -81,12 +81,14 @@ def build_command(entry: Entry, words: Sequence[str]) -> typer.core.TyperCommand
     is_shown = types_of(function).get("return", _NOTHING) not in (_NOTHING, int)
     shown = _shown_parameters(entry) if is_shown else {}
     rules = {name: rules_of(notes) for name, (_, _, notes) in known.items()}
+    listed = {field.name for _, field in fields if field.many and not field.repeats} - own.keys()
 
     def call(values: dict[str, Any]) -> Any:
         for name, (group, attribute) in groups.items():
             built = group(**{field.name: values.pop(field.name) for field in dataclasses.fields(group)})
             value = getattr(built, attribute) if attribute else built
             values |= value if isinstance(value, Mapping) else {name: value}
+        values |= {name: ",".join(values[name]) for name in listed if values.get(name)}
         return function(**{n: v for n, v in values.items() if n not in every or v not in (None, [])})  # as in Python
 
     def show(values: dict[str, Any]) -> int:
@@ -301,7 +303,7 @@ def _as_parameter(panel: str, field: OptionField) -> inspect.Parameter:
         prefix, comma, last = incomplete.rpartition(",") if field.many else ("", "", incomplete)
         return [f"{prefix}{comma}{word}" for word in field.choices or () if word.startswith(last)]
 
-    kind = list[str] if field.repeats else str
+    kind = list[str] if field.repeats or field.many else str
     metavar = field.metavar or ("NAME" if field.choices is not None else _METAVARS.get(field.type, field.name.upper()))
     option = typer.Option(field.flag, help=text, metavar=metavar, autocompletion=complete, rich_help_panel=panel)
     return _parameter(field.name, Annotated[kind | None, option], None)  # type: ignore[valid-type]

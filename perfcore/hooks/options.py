@@ -83,8 +83,7 @@ class OptionField:
             if self.many:
                 if isinstance(value, str):
                     value = [value] if self.repeats else value.split(",")
-                parts = list(value)
-                return tuple(self._one(part.strip() if isinstance(part, str) else part) for part in parts)
+                return tuple(self._one(part.strip() if isinstance(part, str) else part) for part in value)
             return self._one(value)
         except (TypeError, ValueError) as error:
             raise OptionError(f"{owner}: {self.flag} {value!r}: {error}") from None
@@ -142,8 +141,7 @@ def _plain_type(hint: Any) -> dict[str, Any]:
     optional = False
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         members = [member for member in typing.get_args(hint) if member is not type(None)]
-        optional = len(members) < len(typing.get_args(hint))
-        hint = members[0] if len(members) == 1 else str
+        optional, hint = len(members) < len(typing.get_args(hint)), members[0] if len(members) == 1 else str
     many = typing.get_origin(hint) is tuple
     hint = typing.get_args(hint)[0] if many else hint
     return {"type": hint if isinstance(hint, type) else str, "optional": optional, "many": many}

@@ -15,10 +15,20 @@ def test_the_phases_as_a_table(perf):
     lines = perf("fit", "curve.csv", *ARGUMENTS).lines
     assert lines[0].startswith("2 phases in curve.csv")
     header = next(number for number, line in enumerate(lines) if line.startswith("phase"))
-    assert [line.split()[:5] for line in lines[header + 1 :]] == [
+    assert [line.split()[:5] for line in lines[header + 1 : header + 3]] == [
         ["1", "0", "-", "40", "40"],
         ["2", "40", "[39.8,", "40.2]", "100"],  # one of 512 cells before and after
     ]
+    assert lines[header + 4].startswith("Assumed: start has no unit: its times are taken in us")
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_option_that_is_given_twice_counts_twice(perf):
+    rows = [f"{a},{b},{p},{8 * a * b / p}" for a in (1, 2) for b in (1, 2) for p in (1, 2, 4)]
+    Path("runs.csv").write_text("\n".join(["a,b,p,time_s", *rows]))
+    once = perf("fit", "runs.csv", "--where", "a=2,b=1", "--json").out
+    assert json.loads(perf("fit", "runs.csv", "--where", "a=2", "--where", "b=1", "--json").out) == json.loads(once)
+    assert "expected one value" in perf("fit", "runs.csv", "--at", "p=8", "--at", "p=16", status=2).err
 
 
 @pytest.mark.usefixtures("folder")

@@ -2,7 +2,9 @@
 
 import dataclasses
 import datetime
+import itertools
 import json
+import math
 import os
 import statistics
 import sys
@@ -109,31 +111,35 @@ def test_noise_and_other_machines_keep_two_files_from_failing(tmp_path: Path) ->
     assert "rounds decide, 90% likely" in verdict.report().closing()[-1]
     files = [google(tmp_path / f"g{k}.json", {"a": noisy(k, 1 + 0.5 * k)}) for k in range(2)]
     assert perfcore.gate(*files).outcome == "fail"
-    for path, clock in zip(map(Path, files), (2800, 3400), strict=True):
-        content = json.loads(path.read_text())
-        path.write_text(json.dumps({**content, "context": {"num_cpus": 8, "mhz_per_cpu": clock}}))
+    for name, values, text in (
+        ("mhz_per_cpu", (2800, 3400), "machines differ (mhz_per_cpu 2800 and 3400)"),
+        ("library_build_type", ("release", "debug"), "builds differ (build release and debug)"),
+    ):
+        for path, value in zip(map(Path, files), values, strict=True):
+            content = json.loads(path.read_text())
+            path.write_text(json.dumps({**content, "context": {"num_cpus": 8, name: value}}))
+        verdict = perfcore.gate(*files)
+        assert verdict.outcome == "inconclusive"
+        assert any(text in line for line in verdict.report().closing())
+    verdict = perfcore.gate(*files, session_cv="2%")
+    assert (verdict.outcome, verdict.machines) == ("fail", "build release and debug")
+    for path, host in zip(map(Path, files), ("n1", "n2"), strict=True):
+        path.write_text(json.dumps({**json.loads(path.read_text()), "context": {"host_name": host}}))
     verdict = perfcore.gate(*files)
-    assert (verdict.outcome.value, verdict.machines) == ("inconclusive", "mhz_per_cpu 2800 and 3400")
-    assert perfcore.gate(*files, session_cv="2%").outcome == "fail"
-    for path, build in zip(map(Path, files), ("debug", "release"), strict=True):
-        context = {"host_name": build[0], "num_cpus": 8, "library_build_type": build}
-        path.write_text(json.dumps({**json.loads(path.read_text()), "context": context}))
-    notes = perfcore.gate(*files).report().notes_by_label()["Uncertain"]
-    said = "host_name d and r, library_build_type debug and release"
-    assert notes[0] == f"the builds differ ({said}), so two sessions decide nothing"
+    assert (verdict.outcome, verdict.machines) == ("fail", "host_name n1 and n2")
+    assert verdict.report().notes_by_label()["Uncertain"][0] == "machines or builds differ: host_name n1 and n2"
 
 
-def test_totals_and_means_of_the_other_rows_are_no_benchmarks() -> None:
-    """A row called so counts as a benchmark if it is not what the other rows make of it."""
-    times = {"parse": 10.0, "sort": 20.0, "hash": 5.0, "total": 35.0, "geomean": 10.0, "mean": 50.0}
-    tables = [
-        pd.DataFrame([(n, t * x) for n, t in times.items() for x in noisy(k, 1.0, 0.01)], columns=["benchmark", "ms"])
-        for k in range(2)
-    ]
-    verdict = perfcore.gate(*tables)
-    assert (verdict.benchmarks, verdict.summaries) == (("parse", "sort", "hash", "mean"), ("total", "geomean"))
-    left_out = verdict.report().notes_by_label()["Left out"]
-    assert left_out == ["total, geomean, which follow from the other rows"]
+def test_totals_and_means_of_the_others_are_no_benchmarks() -> None:
+    def version(factor: float, total: float = 0.0) -> pd.DataFrame:
+        sides = zip(noisy(1, factor), noisy(2, 2.0), strict=True)
+        rows = [(("a", a), ("b", b), ("Geo Mean", math.sqrt(a * b)), ("total", total or a + b)) for a, b in sides]
+        return pd.DataFrame(list(itertools.chain(*rows)), columns=["benchmark", "time_s"])
+
+    verdict = perfcore.gate(version(1.0), version(1.2))
+    assert (verdict.benchmarks, verdict.computed) == (("a", "b"), ("Geo Mean", "total"))
+    assert verdict.report().notes_by_label()["Left out"] == ["Geo Mean, total, which the other benchmarks give"]
+    assert perfcore.gate(version(1.0, 9.0), version(1.2, 9.0)).benchmarks == ("a", "b", "total")
 
 
 def test_counts_are_compared_exactly_and_rates_by_their_inverse() -> None:

@@ -215,8 +215,8 @@ def _notes_of_versions(result: VersionGate) -> list[Note]:
     if unclear:
         notes.append(Note("Assumed", f"smaller is better ({listing(unclear, 3)}); --better sets it"))
     notes += [Note("Assumed", text) for text in _designs(result)]
-    if result.summaries:
-        notes.append(Note("Left out", f"{listing(result.summaries, 3)}, which follow from the other rows"))
+    if result.computed:
+        notes.append(Note("Left out", f"{listing(result.computed, 3)}, which the other benchmarks give"))
     sides = zip(result.names, result.only, strict=True)
     return [*notes, *(Note("Left out", f"only {name} has {listing(only, 3)}") for name, only in sides if only)]
 
@@ -328,9 +328,9 @@ def _designs(result: VersionGate) -> list[str]:
 
 def _doubts(result: VersionGate) -> list[str]:
     """Return why a verdict is open that more of the same would not decide."""
-    what = result.what_differs
-    texts = [f"{what} ({result.machines}), so two sessions decide nothing"] if what else []
-    texts += [f"machines or builds differ: {result.machines}"] if result.machines and not what else []
+    texts = [f"machines or builds differ: {result.machines}"] if result.machines else []
+    if result.what_differs:
+        texts = [f"{result.what_differs} ({result.machines}), so two sessions decide nothing"]
     noisy = int(np.count_nonzero(np.asarray(result.estimates.least) > 0.0))
     if noisy:
         which = f"noise above {NOISY:.0%} in {noisy} of {len(result)}"

@@ -6,7 +6,7 @@ import functools
 import itertools
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,10 +26,10 @@ from perf_tables.meanings import (
     spread_of_rows,
 )
 from perfcore.base import progress
-from perfcore.base.arrays import Floats, Ints
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data import type_in_words
-from perfcore.data.columns import direction, guess_roles, is_named, is_run_identifier, last_word, plain_name, words
+from perfcore.data.columns import direction, guess_roles, is_run_identifier, last_word, words
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import distinct, values_of, without_duplicates
 from perfcore.data.units import LABELS, KnownUnit, split_unit, unit_of, unit_of_text
@@ -53,9 +53,15 @@ _USUAL_RUNS = 10.0  # behind a mean whose number of runs is not recorded: the fe
 _EACH = ("iter", "op", "iteration")  # of a time for each, which a plain time is too
 _IN_COMMON = 0.5  # of the names of the side that has fewer
 _COUNTS = ("instructions", "allocations", "allocs", "bytes", "calls")
-_SUMMARIES, _ALIKE = ("total_of_rows", "mean_of_rows", "geometric_mean"), 0.05
-_HOST = "host_name"  # of machines that may be of one kind
-_LONGEST = 40  # letters of what is said of a machine
+# What other benchmarks give is no benchmark: their sum, or the mean of them or of their logarithms.
+_OF_OTHERS: Mapping[str, Callable[[Floats], float]] = {
+    **dict.fromkeys(("total", "sum", "overall", "all"), np.sum),
+    **dict.fromkeys(("mean", "average", "avg"), np.mean),
+    **dict.fromkeys(("geomean", "geometricmean", "gmean"), lambda values: math.exp(np.log(values).mean())),
+}
+_GIVEN_BY_OTHERS = 0.05  # relative difference: the median of noisy sums is no sum of medians
+BUILD, HOST = "library_build_type", "host_name"  # debug or release; of one of several alike machines, perhaps
+_LONGEST = 80  # letters of two values
 _CLOCK, _SAME_CLOCK = "mhz_per_cpu", 1.05  # varies a little from run to run
 
 
@@ -415,7 +421,7 @@ class Matched:
     units: dict[str, str]
     counted: dict[str, bool]  # whether values are counts, which may be exact
     only: tuple[tuple[str, ...], tuple[str, ...]]  # benchmarks of one version alone
-    summaries: tuple[str, ...]  # rows that say what follows from the others
+    computed: tuple[str, ...]  # rows that the others give
 
 
 def match(first: LongTable, second: LongTable) -> Matched:
@@ -425,12 +431,6 @@ def match(first: LongTable, second: LongTable) -> Matched:
     second = _called_alike(first, second)
     named = _named((first, second))
     groups = [{str(n): rows for n, rows in side.groupby("benchmark", sort=False).indices.items()} for side in named]
-    found = [_summaries(rows, group) for rows, group in zip(named, groups, strict=True)]
-    summaries = tuple(
-        name for name in {**groups[0], **groups[1]}
-        if all(name in known or name not in group for known, group in zip(found, groups, strict=True))
-    )  # fmt: skip
-    groups = [{name: rows for name, rows in group.items() if name not in summaries} for group in groups]
     if len(groups[0]) == len(groups[1]) == 1:
         groups[1] = dict(zip(groups[0], groups[1].values(), strict=True))
     names = tuple(name for name in groups[0] if name in groups[1])
@@ -466,22 +466,27 @@ def match(first: LongTable, second: LongTable) -> Matched:
         larger[name] = better_of(unit, better, metric) == "larger"
     if unsure:
         progress.note(f"assumed that smaller values of {listing(unsure, 3)} are better; set it with --better larger")
-    return Matched(names, runs, larger, units, counted, (only[0], only[1]), summaries)
+    computed = _computed(names, runs)
+    names = tuple(name for name in names if name not in computed)
+    return Matched(names, runs, larger, units, counted, (only[0], only[1]), computed)
 
 
-def _summaries(runs: pd.DataFrame, rows_of: Mapping[str, Ints]) -> set[str]:
-    """Return the rows called a total or mean that are those of the others; a geometric mean is told by its name."""
-    values = runs["value"].to_numpy(dtype=np.float64)
-    called_so = {name: kind for name in rows_of for kind in _SUMMARIES if is_named(kind, plain_name(name))}
-    others = np.array([np.median(values[rows]) for name, rows in rows_of.items() if name not in called_so])
-    if len(others) < 2:
-        return set()
-    expected = {"total_of_rows": others.sum(), "mean_of_rows": others.mean()}
-    medians = {name: float(np.median(values[rows_of[name]])) for name in called_so}
-    return {
-        name for name, kind in called_so.items()
-        if kind not in expected or abs(medians[name] / expected[kind] - 1.0) < _ALIKE
-    }  # fmt: skip
+def _computed(names: Sequence[str], runs: tuple[dict[str, Runs], dict[str, Runs]]) -> tuple[str, ...]:
+    """Return the benchmarks that are called a total or mean of the others, and are."""
+    kinds = {name: _OF_OTHERS.get(re.sub(r"[\W_]", "", name.lower())) for name in names}
+    others = [name for name, compute in kinds.items() if compute is None]
+    if len(others) < 2 or len(others) == len(names):
+        return ()
+    of_others = [np.array([quantile(side[name].value) for name in others]) for side in runs]
+    return tuple(
+        name
+        for name, compute in kinds.items()
+        if compute is not None
+        and all(
+            values.min() > 0.0 and abs(quantile(side[name].value) / compute(values) - 1.0) < _GIVEN_BY_OTHERS
+            for side, values in zip(runs, of_others, strict=True)
+        )
+    )
 
 
 @functools.cache
@@ -496,9 +501,9 @@ def machine_difference(first: LongTable, second: LongTable) -> str:
     for one, other in itertools.product(first.machines, second.machines):
         for name in sorted(name for name in one.keys() & other.keys() if one[name] != other[name]):
             clocks = sorted([float(one[name]), float(other[name])]) if name == _CLOCK else [1.0, math.inf]
+            values = f" {one[name]} and {other[name]}" if len(one[name] + other[name]) < _LONGEST else ""
             if clocks[1] > _SAME_CLOCK * clocks[0]:
-                is_long = max(len(one[name]), len(other[name])) > _LONGEST
-                differences.setdefault(name, name if is_long else f"{name} {one[name]} and {other[name]}")
+                differences.setdefault(name, f"{'build' if name == BUILD else name}{values}")
     if differences:
         return ", ".join(differences.values())
     names = [set(map(str, side.runs["machine"].unique())) - {""} for side in (first, second)]
@@ -507,9 +512,9 @@ def machine_difference(first: LongTable, second: LongTable) -> str:
     return f"machine {min(names[0])} and {min(names[1])}"
 
 
-def are_other_machines(machines: str, between: float | None) -> np.bool_:
+def are_other_machines(machines: str, between: float | None) -> bool:
     """Return whether two sessions decide nothing: more than a host's name differs, and nobody says what that adds."""
-    return np.bool_(between is None and re.fullmatch(rf"(?:{_HOST} [^,]*)?", machines) is None)
+    return between is None and re.fullmatch(rf"(?:{HOST} [^,]*)?", machines) is None
 
 
 def _called_alike(first: LongTable, second: LongTable) -> LongTable:

@@ -259,7 +259,7 @@ class VersionGate(Result):
     sources: tuple[str, str]
     shift: CommonShift | None  # of all benchmarks together
     only: tuple[tuple[str, ...], tuple[str, ...]]  # benchmarks that one version alone has
-    summaries: tuple[str, ...]  # rows that follow from the others
+    computed: tuple[str, ...]  # rows that the others give, such as a total
     missing_fails: bool
     undecided: Outcome  # what undecided counts as
     is_strict: bool  # whether pass means that all are below the limit with 95% confidence
@@ -273,7 +273,7 @@ class VersionGate(Result):
     @property
     def what_differs(self) -> str:
         """What keeps two sessions from deciding anything; empty if nothing does."""
-        what = "builds" if "library_build_type" in self.machines else "machines"
+        what = "builds" if "build " in self.machines else "machines"
         return f"the {what} differ" if are_other_machines(self.machines, self.between) else ""
 
     @property
@@ -359,7 +359,7 @@ class VersionGate(Result):
             ],
             "common_shift": None if self.shift is None else self.shift._asdict(),
             "only": dict(zip(self.names, map(list, self.only), strict=True)),
-            "summaries": list(self.summaries),
+            "computed": list(self.computed),
         }
 
 
@@ -395,7 +395,7 @@ def gate_versions(
         estimates, variation = _estimates(orders, rounding, log_threshold, between, times)
         if "sessions" in [order.design for order in orders]:
             machines = machine_difference(first, second)
-            estimates = replace(estimates, decides=estimates.decides & ~are_other_machines(machines, between))
+            estimates = replace(estimates, decides=estimates.decides & (not are_other_machines(machines, between)))
         judged = judge(estimates, threshold, errors, is_strict)
     else:
         for name, order in zip(matched.names, orders, strict=True):
@@ -422,7 +422,7 @@ def gate_versions(
         sources=(first.source, second.source),
         shift=common_shift(orders, estimates.log_ratio, log_threshold),
         only=matched.only,
-        summaries=matched.summaries,
+        computed=matched.computed,
         missing_fails=missing_fails,
         undecided=undecided,
         is_strict=is_strict,

@@ -161,7 +161,7 @@ def _model(
         total_squares=maker.total_squares,
         centered_squares=maker.centered_squares,
         n_locations=curve.n_locations,
-        assumed=curve.notes,
+        assumed=tuple(note for note in curve.notes if "; if not: " in note),
         **more,
     )
 

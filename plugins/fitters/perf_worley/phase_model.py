@@ -127,7 +127,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     n_locations: int | None  # processors, if known
     evidence: Evidence | None = None  # what the rule ``auto`` found; None for other rules
     iterations: Repetition | None = None  # sections that repeat; None where there are none
-    assumed: tuple[str, ...] = ()  # by the reader of a curve or series, such as the unit of its times
+    assumed: tuple[str, ...] = ()  # what was assumed of the data, such as the unit of their times
 
     def __post_init__(self) -> None:
         if not self.phases:

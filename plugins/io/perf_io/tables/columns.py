@@ -279,7 +279,10 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
         return assumed
     _refuse_rows_of_one_run(columns, options, source)
     subject = "this table" if options.kind == "auto" else f"a {options.kind}"
-    problem = f"the columns {what_columns_hold(columns)} do not say what {subject} is made of; {_FIXES}"
+    times = [column.name for column in columns if column.kind != "text" and is_called_time(column.name)]
+    summarize = f"perf stochastic summarize {shlex.quote(source)} --column {shlex.quote(times[0])}" if times else ""
+    fixes = f"{_FIXES}; how the times are spread: {summarize}" if times else _FIXES
+    problem = f"the columns {what_columns_hold(columns)} do not say what {subject} is made of; {fixes}"
     raise InputError(source, problem, line=1)
 
 
