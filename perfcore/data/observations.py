@@ -403,8 +403,7 @@ def _renumbered(column: npt.NDArray[Any], size: int = 0) -> tuple[Ints, int]:
     if column.dtype.kind == "i" and len(column):
         size = size or int(column.max()) + 1
         if 0 < size <= _MOST_COUNTED + len(column) and column.min() >= 0:
-            present = np.bincount(column, minlength=size) > 0
-            order = np.cumsum(present) - 1
+            order = np.cumsum(np.bincount(column, minlength=size) > 0) - 1
             return order[column], int(order[-1]) + 1
     numbers, levels = pd.factorize(column, sort=True)
     return numbers, len(levels)
