@@ -188,6 +188,17 @@ def _levels_in_columns(tidy: Tidy, named: Set[str]) -> None:
     if (corner := re.fullmatch(r"(.+?)\s*[\\/]\s*(.+)", others[0])) is not None and not name:
         left, name = left.rename(columns={others[0]: corner[1]}), corner[2]
         others[0] = corner[1]
+    if not name and (is_processors(others[0]) or is_size(others[0])) and left[others[0]].dtype.kind not in "iuf":
+        labels = left[others[0]].astype(str)
+        if len(others) == 1 and labels.is_unique and all(map(_is_measured, labels)):  # each row is a column
+            cells = (
+                left.set_index(labels)[list(group.columns)].T.apply(_numbers_if_all).assign(**{others[0]: group.levels})
+            )
+            tidy.frame = cells.set_index(left.index[:1].repeat(len(cells)))
+            tidy.notes.append(f"rows are columns: each has one value for each of {others[0]}")
+            return
+        left, name = left.rename(columns={others[0]: "series"}), others[0]
+        others[0] = "series"
     assumed = not name
     name = name or ("n" if any(map(is_processors, others)) or group.levels[0] > 4 else "p")
     name = f"{name}_" if name in others else name
@@ -204,6 +215,14 @@ def _levels_in_columns(tidy: Tidy, named: Set[str]) -> None:
     tidy.notes.append(
         f"columns {listing(group.columns, 4)} hold one value each of {name}" + (" (assumed)" if assumed else "")
     )
+
+
+def _numbers_if_all(cells: pd.Series) -> pd.Series:
+    return numbers if (numbers := _numbers(cells)).notna().eq(cells.notna()).all() else cells
+
+
+def _is_measured(label: str) -> bool:
+    return is_called_time(label) or is_called_rate(label) or unit_of(label) is not None
 
 
 def parts_of_time(columns: Sequence[str]) -> tuple[str, ...]:
