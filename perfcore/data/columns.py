@@ -181,7 +181,7 @@ def are_dates(column: pd.Series) -> bool:
 
     times, unit = pd.to_numeric(column, errors="coerce").dropna(), unit_of(str(column.name))
     factors = [seconds_per(unit) or 0.0] if unit else [1.0, 1e-3, 1e-6, 1e-9]
-    inside = any(((times * factor > _YEAR_2010) & (times * factor < _YEAR_2035)).all() for factor in factors)
+    inside = any(times.min() * factor > _YEAR_2010 and times.max() * factor < _YEAR_2035 for factor in factors)
     return len(times) > 1 and inside and times.is_monotonic_increasing
 
 

@@ -37,7 +37,7 @@ from perfcore.data.columns import (
     shown_names,
 )
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import labels_of, numbers_of, points_of, values_of, without_duplicates
+from perfcore.data.observations import distinct, labels_of, numbers_of, points_of, values_of, without_duplicates
 from perfcore.data.units import is_rate, split_unit, unit_of
 from perfcore.models.points import Observed, measurements_for
 
@@ -134,13 +134,14 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     kept &= without_duplicates(data, kept, options.duplicates, notes)
     names, path = paths_of(data, kept)
     metrics = _metrics(data, kept, path)
-    at_rows = {symbol: column[kept] for symbol, column in points.items()}
+    chosen = slice(None) if kept.all() else kept  # without a copy of each column
+    at_rows = {symbol: column[chosen] for symbol, column in points.items()}
     first, point = points_of(data, kept)
     distinct = np.stack([column[first] for column in at_rows.values()], axis=1)
     _refuse_both_kinds(data, kept)
     refuse_unnamed_factors(data, kept, point, path, at_rows)
     shape = (len(names), len(distinct))
-    measured = value[kept]
+    measured = value[chosen]
     while (found := unnamed_text(data, kept, point, path, measured, at_rows)) is not None:
         if options.path is not None:
             refuse_unnamed_text(data, found, "path")
@@ -155,7 +156,8 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     resolved = _without_zeros(
         names, path, point, measured, shape, _least_points(len(points), len(distinct)), zero_means, notes
     )
-    path, point, measured = path[resolved], point[resolved], measured[resolved]
+    if not resolved.all():
+        path, point, measured = path[resolved], point[resolved], measured[resolved]
     if spread is None:
         runs = runs_of(path, point, measured, shape)
     else:
@@ -439,12 +441,16 @@ def observed_by_path(model: ScalingModel, data: Any, where: str | None = None) -
             names, path = (apart, path_apart) if {*apart} & {*model.paths} else (names, path)
     if len(model.paths) == 1 and not (runs.roles.code or runs.roles.system or runs.roles.category):
         names = model.paths  # without a column that names it, a path is called as the value is
-    columns = {symbol: numbers_of(runs, column, kept)[kept] for symbol, column in runs.roles.parameters.items()}
-    table = pd.DataFrame({PATH: np.array(names)[path], **columns, "value": value[kept]})
-    table = table[table[PATH].isin(model.paths)]
-    if table.empty:
+    columns = {symbol: numbers_of(runs, column, kept) for symbol, column in runs.roles.parameters.items()}
+    first, cell = distinct([path, points_of(runs, kept)[1]])
+    means = np.bincount(cell, value[kept]) / np.bincount(cell)
+    in_order = np.argsort(first)
+    in_order = in_order[np.isin(np.array(names)[path[first[in_order]]], model.paths)]
+    if not len(in_order):
         raise DataError(f"{runs.source}: has none of the model's paths ({listing(model.paths, 5)})")
-    joined = table.groupby([PATH, *columns], sort=False)["value"].mean().reset_index()
+    row = first[in_order]
+    levels = {symbol: column[np.flatnonzero(kept)[row]] for symbol, column in columns.items()}
+    joined = pd.DataFrame({PATH: np.array(names)[path[row]], **levels, "value": means[in_order]})
     called = [model.parameter_names[symbol] for symbol in columns]
     labels = (
         ", ".join([str(name), *(f"{word}={level:.6g}" for word, level in zip(called, levels, strict=True))])
@@ -477,19 +483,22 @@ class Runs:
 def runs_of(path: Ints, point: Ints, value: Floats, shape: tuple[int, int]) -> Runs:
     """Join the runs of each path at each point."""
     n_paths, n = shape
-    cell = path * n + point
+    cell = path * n + point if n_paths > 1 else point
     size = np.bincount(cell, minlength=n_paths * n)
-    weight = np.ones(len(value))
-    if (size > 2).any():
-        weight = _without_outliers(cell, path, value, size, n_paths)
+    is_one = not (size > 2).any()
+    weight = np.ones(len(value)) if is_one else _without_outliers(cell, path, value, size, n_paths)
     counts = np.bincount(cell, weight, minlength=n_paths * n).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.bincount(cell, weight * value, minlength=n_paths * n) / counts
-        relative = (value / means[cell] - 1.0) ** 2
+        relative = means[cell]  # in place: of 10^7 runs each array is 80 MB
+        np.divide(value, relative, out=relative)
+        relative -= 1.0
         freedom = np.maximum(counts - 1.0, 0.0)
-        relative = np.where(np.isfinite(relative), relative, 0.0)
+        relative[~np.isfinite(relative)] = 0.0
         # As far as the limit and no further, as in the mean: one run that is 20 times as long is not the usual noise.
-        squares = np.bincount(cell, weight**2 * relative, minlength=n_paths * n)
+        relative *= weight
+        relative *= relative
+        squares = np.bincount(cell, relative, minlength=n_paths * n)
         variances = np.divide(squares, freedom, out=np.zeros(len(size)), where=freedom > 0.0)
     return Runs(
         means=means.reshape(shape),
@@ -506,16 +515,21 @@ def _without_outliers(cell: Ints, path: Ints, value: Floats, size: Ints, n_paths
     low = np.minimum(first + (size - 1) // 2, len(value) - 1)
     high = np.minimum(first + size // 2, len(value) - 1)
     median = 0.5 * (value[order[low]] + value[order[high]])
+    distance = median[cell]
     with np.errstate(invalid="ignore", divide="ignore"):
-        distance = np.abs(value / median[cell] - 1.0)
+        np.divide(value, distance, out=distance)
+    distance -= 1.0
+    np.abs(distance, out=distance)
     distance[~np.isfinite(distance)] = 0.0
     several = (size > 2)[cell]
     # One run of each point is as near to the median as can be, whatever the noise: the others tell how far is usual.
     telling = several.copy()
     telling[order[low[size > 2]]] = False
     del order
-    typical = _medians(path[telling], distance[telling], n_paths)
-    limit = _OUTLYING * _NORMAL * typical * (1.0 + _FEW / np.maximum(np.bincount(path[telling], minlength=n_paths), 1))
+    telling_paths = path[telling]
+    typical = _medians(telling_paths, distance[telling], n_paths)
+    limit = _OUTLYING * _NORMAL * typical * (1.0 + _FEW / np.maximum(np.bincount(telling_paths, minlength=n_paths), 1))
+    del telling_paths
     far = np.flatnonzero(several & (distance > limit[path]) & (limit > 0.0)[path])
     weight = np.ones(len(value))
     weight[far] = limit[path[far]] / distance[far]
@@ -523,7 +537,9 @@ def _without_outliers(cell: Ints, path: Ints, value: Floats, size: Ints, n_paths
 
 
 def _medians(group: Ints, value: Floats, n_groups: int) -> Floats:
-    """Median of each group; 0 of an empty one."""
+    """Median of each group, 0 of an empty one; the values lose their order."""
+    if n_groups == 1 and len(value):
+        return np.array([np.median(value, overwrite_input=True)])
     size = np.bincount(group, minlength=n_groups)
     ordered = value[_in_order(group, value, size)]
     first = np.cumsum(size) - size

@@ -518,7 +518,9 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
     kept_rows = drop_failed(frame, table.source, options.failed)
     frame = frame if kept_rows.all() else frame[kept_rows].reset_index(drop=True)
     tidy = Tidy(frame) if kept else tidied(frame, options)
-    rows = np.arange(len(frame)) if kept_rows.all() else np.flatnonzero(kept_rows)
+    rows = range(len(frame)) if kept_rows.all() else np.flatnonzero(kept_rows)
+    if len(tidy.frame) != len(rows) or not isinstance(tidy.frame.index, pd.RangeIndex):
+        rows = np.asarray(rows)[tidy.frame.index]
     frame, made = tidy.frame, tidy.roles
     kept = {**made, **kept}
     named = {"code": options.code, "system": options.system, "category": options.category}
@@ -529,7 +531,7 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
         **{role: kept.get(role) if columns is None else columns for role, columns in named.items()},
         unit=kept.get("unit"),
         source=table.source,
-        lines=LinesOfRows(rows[tidy.frame.index], table.lines),
+        lines=LinesOfRows(rows, table.lines),
         notes=table.report(*tidy.notes),
         duplicates=options.duplicates,
     )
@@ -538,7 +540,7 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
 class LinesOfRows(Sequence[int]):
     """Lines of rows in the file, which are looked for when a message names them."""
 
-    def __init__(self, rows: Ints, lines: Callable[[], Iterator[int]] | None) -> None:
+    def __init__(self, rows: Sequence[int] | Ints, lines: Callable[[], Iterator[int]] | None) -> None:
         self._rows, self._lines = rows, lines
         self._found = list[int]()
         self._left: Iterator[int] | None = None
