@@ -227,7 +227,7 @@ def _as_scaling(data: Measurements, scaling: str) -> Measurements:
     table = data.table.drop(columns=list(columns))
     scaled = table.assign(**{new: factor * data.numbers(column) for column, new in columns.items()})
     lines = [data.line(row) or row for row in range(len(scaled))]
-    kinds = {"code": roles.code, "system": roles.system, "category": roles.category}
+    kinds: dict[str, Any] = {"code": roles.code, "system": roles.system, "category": roles.category}
     return Measurements(scaled, roles.parameters, name, **kinds, source=data.source, lines=lines, notes=data.notes)
 
 
