@@ -172,7 +172,8 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         rewrite = _without_line(rewrite or _without_end, lines[first].rstrip(_LINE_END))
         rows = [row for row in rows if tuple(cell.strip() for cell in row) != names]
         steps.append(f"the line of column names comes again, first in line {number}: left out there")
-    if rows and not names[0] and not rows[0][0].strip() and (third := _names_of_index(rows)):  # pandas' MultiIndex
+    is_two_levels = bool(rows) and len(rows[0]) == len(names) and not names[0] and not rows[0][0].strip()
+    if is_two_levels and (third := _names_of_index(rows)):  # as pandas writes them
         joint = [f"{cell.strip()} {name}".strip() for name, cell in zip(names[1:], rows[0][1:], strict=True)]
         skip += [bool(line.strip()) for line in lines[skip:]].index(True) + 2
         names, rows = (third, *joint), rows[2:]
