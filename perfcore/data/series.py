@@ -12,7 +12,7 @@ from perfcore.base import progress
 from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import nanoseconds_per
-from perfcore.results import Shown, cut
+from perfcore.report import Shown, cut
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,5 +126,5 @@ class Series(Shown):
         """
         column = self.chosen(column)
         return UtilizationCurve.from_samples(
-            self.times, self.columns[column], self.time_unit, source=f"{self.source} ({column})"
+            self.times, self.columns[column], self.time_unit, source=f"{self.source} ({column})", notes=self.notes
         ).counted_from_start()
