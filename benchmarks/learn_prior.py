@@ -23,6 +23,7 @@ from real_extrapolation import DISTANCES, Task, print_table, relative_variance, 
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
+from perf_scaling.engine import weigh_one_parameter
 from perf_scaling.posterior.family import (
     CHANGE_OF_SLOPE,
     CHANGES,
@@ -33,7 +34,6 @@ from perf_scaling.posterior.family import (
     deviating_variance,
     shapes_of,
 )
-from perf_scaling.posterior.one_parameter import weigh_one_parameter
 
 Floats = npt.NDArray[np.float64]
 

@@ -31,7 +31,7 @@ from scaling_laws_data import ONE_PARAMETER, SCENARIOS, Floats, Scenario, call_p
 from scaling_laws_limits import Forecast, average_over_prior, fit_true_terms
 
 import perfcore
-from perf_scaling.advice import next_point
+from perf_scaling.growth import next_point
 from perf_scaling.model import ScalingModel
 
 NOISES = (0.05, 0.2)

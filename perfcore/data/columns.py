@@ -7,28 +7,24 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfcore.base.errors import OptionError, UnknownNameError, listing
-from perfcore.data.units import is_rate, seconds_per, split_unit, unit_in_name, unit_of
+from perfcore.data.units import VOCABULARY, is_rate, seconds_per, split_unit, unit_in_name, unit_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_TABLES = tomllib.loads(Path(__file__).with_name("columns.toml").read_text(encoding="utf-8"))
-
 
 def words(table: str, key: str) -> tuple[str, ...]:
     """Return the words of an entry of the vocabulary, in their order."""
-    text = _TABLES[table][key]
+    text = VOCABULARY[table][key]
     return tuple(part.strip() for part in re.split(r";" if ";" in text else r"\s+", text.strip()))
 
 
-_NAMES = {role: words("roles", role) for role in _TABLES["roles"]}
+_NAMES = {role: words("roles", role) for role in VOCABULARY["roles"]}
 # What people write around a count of processors: `No. of nodes`, `#Cores`, `MPI ranks`, `numThreads`, `GPU count`.
 # A word alone in the singular, such as `rank`, is the number of one; `threads per rank` and `cores/node` are others.
 _COUNT = re.compile(
@@ -52,7 +48,7 @@ _T = re.compile(r"[tT](?:_|$)")  # a time by its symbol
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _STATISTIC = re.compile(r"(?P<name>.+?)[\s_-]+(?:mean|avg|average|median|min|max|total)", re.IGNORECASE)
 _PER_SECOND = re.compile(r"(?:/|[\s_]per[\s_])(?:cpu[\s_]?)?(?:s|sec|seconds?)$", re.IGNORECASE)
-_WORDS = {key: frozenset(words("words", key)) for key in _TABLES["words"]}
+_WORDS = {key: frozenset(words("words", key)) for key in VOCABULARY["words"]}
 _TIME_WORDS, _SIGNED = _WORDS["time"], words("words", "signed")
 
 RUN_COLUMNS = words("rows", "repetition")  # a column of this name identifies the runs of one point
@@ -60,16 +56,16 @@ _OF_RUNS = frozenset((*RUN_COLUMNS, *words("rows", "identifier")))
 SPREADS = ("deviation", "error", "confidence")
 # Longer words first: the rest of a name says of what the spread is.
 _SPREADS = {
-    kind: re.compile(rf"(?:(?:{_TABLES['spread'][kind]}) )?(?P<rest>.*?)(?: (?:{_TABLES['spread'][kind]}))?")
+    kind: re.compile(rf"(?:(?:{VOCABULARY['spread'][kind]}) )?(?P<rest>.*?)(?: (?:{VOCABULARY['spread'][kind]}))?")
     for kind in SPREADS
 }
-_STATISTIC_WORD = re.compile(rf"(?:^|[ (\[])(?:{_TABLES['spread']['statistic']})(?:$|[ )\]])")
-_RUNS = re.compile(_TABLES["spread"]["runs"])
+_STATISTIC_WORD = re.compile(rf"(?:^|[ (\[])(?:{VOCABULARY['spread']['statistic']})(?:$|[ )\]])")
+_RUNS = re.compile(VOCABULARY["spread"]["runs"])
 _PATTERNS: dict[str, str] = {}
-for _key, _text in _TABLES["names"].items():
+for _key, _text in VOCABULARY["names"].items():
     _PATTERNS[_key] = re.sub(r"{(\w+)}", lambda match: _PATTERNS[match[1]], _text)
 SCALING_KINDS = tuple(_PATTERNS["weak_or_strong"].split())
-_COUNT_WITH_SPREAD = _TABLES["spread"]["count_with_spread"].split("|")  # may be anything, unless there is a spread
+_COUNT_WITH_SPREAD = VOCABULARY["spread"]["count_with_spread"].split("|")  # may be anything, unless there is a spread
 
 
 @dataclass(frozen=True)
@@ -185,7 +181,7 @@ def are_dates(column: pd.Series) -> bool:
 
     times, unit = pd.to_numeric(column, errors="coerce").dropna(), unit_of(str(column.name))
     factors = [seconds_per(unit) or 0.0] if unit else [1.0, 1e-3, 1e-6, 1e-9]
-    inside = any(((times * factor > _YEAR_2010) & (times * factor < _YEAR_2035)).all() for factor in factors)
+    inside = any(times.min() * factor > _YEAR_2010 and times.max() * factor < _YEAR_2035 for factor in factors)
     return len(times) > 1 and inside and times.is_monotonic_increasing
 
 
@@ -431,7 +427,7 @@ def spread_kind(column: str) -> tuple[str | None, str]:
     bare = split_unit(column)[0] or column
     plain = plain_name(re.sub(r"[.,()\[\]]", " ", bare))
     for kind in SPREADS:
-        if re.fullmatch(_TABLES["spread"][kind], plain):
+        if re.fullmatch(VOCABULARY["spread"][kind], plain):
             return kind, ""
     for kind, pattern in _SPREADS.items():
         match = pattern.fullmatch(plain)

@@ -259,7 +259,9 @@ def values_of(
     if marked.any():
         reasons = [f"{word} ({_rows(data, rows, 5)})" for word, rows in left_out.items() if rows.any()]
         notes.append(f"left out, without {name}: {int(marked.sum()):,} of {len(marked):,} rows: {', '.join(reasons)}")
-    return np.where(marked, np.nan, numbers_of(data, name, ~marked, zero=zeros, signed=signed) + 0.0)
+    values = numbers_of(data, name, ~marked, zero=zeros, signed=signed) + 0.0
+    values[marked] = np.nan
+    return values
 
 
 def no_number(name: str, text: str) -> str:
@@ -368,8 +370,7 @@ def _row_numbers(data: Measurements, columns: Sequence[str]) -> npt.NDArray[np.i
         for column in columns:
             numbers, levels = levels_in(data.table[column].iloc[rows] if n_parts > 1 else data.table[column])
             if size > np.iinfo(np.int64).max // (len(levels) + 1):
-                together, distinct_numbers = pd.factorize(together)
-                size = len(distinct_numbers)
+                together, size = _renumbered(together)
             together = together * (len(levels) + 1) + numbers + 1
             size *= len(levels) + 1
         together = pd.factorize(together)[0]
@@ -380,14 +381,16 @@ def _row_numbers(data: Measurements, columns: Sequence[str]) -> npt.NDArray[np.i
 def first_of_each(number: Ints) -> Ints:
     """Return the first row of each number from 0."""
     first = np.empty(number.max() + 1, dtype=np.int64)
-    first[number[::-1]] = np.arange(len(number) - 1, -1, -1)
+    for end in range(len(number), 0, -_MOST_COMPARED):
+        rows = np.arange(max(end - _MOST_COMPARED, 0), end)[::-1]
+        first[number[rows]] = rows
     return first
 
 
 def distinct(columns: Sequence[npt.NDArray[Any]]) -> tuple[Ints, Ints]:
     """Return the first row of each combination of numbers, in their order, and which combination each row has."""
-    number, size = np.zeros(len(columns[0]), dtype=np.int64), 1
-    for column in columns:
+    number, size = _renumbered(columns[0])
+    for column in columns[1:]:
         of_column, levels = _renumbered(column)
         number, size = _renumbered(number * levels + of_column, size * levels)
     return first_of_each(number), number
@@ -400,8 +403,7 @@ def _renumbered(column: npt.NDArray[Any], size: int = 0) -> tuple[Ints, int]:
     if column.dtype.kind == "i" and len(column):
         size = size or int(column.max()) + 1
         if 0 < size <= _MOST_COUNTED + len(column) and column.min() >= 0:
-            present = np.bincount(column, minlength=size) > 0
-            order = np.cumsum(present) - 1
+            order = np.cumsum(np.bincount(column, minlength=size) > 0) - 1
             return order[column], int(order[-1]) + 1
     numbers, levels = pd.factorize(column, sort=True)
     return numbers, len(levels)
@@ -419,8 +421,8 @@ def points_of(data: Measurements, kept: npt.NDArray[np.bool_]) -> tuple[Ints, In
 
 def _copied_block(number: npt.NDArray[Any]) -> tuple[int, int] | None:
     """First row of a block that follows an equal one, as in a file that was joined with itself, and of that one."""
-    order = np.argsort(number, kind="stable")
-    again = np.flatnonzero(number[order][1:] == number[order][:-1])
+    order = np.argsort(number, kind="stable").astype(np.int32)
+    again = np.flatnonzero(np.diff(number[order]) == 0)
     shifts, counts = np.unique(order[again + 1] - order[again], return_counts=True)
     for shift in shifts[(counts >= shifts) & (shifts >= _SHORTEST_BLOCK)].tolist():
         equal = np.concatenate([[False], number[shift:] == number[:-shift], [False]])
@@ -432,9 +434,9 @@ def _copied_block(number: npt.NDArray[Any]) -> tuple[int, int] | None:
 
 
 def _rows(data: Measurements, chosen: npt.NDArray[np.bool_], most: int = 20) -> str:
-    rows = [int(row) for row in np.flatnonzero(chosen)]
-    lines = [data.line(row) for row in rows[:most]]
-    named = lines if None not in lines else [data.row(row) for row in rows[:most]]
+    rows = np.flatnonzero(chosen)
+    lines = [data.line(row) for row in rows[:most].tolist()]
+    named = lines if None not in lines else [data.row(row) for row in rows[:most].tolist()]
     return f"{'line' if None not in lines else 'row'} {', '.join(map(str, named))}" + ", ..." * (len(rows) > most)
 
 
@@ -449,8 +451,6 @@ def _repetition_note(
         for name in data.table.columns
         if name not in used and differs(data.levels(str(name))[0][kept] + 1, group)
     ]
-    text = (
-        f"{several} of {len(repetitions)} points have several runs (up to {repetitions.max()}); the {aggregate} stands "
-        "for them"
-    )
+    text = f"{several} of {len(repetitions)} points have several runs (up to {repetitions.max()})"
+    text += f"; the {aggregate} stands for them"
     return text + (f"; they differ in {listing(differ, 6)} (--parameter names what was varied)" if differ else "")

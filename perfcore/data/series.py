@@ -126,5 +126,5 @@ class Series(Shown):
         """
         column = self.chosen(column)
         return UtilizationCurve.from_samples(
-            self.times, self.columns[column], self.time_unit, source=f"{self.source} ({column})"
+            self.times, self.columns[column], self.time_unit, source=f"{self.source} ({column})", notes=self.notes
         ).counted_from_start()

@@ -1,7 +1,7 @@
 """Units: of times, amounts of data, operations, counts and rates; by their labels, and as names of columns say them.
 
 This is the one place where a unit is read from a text. A rate is not a time: ``rate_per_s`` ends like ``time_s``, and
-means the opposite.
+means the opposite. The words are in ``columns.toml``.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 import datetime
 import functools
 import re
+import tomllib
 from collections.abc import Iterable
 from fractions import Fraction
+from pathlib import Path
 from typing import NamedTuple
 
 from perfcore.base.errors import UnknownNameError
@@ -36,9 +38,18 @@ LABELS: dict[str, tuple[str, Fraction]] = {
 }
 _KINDS = {"s": "time", "B": "bytes", "flop": "operations"}
 
-# What is written over a unit is a quantity, not an amount, in "time/s" and "rate_per_s".
-_TIME_QUANTITIES = frozenset(["t", "time", "times", "runtime", "walltime", "wall", "elapsed", "duration", "latency"])
-_RATE_QUANTITIES = frozenset(["rate", "rates", "throughput", "bandwidth", "bw", "speed", "performance", "value"])
+# The words of all columns, those of units among them.
+VOCABULARY = tomllib.loads(Path(__file__).with_name("columns.toml").read_text(encoding="utf-8"))
+_WORDS = VOCABULARY["units"]
+_TIME_ENDINGS, _MORE_TIMES, _SHORT_RATES = (
+    {word: label for label, words in _WORDS[key].items() for word in words.split()}
+    for key in ("time_endings", "time_words", "short_rates")
+)
+_TIME_WORDS = _TIME_ENDINGS | _MORE_TIMES
+_SHORT_RATES |= {f"{prefix.lower()}flops": f"{prefix}flop/s" for prefix in _PREFIXES if prefix}
+_TIMES_ALONE, _TIME_QUANTITIES, _RATE_QUANTITIES = (
+    frozenset(_WORDS[key].split()) for key in ("times_alone", "time_quantities", "rate_quantities")
+)
 _COUNTS = frozenset({"#", "count", "counts", "1"})
 _DATA = re.compile(r"(?P<prefix>[kmgtpe]?)(?P<binary>i?)(?P<base>b|bytes?|bits?)", re.IGNORECASE)
 _OPERATIONS = re.compile(r"(?P<prefix>[kmgtpe]?)flops?", re.IGNORECASE)
@@ -55,32 +66,6 @@ _LAST_PER = re.compile(
 _LAST_TWO = re.compile(r"(?:(?P<name>.*?)[\s_]+)??(?P<amount>[^\s_]+)_(?P<over>[^\s_]+)(?P<each>)", re.DOTALL)
 _LAST = re.compile(r"(?P<name>.+?)(?P<gap>[\s_])\s*(?P<label>[^\s_]+)", re.DOTALL)
 _STATISTIC = re.compile(r"(?P<name>.+?)_(?:olympic_)?(?:mean|avg|average|median|min|max|total|sum)", re.IGNORECASE)
-
-
-def _spelt(table: dict[str, str]) -> dict[str, str]:
-    return {word: label for label, words in table.items() for word in words.split()}
-
-
-# Words for times in lower case; those of the first table also end names after a low line, as in time_sec.
-_TIME_ENDINGS = _spelt(
-    {
-        "ns": "ns nsec nsecs nanosec nanosecs nanoseconds",
-        "us": "us µs μs usec usecs microsec microsecs microseconds",
-        "ms": "ms msec msecs millisec millisecs milliseconds",
-        "s": "s sec secs seconds",
-        "min": "min mins minutes",
-        "h": "h hrs hours",
-    }
-)
-_TIME_WORDS = _TIME_ENDINGS | _spelt(
-    {"ns": "nanosecond", "us": "microsecond", "ms": "millisecond 毫秒", "s": "second 秒", "min": "minute 分钟",
-     "h": "hr hour 小时", "day": "d day days"}
-)  # fmt: skip
-_TIMES_ALONE = {word for word in _TIME_ENDINGS if len(word) > 1} - {"µs", "μs", "min", "mins", "hrs"}  # whole names
-_SHORT_RATES = {
-    **_spelt({"ops/s": "iops", "requests/s": "rps", "queries/s": "qps", "transactions/s": "tps", "frames/s": "fps"}),
-    **{f"{prefix.lower()}flops": f"{prefix}flop/s" for prefix in _PREFIXES if prefix},
-}
 
 
 class KnownUnit(NamedTuple):

@@ -121,7 +121,13 @@ def test_noise_and_other_machines_keep_two_files_from_failing(tmp_path: Path) ->
         verdict = perfcore.gate(*files)
         assert verdict.outcome == "inconclusive"
         assert any(text in line for line in verdict.report().closing())
-    assert perfcore.gate(*files, session_cv="2%").outcome == "fail"
+    verdict = perfcore.gate(*files, session_cv="2%")
+    assert (verdict.outcome, verdict.machines) == ("fail", "build release and debug")
+    for path, host in zip(map(Path, files), ("n1", "n2"), strict=True):
+        path.write_text(json.dumps({**json.loads(path.read_text()), "context": {"host_name": host}}))
+    verdict = perfcore.gate(*files)
+    assert (verdict.outcome, verdict.machines) == ("fail", "host_name n1 and n2")
+    assert verdict.report().notes_by_label()["Uncertain"][0] == "machines or builds differ: host_name n1 and n2"
 
 
 def test_totals_and_means_of_the_others_are_no_benchmarks() -> None:
@@ -131,7 +137,8 @@ def test_totals_and_means_of_the_others_are_no_benchmarks() -> None:
         return pd.DataFrame(list(itertools.chain(*rows)), columns=["benchmark", "time_s"])
 
     verdict = perfcore.gate(version(1.0), version(1.2))
-    assert verdict.benchmarks == ("a", "b")
+    assert (verdict.benchmarks, verdict.computed) == (("a", "b"), ("Geo Mean", "total"))
+    assert verdict.report().notes_by_label()["Left out"] == ["Geo Mean, total, which the other benchmarks give"]
     assert perfcore.gate(version(1.0, 9.0), version(1.2, 9.0)).benchmarks == ("a", "b", "total")
 
 

@@ -90,6 +90,8 @@ BAD = {
     "code,p,time_s\nlu,1,8\nlu,2,fast\nlu,4,2\n": r":3: time_s is 'fast'; a number is expected",
     "code,p,time_s\nlu,1,8\nlu,2,4\nlu,4,2 s\n": r":4: time_s is '2 s'; a number is expected",
     "code,p,time_s\nlu,1,8\nlu,Total,4\n": r":3: p is 'Total'; a number is expected; where='p!=Total' leaves it out",
+    "rank,compute_s,mpi_s\n0,9,1\n1,8,2\n": r":1: each row is one rank of one run, .*--column compute_s describes",
+    "step,loss,step_time_s\n0,3,0.3\n1,2,0.4\n": r":1: each row is one step .*--column step_time_s describes",
     "code,p,time_s\nlu,1,8\nlu,many,4\nlu,4,2\n": r":3: p is 'many'; a number is expected",
     "code,p,time_s\nlu,1,8\nlu,1_000,4\nlu,4,2\n": r":3: p is '1_000'; a number is expected",
     "code,p,time_s\nlu,1,8\nlu,,4\nlu,4,2\n": r":3: p is empty; a number is expected.*where='p>0'",

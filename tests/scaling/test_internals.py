@@ -17,10 +17,10 @@ import perfcore
 from perf_formulas import Formula
 from perf_gate.comparison import growth_changes
 from perf_scaling import engine
-from perf_scaling.advice import deciding_points, outcomes
 from perf_scaling.call_tree import tree_of
-from perf_scaling.engine import fit_posterior
-from perf_scaling.growth import CLASSES, class_of, slope_points
+from perf_scaling.data import runs_of
+from perf_scaling.engine import PARTS, fit_posterior, weigh_one_parameter
+from perf_scaling.growth import CLASSES, class_of, deciding_points, outcomes, slope_points
 from perf_scaling.options import Given
 from perf_scaling.posterior import array_form
 from perf_scaling.posterior.family import (
@@ -33,9 +33,7 @@ from perf_scaling.posterior.family import (
     shapes_of,
     spread_factor,
 )
-from perf_scaling.posterior.one_parameter import PARTS, weigh_one_parameter
 from perf_scaling.posterior.posterior import SIDES, equally_probable
-from perf_scaling.runs import runs_of
 from perf_scaling.terms import Factor, Term, product_text, product_values
 from perf_statistics import student
 from perfcore.models.points import GrowthDraws

@@ -138,7 +138,7 @@ def _answer_of_versions(result: VersionGate) -> tuple[str, list[Figure]]:
         possible = [k for k in open_ones if result.estimates.decides[k]]
         name, ratio, figures = named(possible[0] if possible else open_ones[0])
         if not possible:
-            why = _differing(result) or f"at least {FEWEST_ROUNDS} runs of each are needed"
+            why = result.what_differs or f"at least {FEWEST_ROUNDS} runs of each are needed"
             subject = f"{name} cannot" if result.estimates.decides.any() else "nothing can"
             return f"INCONCLUSIVE  {subject} be judged: {why}; {name} {ratio}", figures
         what = f"possibly slower{f' than {limit}' if result.is_strict else ''}"
@@ -199,12 +199,11 @@ def _table_of_versions(result: VersionGate) -> Table:
 
 
 def _notes_of_versions(result: VersionGate) -> list[Note]:
-    notes = []
+    notes = [Note("Uncertain", text) for text in _doubts(result)]
     if (shift := result.shift) is not None:
         text = f"all {shift.benchmarks} together {shift.ratio:.3f}x [{shift.lower:.3f}, {shift.upper:.3f}]"
         share = "" if shift.usual is None else f"; {shift.usual:.1%} of session pairs without a change shift as much"
         notes.append(Note("Uncertain" if shift.outcome != "fail" else "Note", text + share))
-    notes += [Note("Uncertain", text) for text in _doubts(result)]
     if result.larger_is_better.any():
         units = dict.fromkeys(u or "no unit" for u, x in zip(result.units, result.larger_is_better, strict=True) if x)
         notes.append(Note("Assumed", f"larger is better ({listing(units, 3)}), and ratios are old/new"))
@@ -216,6 +215,8 @@ def _notes_of_versions(result: VersionGate) -> list[Note]:
     if unclear:
         notes.append(Note("Assumed", f"smaller is better ({listing(unclear, 3)}); --better sets it"))
     notes += [Note("Assumed", text) for text in _designs(result)]
+    if result.computed:
+        notes.append(Note("Left out", f"{listing(result.computed, 3)}, which the other benchmarks give"))
     sides = zip(result.names, result.only, strict=True)
     return [*notes, *(Note("Left out", f"only {name} has {listing(only, 3)}") for name, only in sides if only)]
 
@@ -237,7 +238,7 @@ def _next_of_versions(result: VersionGate) -> str:
             for pair, unit in zip(result.values.T, result.units, strict=True)
         )
         minutes = f" ({rounds} rounds decide, 90% likely{f', {seconds / 60.0:.2g} min' if seconds >= 1.0 else ''})"
-    if command and not result.machines and result.estimates.decides.any():
+    if command and not result.what_differs and result.estimates.decides.any():
         return f"{command}, for both versions; or {interleaved}{minutes}"
     if set(result.designs) == {"interleaved"}:
         total, store = int(result.estimates.rounds.max()) + rounds, Path(result.sources[0])
@@ -325,15 +326,11 @@ def _designs(result: VersionGate) -> list[str]:
     return texts
 
 
-def _differing(result: VersionGate) -> str:
-    what = "builds" if result.machines.startswith("build ") else "machines"
-    return f"the {what} differ" if result.machines else ""
-
-
 def _doubts(result: VersionGate) -> list[str]:
     """Return why a verdict is open that more of the same would not decide."""
-    differing = _differing(result)
-    texts = [f"{differing} ({result.machines}), so two sessions decide nothing"] if differing else []
+    texts = [f"machines or builds differ: {result.machines}"] if result.machines else []
+    if result.what_differs:
+        texts = [f"{result.what_differs} ({result.machines}), so two sessions decide nothing"]
     noisy = int(np.count_nonzero(np.asarray(result.estimates.least) > 0.0))
     if noisy:
         which = f"noise above {NOISY:.0%} in {noisy} of {len(result)}"

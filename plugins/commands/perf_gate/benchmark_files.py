@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from perf_gate.benchmark_runs import BUILD, LongTable, long_table, with_better
+from perf_gate.benchmark_runs import BUILD, HOST, LongTable, long_table, with_better
 from perf_io.text import decode_json, json_problem
 from perfcore.base.errors import DataError, InputError
 from perfcore.data.measurements import Measurements
@@ -31,7 +31,7 @@ _QUARTILES = 1.349  # distance of a normal distribution's quartiles, in standard
 _NOT_RESULTS = ("machine.json", "benchmarks.json")  # of asv
 # What files of benchmark tools say of their machine and build.
 _MACHINE = {
-    "context": ("num_cpus", "mhz_per_cpu", "caches", BUILD),
+    "context": ("num_cpus", "mhz_per_cpu", "caches", BUILD, HOST),
     "machine_info": ("machine", "system", "cpu.brand_raw", "cpu.count"),
     "params": ("machine", "cpu", "num_cpu", "arch"),
 }

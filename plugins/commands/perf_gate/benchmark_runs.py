@@ -59,8 +59,9 @@ _OF_OTHERS: Mapping[str, Callable[[Floats], float]] = {
     **dict.fromkeys(("mean", "average", "avg"), np.mean),
     **dict.fromkeys(("geomean", "geometricmean", "gmean"), lambda values: math.exp(np.log(values).mean())),
 }
-_GIVEN_BY_OTHERS = 0.01  # relative difference of what is rounded and of medians
-BUILD = "library_build_type"  # debug or release
+_GIVEN_BY_OTHERS = 0.05  # relative difference: the median of noisy sums is no sum of medians
+BUILD, HOST = "library_build_type", "host_name"  # debug or release; of one of several alike machines, perhaps
+_LONGEST = 80  # letters of two values
 _CLOCK, _SAME_CLOCK = "mhz_per_cpu", 1.05  # varies a little from run to run
 
 
@@ -420,6 +421,7 @@ class Matched:
     units: dict[str, str]
     counted: dict[str, bool]  # whether values are counts, which may be exact
     only: tuple[tuple[str, ...], tuple[str, ...]]  # benchmarks of one version alone
+    computed: tuple[str, ...]  # rows that the others give
 
 
 def match(first: LongTable, second: LongTable) -> Matched:
@@ -464,20 +466,19 @@ def match(first: LongTable, second: LongTable) -> Matched:
         larger[name] = better_of(unit, better, metric) == "larger"
     if unsure:
         progress.note(f"assumed that smaller values of {listing(unsure, 3)} are better; set it with --better larger")
-    if computed := _computed(names, runs):
-        progress.note(f"left out, since the other benchmarks give it: {listing(computed, 3)}")
-        names = tuple(name for name in names if name not in computed)
-    return Matched(names, runs, larger, units, counted, (only[0], only[1]))
+    computed = _computed(names, runs)
+    names = tuple(name for name in names if name not in computed)
+    return Matched(names, runs, larger, units, counted, (only[0], only[1]), computed)
 
 
-def _computed(names: Sequence[str], runs: tuple[dict[str, Runs], dict[str, Runs]]) -> list[str]:
+def _computed(names: Sequence[str], runs: tuple[dict[str, Runs], dict[str, Runs]]) -> tuple[str, ...]:
     """Return the benchmarks that are called a total or mean of the others, and are."""
     kinds = {name: _OF_OTHERS.get(re.sub(r"[\W_]", "", name.lower())) for name in names}
     others = [name for name, compute in kinds.items() if compute is None]
     if len(others) < 2 or len(others) == len(names):
-        return []
+        return ()
     of_others = [np.array([quantile(side[name].value) for name in others]) for side in runs]
-    return [
+    return tuple(
         name
         for name, compute in kinds.items()
         if compute is not None
@@ -485,7 +486,7 @@ def _computed(names: Sequence[str], runs: tuple[dict[str, Runs], dict[str, Runs]
             values.min() > 0.0 and abs(quantile(side[name].value) / compute(values) - 1.0) < _GIVEN_BY_OTHERS
             for side, values in zip(runs, of_others, strict=True)
         )
-    ]
+    )
 
 
 @functools.cache
@@ -496,18 +497,24 @@ def _is_count(unit: str, metric: str) -> bool:
 
 def machine_difference(first: LongTable, second: LongTable) -> str:
     """Return in what the machines or builds of two versions differ; empty if nothing shows it."""
+    differences: dict[str, str] = {}
     for one, other in itertools.product(first.machines, second.machines):
-        for name in sorted(one.keys() & other.keys()):
-            if name == _CLOCK:
-                clocks = sorted([float(one[name]), float(other[name])])
-                if clocks[1] <= _SAME_CLOCK * clocks[0]:
-                    continue
-            if one[name] != other[name]:
-                return f"{'build' if name == BUILD else name} {one[name]} and {other[name]}"
+        for name in sorted(name for name in one.keys() & other.keys() if one[name] != other[name]):
+            clocks = sorted([float(one[name]), float(other[name])]) if name == _CLOCK else [1.0, math.inf]
+            values = f" {one[name]} and {other[name]}" if len(one[name] + other[name]) < _LONGEST else ""
+            if clocks[1] > _SAME_CLOCK * clocks[0]:
+                differences.setdefault(name, f"{'build' if name == BUILD else name}{values}")
+    if differences:
+        return ", ".join(differences.values())
     names = [set(map(str, side.runs["machine"].unique())) - {""} for side in (first, second)]
     if first.machines or second.machines or not all(names) or names[0] & names[1]:
         return ""
     return f"machine {min(names[0])} and {min(names[1])}"
+
+
+def are_other_machines(machines: str, between: float | None) -> bool:
+    """Return whether two sessions decide nothing: more than a host's name differs, and nobody says what that adds."""
+    return between is None and re.fullmatch(rf"(?:{HOST} [^,]*)?", machines) is None
 
 
 def _called_alike(first: LongTable, second: LongTable) -> LongTable:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_gate.benchmark_runs import LongTable, Runs, machine_difference, match, quantile
+from perf_gate.benchmark_runs import LongTable, Runs, are_other_machines, machine_difference, match, quantile
 from perf_statistics.gating import (
     FEWEST_ROUNDS,
     SURE,
@@ -259,6 +259,7 @@ class VersionGate(Result):
     sources: tuple[str, str]
     shift: CommonShift | None  # of all benchmarks together
     only: tuple[tuple[str, ...], tuple[str, ...]]  # benchmarks that one version alone has
+    computed: tuple[str, ...]  # rows that the others give, such as a total
     missing_fails: bool
     undecided: Outcome  # what undecided counts as
     is_strict: bool  # whether pass means that all are below the limit with 95% confidence
@@ -268,6 +269,12 @@ class VersionGate(Result):
 
     def __len__(self) -> int:
         return len(self.benchmarks)
+
+    @property
+    def what_differs(self) -> str:
+        """What keeps two sessions from deciding anything; empty if nothing does."""
+        what = "builds" if "build " in self.machines else "machines"
+        return f"the {what} differ" if are_other_machines(self.machines, self.between) else ""
 
     @property
     def outcome(self) -> Outcome:
@@ -352,6 +359,7 @@ class VersionGate(Result):
             ],
             "common_shift": None if self.shift is None else self.shift._asdict(),
             "only": dict(zip(self.names, map(list, self.only), strict=True)),
+            "computed": list(self.computed),
         }
 
 
@@ -385,9 +393,9 @@ def gate_versions(
     if plan is None:
         times = np.array(list(map(_seconds, values.mean(axis=0).tolist(), [matched.units[n] for n in matched.names])))
         estimates, variation = _estimates(orders, rounding, log_threshold, between, times)
-        if between is None and "sessions" in [order.design for order in orders]:
+        if "sessions" in [order.design for order in orders]:
             machines = machine_difference(first, second)
-            estimates = replace(estimates, decides=estimates.decides & (not machines))
+            estimates = replace(estimates, decides=estimates.decides & (not are_other_machines(machines, between)))
         judged = judge(estimates, threshold, errors, is_strict)
     else:
         for name, order in zip(matched.names, orders, strict=True):
@@ -414,6 +422,7 @@ def gate_versions(
         sources=(first.source, second.source),
         shift=common_shift(orders, estimates.log_ratio, log_threshold),
         only=matched.only,
+        computed=matched.computed,
         missing_fails=missing_fails,
         undecided=undecided,
         is_strict=is_strict,

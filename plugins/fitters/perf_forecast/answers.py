@@ -38,7 +38,7 @@ def report_of(model: ForecastModel, data: Any = None) -> Report:
     column = model.column if model.column not in ("value", "values") else Path(model.origin.source).stem
     middle_text, *ends = map(_number, (middle, lower, upper))
     answer = f"{column} in {_later(model)}: {middle_text}, {COVERAGE:.0%} interval {RANGE.join(ends)}"
-    notes, mases = [], model.mases(model.at)
+    notes, mases = [Note("Assumed", text) for text in model.assumed or ()], model.mases(model.at)
     if mases:
         figures += [
             Figure("MASE", mases[0]),

@@ -103,6 +103,7 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
     averaged: int = 1
     at: int = 1
     naive_error: float | None = None
+    assumed: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET  # by the reader, such as the unit of times
 
     reporter: ClassVar[str] = "perf_forecast.answers:report_of"
     kind: ClassVar[str] = "forecast"
@@ -411,6 +412,7 @@ class ForecastFitter(Fitter):
             averaged=factor,
             at=target,
             naive_error=float(np.abs(np.diff(values)).mean()),
+            assumed=tuple(note for note in data.notes if "; if not: " in note) or msgspec.UNSET,
         )
 
 

@@ -12,9 +12,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perf_scaling.advice import advice, next_point, outcomes, percent
 from perf_scaling.data import describe_paths
-from perf_scaling.growth import CLASSES, COVERAGE, DEVIATES, LIKELY, MISSED, SURE, UNDETERMINED
+from perf_scaling.growth import (
+    CLASSES,
+    COVERAGE,
+    DEVIATES,
+    LIKELY,
+    MISSED,
+    SURE,
+    UNDETERMINED,
+    advice,
+    next_point,
+    outcomes,
+    percent,
+)
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import listing
 from perfcore.data.columns import is_processors

@@ -13,7 +13,6 @@ from perf_scaling.model import ScalingModel, bounded
 from perf_scaling.options import Given, ScalingOptions
 from perf_scaling.posterior.family import run_variance
 from perf_scaling.posterior.posterior import Posterior, stored, used_alone
-from perf_scaling.posterior.several import left_out
 from perf_scaling.terms import PathData, function_values
 from perf_tables.arguments import parse_values
 from perfcore.base.arrays import Floats
@@ -31,7 +30,11 @@ def fitted(measurements: ScalingData, options: ScalingOptions, apart: bool = Fal
     points = np.stack(list(measurements.points.values()), axis=1)
     given = Given.of(to_dict(options), measurements.columns)
     _check_functions(given, measurements)
-    fewer = left_out(points, given)
+    fewer = ""
+    if len(measurements.points) > 1:
+        from perf_scaling.posterior.several import left_out  # what one parameter does without
+
+        fewer = left_out(points, given)
     runs = measurements.runs
     counts = np.where(np.isfinite(runs.means), runs.counts, 0.0)
     spread = run_variance(runs.variances, counts)

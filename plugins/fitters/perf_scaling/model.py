@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling.advice import advice, next_point, outcomes
 from perf_scaling.call_tree import Whole, whole_of
 from perf_scaling.candidates import Candidate, CandidateRow, candidate_rows, find_candidates, values_of
 from perf_scaling.data import PATH, observed_by_path
@@ -27,8 +26,11 @@ from perf_scaling.growth import (
     LIKELY,
     SURE,
     Growth,
+    advice,
     classes_of_draws,
     growths_at_target,
+    next_point,
+    outcomes,
     slopes_between,
 )
 from perf_scaling.posterior.posterior import DRAWS, Draws, Posterior, equally_probable, posterior_of, student_variance

@@ -30,6 +30,7 @@ _RANK_ROUNDING = 4.0
 
 # Floats that the arrays of one step hold, some 8 MB; half or twice as much is as fast.
 _FLOATS_AT_ONCE = 1 << 20
+_ROUNDING = 8 * np.finfo(np.float64).eps  # of a coefficient, over the norm of the values
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,9 @@ def _fit(fits: SubsetFits, factors: _Factors, values: Floats, series: Ints, subs
     scale = np.divide(1.0, freedom, out=np.full(freedom.shape, np.nan), where=estimable)
     unscaled = np.einsum("bhij,bhij->bhi", factors.solution, factors.solution) * scale[..., None]
     place = (series[:, :, None], subsets)
-    fits.coefficients[place] = np.einsum("bshj,bhij->bshi", scores, factors.solution)
+    coefficients = np.einsum("bshj,bhij->bshi", scores, factors.solution)
+    rounding = np.einsum("bs,bhi->bshi", np.linalg.norm(y, axis=-1), np.linalg.norm(factors.solution, axis=-1))
+    fits.coefficients[place] = np.where(np.abs(coefficients) > _ROUNDING * rounding, coefficients, 0.0)
     fits.standard_errors[place] = np.sqrt(sum_of_squares[..., None] * unscaled[:, None])
     fits.sum_of_squares[place] = sum_of_squares
     fits.leave_one_out[place] = leave_one_out

@@ -35,9 +35,9 @@ def differing_columns(data: Measurements, kept: Booleans, point: Ints, category:
 
     Those that number the runs are not among them.
     """
-    _, cell = distinct([point, category])
     free = [c for c, meaning in meanings_of(data).items() if meaning not in NOT_VARIED]
     numeric = [column for column in free if data.table[column].dtype.kind in "iuf"]
+    cell = distinct([point, category])[1] if numeric else point
     return {c: data.numbers(c)[kept] for c in numeric if differs(data.levels(c)[0][kept], cell)}
 
 

@@ -151,7 +151,7 @@ def scaling_of(data: Measurements) -> str:
         plain = {name: re.sub(r"[\s\-#]+", "_", name.strip()).strip("_") for name in names}
         of_one = {name: is_named("size_of_one", text) for name, text in plain.items()}
         sizes = [name for name in names if of_one[name] or is_named("size", plain[name])]
-        for name in sizes if len(np.unique(processors)) > 1 and np.isfinite(processors).all() else ():
+        for name in sizes if np.ptp(processors) > 0.0 and np.isfinite(processors).all() else ():
             size = data.numbers(name)
             if not ((size > 0.0) & (size < np.inf)).all():
                 continue
@@ -403,7 +403,7 @@ def paths_of(data: Measurements, kept: Booleans) -> tuple[tuple[str, ...], Ints]
 
     parts = [role for role in ("code", "system", "category") if getattr(data.roles, role)]
     if not parts:
-        return (data.roles.value or "value",), np.zeros(int(kept.sum()), dtype=np.int64)
+        return (data.roles.value or "value",), np.broadcast_to(np.int64(0), int(kept.sum()))
     labels = [labels_of(data, role, kept) for role in parts]
     if len(labels) == 1:
         return labels[0]

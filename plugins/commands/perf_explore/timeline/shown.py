@@ -29,7 +29,6 @@ from perfcore.data.units import nanoseconds_per, readable, shown_origin
 
 _MOST_RADIX = 1 << 16  # keys below it are sorted in linear time
 CLASS_PREFIX, OR = "class:", " | "
-_LONGEST_SEARCH = 1000  # letters in an address
 _MOST_CELLS = 500_000  # of locations and columns in an answer, some 20 ms; of more, columns are wider
 _FEWEST_COLUMNS = 100
 _MOST_STATES = 6  # of a place where there are several

@@ -134,7 +134,7 @@ def _terms_at(
 def left_out(points: Floats, given: Given | None) -> str:
     """Which laws of several parameters would be too many for the exponents that a user names; empty where none."""
     q = points.shape[1]
-    if q == 1 or given is None:
+    if given is None:
         return ""
     count = len(_given(given, bool((points >= 1.0).all())))
     factors = max(sum(map(len, form.terms)) for form in _forms(q))

@@ -51,6 +51,7 @@ _NUMBERING = re.compile(r"_(?:id|no|nr|num|number|index|idx)$")
 _MOMENTS = frozenset(("time", "t"))  # of samples, or how long a run took; a timestamp or a date is a moment
 _OTHERS = frozenset().union(*(SYNONYMS[role] for role in ("value", "start", "end", "time")), *LEVELS.values())
 _NUMBERS = frozenset(("processors", "count"))  # of both kinds: heights of a curve, or what runs were given
+_OF_ONE_RUN = frozenset().union(_RUNS, *LEVELS.values())  # of what a row is one
 _MOST_SHOWN = 5
 _FIXES = (
     "name what was varied and measured: --parameter COLUMN --value COLUMN; or, of intervals, "
@@ -230,6 +231,8 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     if is_asked or (sweep and _is_swept(sweep, options, look)):
         return _with_sweep(Roles("measurements"), options, sweep)
     time = finder.find("time", options.time)
+    if [*columns[1:]] == [time] and not options.time and look is not None and look.goes_back(columns[1]):
+        _refuse_rows_of_one_run(columns, options, source)
     start, end = finder.find("start", options.start), finder.find("end", options.end)
     duration = finder.find("duration", options.duration) if (start is None) != (end is None) else None
     are_moments = time is not None and end is None and duration is None
@@ -274,12 +277,24 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
             return Roles("measurements", values=tuple(measured))  # of runs that texts alone tell apart
     if (assumed := _assumed_measurements(columns, options, look)) is not None:
         return assumed
+    _refuse_rows_of_one_run(columns, options, source)
     subject = "this table" if options.kind == "auto" else f"a {options.kind}"
     times = [column.name for column in columns if column.kind != "text" and is_called_time(column.name)]
     summarize = f"perf stochastic summarize {shlex.quote(source)} --column {shlex.quote(times[0])}" if times else ""
     fixes = f"{_FIXES}; how the times are spread: {summarize}" if times else _FIXES
     problem = f"the columns {what_columns_hold(columns)} do not say what {subject} is made of; {fixes}"
     raise InputError(source, problem, line=1)
+
+
+def _refuse_rows_of_one_run(columns: Sequence[Column], options: TableOptions, source: str) -> None:
+    """Refuse times of each rank, or of each step, of one run, with the command that describes them."""
+    bare, times = split_name(columns[0].name).bare, [c for c in columns[1:] if is_called_time(c.name)]
+    is_counted = columns[0].kind == "number" and bare in _OF_ONE_RUN and bare not in SYNONYMS["time"]
+    if options.kind == "auto" and times and is_counted:
+        column = shlex.quote(max(times, key=lambda each: split_name(each.name).bare.startswith(bare)).name)
+        problem = f"each row is one {bare} of one run, so nothing was varied that a model could be fitted to"
+        command = f"perf stochastic summarize {shlex.quote(source)} --column {column}"
+        raise InputError(source, f"{problem}; {command} describes how these times vary", line=1)
 
 
 def _change(finder: _Finder, options: TableOptions, look: Table | None) -> Column | None:

@@ -58,6 +58,7 @@ _WORDS = re.compile(r'"[^"]*"|\S+')
 _HEADINGS = re.compile(r'"[^"]*"|[^\s(\[]\S*(?:[ \t]+[(\[][^)\]]*[)\]])?|\S+')  # a unit in brackets belongs to its name
 _DECIMALS = re.compile(r"[+-]?[0-9]*\.([0-9]*)(?:[eE][+-]?[0-9]+)?")
 _BROKEN = re.compile(r"[+-]?[0-9]*(?:\.|\.?[0-9]+[eE][+-]?)|[+-]")
+_AMPERSAND = re.compile(r"(?<!\\)&")  # between cells of LaTeX
 _FEWEST = 3  # numbers with as many decimals as one another, which a shorter one stands out from
 _AT_ONCE = 256  # columns that a query looks at
 _SAMPLE_ROWS = 200  # rows that tell whether a column holds numbers
@@ -119,7 +120,11 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         first = below
     delimiter = separator[1] if separator else max(DELIMITERS, key=lines[first].count)
     candidates = range(first, len(lines)) if _BARS.search(text) else ()
-    if (boxed := next((n for n in candidates if _is_boxed(lines, n)), None)) is not None:
+    if "\\begin{tabular" in text:
+        rewrite, delimiter = _cells_of_latex, "\t"
+        begin = next(n for n, line in enumerate(lines) if "\\begin{tabular" in line)
+        first = next((n for n in range(begin, len(lines)) if rewrite(lines[n])), first)
+    elif (boxed := next((n for n in candidates if _is_boxed(lines, n)), None)) is not None:
         first, rewrite, delimiter = boxed, _cells_of_box, "\t"
         prose = [line.strip() for line in lines if line.strip() and not _RULER.fullmatch(line.strip())]
         if outside := [line for line in prose if not _BARS.search(line)]:
@@ -307,6 +312,16 @@ def _cells_of_box(line: str) -> str:
         return ""
     cells = _BARS.split(re.sub(r"^[|\u2502\u2503\u2551]|[|\u2502\u2503\u2551]$", "", line))
     return "\t".join(cell.strip().strip("*`").replace('"', "") for cell in cells)
+
+
+def _cells_of_latex(line: str) -> str:
+    row = re.sub(r"(?<!\\)%.*", "", line).partition(r"\\")[0]
+    if _AMPERSAND.search(row) is None:
+        return ""
+    row = re.sub(
+        r"\\(?:text|math)\w+|\\num|\\(?:top|mid|bottom)rule|\\hline|\\[cm]line\{[^}]*\}|\\[,;!]|[{}$]|~", "", row
+    )
+    return "\t".join(re.sub(r"\\([%_#&$])", r"\1", cell).strip() for cell in _AMPERSAND.split(row))
 
 
 def _by_blanks(lines: Sequence[str]) -> Callable[[str], str] | None:

@@ -188,6 +188,17 @@ def _levels_in_columns(tidy: Tidy, named: Set[str]) -> None:
     if (corner := re.fullmatch(r"(.+?)\s*[\\/]\s*(.+)", others[0])) is not None and not name:
         left, name = left.rename(columns={others[0]: corner[1]}), corner[2]
         others[0] = corner[1]
+    if not name and (is_processors(others[0]) or is_size(others[0])) and left[others[0]].dtype.kind not in "iuf":
+        labels = left[others[0]].astype(str)
+        if len(others) == 1 and labels.is_unique and all(map(_is_measured, labels)):  # each row is a column
+            cells = (
+                left.set_index(labels)[list(group.columns)].T.apply(_numbers_if_all).assign(**{others[0]: group.levels})
+            )
+            tidy.frame = cells.set_index(left.index[:1].repeat(len(cells)))
+            tidy.notes.append(f"rows are columns: each has one value for each of {others[0]}")
+            return
+        left, name = left.rename(columns={others[0]: "series"}), others[0]
+        others[0] = "series"
     assumed = not name
     name = name or ("n" if any(map(is_processors, others)) or group.levels[0] > 4 else "p")
     name = f"{name}_" if name in others else name
@@ -204,6 +215,14 @@ def _levels_in_columns(tidy: Tidy, named: Set[str]) -> None:
     tidy.notes.append(
         f"columns {listing(group.columns, 4)} hold one value each of {name}" + (" (assumed)" if assumed else "")
     )
+
+
+def _numbers_if_all(cells: pd.Series) -> pd.Series:
+    return numbers if (numbers := _numbers(cells)).notna().eq(cells.notna()).all() else cells
+
+
+def _is_measured(label: str) -> bool:
+    return is_called_time(label) or is_called_rate(label) or unit_of(label) is not None
 
 
 def parts_of_time(columns: Sequence[str]) -> tuple[str, ...]:
@@ -499,7 +518,9 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
     kept_rows = drop_failed(frame, table.source, options.failed)
     frame = frame if kept_rows.all() else frame[kept_rows].reset_index(drop=True)
     tidy = Tidy(frame) if kept else tidied(frame, options)
-    rows = np.arange(len(frame)) if kept_rows.all() else np.flatnonzero(kept_rows)
+    rows = range(len(frame)) if kept_rows.all() else np.flatnonzero(kept_rows)
+    if len(tidy.frame) != len(rows) or not isinstance(tidy.frame.index, pd.RangeIndex):
+        rows = np.asarray(rows)[tidy.frame.index]
     frame, made = tidy.frame, tidy.roles
     kept = {**made, **kept}
     named = {"code": options.code, "system": options.system, "category": options.category}
@@ -510,7 +531,7 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
         **{role: kept.get(role) if columns is None else columns for role, columns in named.items()},
         unit=kept.get("unit"),
         source=table.source,
-        lines=LinesOfRows(rows[tidy.frame.index], table.lines),
+        lines=LinesOfRows(rows, table.lines),
         notes=table.report(*tidy.notes),
         duplicates=options.duplicates,
     )
@@ -519,7 +540,7 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
 class LinesOfRows(Sequence[int]):
     """Lines of rows in the file, which are looked for when a message names them."""
 
-    def __init__(self, rows: Ints, lines: Callable[[], Iterator[int]] | None) -> None:
+    def __init__(self, rows: Sequence[int] | Ints, lines: Callable[[], Iterator[int]] | None) -> None:
         self._rows, self._lines = rows, lines
         self._found = list[int]()
         self._left: Iterator[int] | None = None
