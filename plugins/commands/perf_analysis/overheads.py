@@ -461,9 +461,10 @@ def time_components(profiles: Sequence[OverheadProfile]) -> TimeComponents:
     losses = {name: np.array([run_losses.get(name, 0.0) for run_losses in lost]) for name in several[0]}
     if COPIES in losses:
         losses = {IMBALANCE: losses[IMBALANCE], **_by_collective(profiles, losses.pop(COPIES)), **losses}
+    threads = {each.n_threads for profile in profiles for each in profile.threads}
     for name, lost_ns in losses.items():
-        parts[name] = lost_ns
-        alone[name] = _up_to_no_waiting(profiles, name)
+        parts[name] = lost_ns  # nothing is lost at one location, or in one process where MPI loses it
+        alone[name] = next(iter(threads)) if len(threads) == 1 and is_of_mpi(name) else 1
         is_alone[name] = np.array(
             [len(p.locations) <= alone[name] or (len(p.threads) == 1 and is_of_mpi(name)) for p in profiles]
         )
@@ -504,12 +505,6 @@ def _size(n_bytes: int) -> str:
     """Three digits and a unit."""
     power = min(int(math.log10(max(n_bytes, 1))) // 3, 4)
     return f"{n_bytes / 1000**power:.3g} {('B', 'kB', 'MB', 'GB', 'TB')[power]}"
-
-
-def _up_to_no_waiting(profiles: Sequence[OverheadProfile], part: str) -> int:
-    """Up to how many locations nothing is lost in a part: one, or those of one process where MPI loses it."""
-    threads = {each.n_threads for profile in profiles for each in profile.threads}
-    return threads.pop() if len(threads) == 1 and is_of_mpi(part) else 1
 
 
 def _one_way_to_grow(profiles: Sequence[OverheadProfile]) -> None:
