@@ -385,7 +385,8 @@ class Posterior:
             for k in np.unique(term[is_exact]).tolist():
                 exponent, logarithm = EXACT_TERMS[k]
                 value += np.where(term == k, coefficient * np.exp(exponent * number) * number**logarithm, 0.0)
-        law = np.log(np.where(is_exact, value, 1.0)) * (-1.0 if self.reciprocal else 1.0)
+        value = np.where(is_exact, np.maximum(value, np.finfo(np.float64).tiny), 1.0)  # p log(p) is 0 at p = 1
+        law = np.log(value) * (-1.0 if self.reciprocal else 1.0)
         return np.asarray(np.where(is_exact, law + EXACT_WIDTH * (shaped - middle - turn), shaped))
 
     @functools.cached_property
