@@ -246,7 +246,9 @@ class HostGpuTrace:
         waits = (device[last] == device) & (self._of_stream[last] != self._of_stream) & self.launched
         waits &= (is_collective[last] != is_collective) & self.launched[last] & (self.launch_ns[last] < self.launch_ns)
         waits &= (self.end[last] <= self.start) & (self.start - self.end[last] <= _EVENT_NS)
-        return np.where(waits & (self.returned_ns < self.end[last]), last, -1)
+        least = (self.start - self.launch_ns)[self.launched].min(initial=_CLOCKS_NS)  # what a launch takes
+        waits &= self.end[last] > np.maximum(self.returned_ns, self.launch_ns + least + _EVENT_NS)
+        return np.where(waits, last, -1)
 
     def _host_waits(self, syncs: list[tuple[int, int, Ints, bool]]) -> dict[int, Ints]:
         """Calls in which the host waits, and the pieces that each waits for, of which the last to end is the first."""
