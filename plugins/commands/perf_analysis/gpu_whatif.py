@@ -20,7 +20,7 @@ from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
-from perfcore.results import Result
+from perfcore.report import Result
 
 _PARTS = ("gpu", "host", "collectives")
 _WAITS_OF_STREAMS = {f"{api}{call}" for api in ("cuda", "hip") for call in ("StreamWaitEvent", "EventSynchronize")}

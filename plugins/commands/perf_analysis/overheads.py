@@ -53,8 +53,7 @@ from perfcore.data.units import readable
 from perfcore.models.model import Model
 from perfcore.reading import Read
 from perfcore.reading.recognise import read as read_data
-from perfcore.report import Table
-from perfcore.results import Result
+from perfcore.report import Result, Table
 
 if TYPE_CHECKING:
     pass
