@@ -23,7 +23,7 @@ from perfcore.models.fitting import coerce, default_fitter, fit, types_to_read
 from perfcore.models.model import Model, is_model_file, load
 from perfcore.models.points import N_DRAWS, Drawn, GrowthDraws, PartDraws
 from perfcore.reading import Read
-from perfcore.results import Result
+from perfcore.report import Result
 
 _SURE = 1.96  # standard errors to the ends of a 95 % interval
 CATEGORY = "category"  # the variable of models by category; their first level is the total

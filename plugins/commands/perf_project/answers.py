@@ -14,8 +14,7 @@ from perf_project.extrapolation import power_of_scales
 from perf_views.names import existing_file, shortened
 from perfcore.base.arrays import Floats
 from perfcore.data.units import readable
-from perfcore.report import RANGE, Axis, Bars, Figure, Line, Mark, Note, Plot, Points, Report, Rule
-from perfcore.results import Column, Table
+from perfcore.report import RANGE, Axis, Bars, Column, Figure, Line, Mark, Note, Plot, Points, Report, Rule, Table
 from perfcore.tables import level_text, point_text
 
 if TYPE_CHECKING:

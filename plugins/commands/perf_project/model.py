@@ -31,8 +31,7 @@ from perfcore.base.arrays import Floats
 from perfcore.data.columns import is_processors
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of
 from perfcore.models.points import N_DRAWS, Drawn, Observed, PartDraws, measurements_for
-from perfcore.report import Note, Report
-from perfcore.results import Result
+from perfcore.report import Note, Report, Result
 
 TOTAL, MEAN = "total", "mean"  # what the law of a component is of: all locations together, or one
 _DRAWS, _SEED = 8192, 0
