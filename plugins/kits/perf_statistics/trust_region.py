@@ -210,7 +210,7 @@ def solve(
                 f_scale=loss_scale,
                 max_nfev=max_evaluations,
             )
-        except np.linalg.LinAlgError:  # of a Jacobian that is not finite where a step led
+        except np.linalg.LinAlgError:  # of slopes as large as numbers go, where a step led
             return search.solution(first, Status.NOT_FINITE, 1)
         reached = search.at(np.asarray(solution.x), np.zeros(start.shape, dtype=bool))
         on_bound = search.snapped(reached, low, high)
