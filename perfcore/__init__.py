@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from perfcore.models.model import load as load
     from perfcore.reading.recognise import read as read
     from perfcore.reading.recognise import write as write
-    from perfcore.results import Result as Result
+    from perfcore.report import Result as Result
 
 _HOMES = {
     "Measurements": "perfcore.data.measurements",
     "Model": "perfcore.models.model",
     "PerfError": "perfcore.base.errors",
-    "Result": "perfcore.results",
+    "Result": "perfcore.report",
     "Series": "perfcore.data.series",
     "Trace": "perfcore.data.trace",
     "UtilizationCurve": "perfcore.data.curve",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfcore.hooks.options import NoOptions
-from perfcore.models.fitter import Fitter
+from perfcore.models.fitting import Fitter
 from perfcore.reading.source import Reader
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from result_kinds import KINDS, cell_of, result_of
 
 import perfcore
 from perfcore.cli.output import VERBOSE, print_result
-from perfcore.results import Result
+from perfcore.report import Result
 from perfcore.tables import csv_lines
 
 

@@ -14,7 +14,7 @@ import typer
 
 from perfcore.base import progress
 from perfcore.hooks.registry import registry
-from perfcore.results import Result, Shown
+from perfcore.report import Result, Shown
 from perfcore.tables import Table, csv_lines, latex_lines, printable, printed
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -15,7 +15,7 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.data.units import EXACT_NS, nanoseconds_per
 from perfcore.hooks.registry import registry
-from perfcore.results import Shown
+from perfcore.report import Shown
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ from perfcore.data.columns import (
     roles_of,
 )
 from perfcore.data.units import is_time, same_unit, unit_of
-from perfcore.results import Shown, cut
+from perfcore.report import Shown, cut
 
 if TYPE_CHECKING:
     import numpy as np

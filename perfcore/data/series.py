@@ -12,7 +12,7 @@ from perfcore.base import progress
 from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import nanoseconds_per
-from perfcore.results import Shown, cut
+from perfcore.report import Shown, cut
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import EXACT_NS, nanoseconds_per
 from perfcore.hooks.registry import registry
-from perfcore.results import Shown, cut
+from perfcore.report import Shown, cut
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,7 +17,7 @@ from perfcore.base.files import MODEL_SCHEMA, write_json
 from perfcore.data.columns import shown_names
 from perfcore.hooks.registry import Entry, registry
 from perfcore.models.points import columns_of
-from perfcore.results import Result
+from perfcore.report import Result
 from perfcore.tables import Table
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from perfcore.report import Figure, Report
-from perfcore.results import Result
+from perfcore.report import Figure, Report, Result
 from perfcore.tables import Column, Importance, Table
 
 _LABELS = {

@@ -327,3 +327,13 @@ def test_what_is_suggested_runs(real_data, tmp_path, monkeypatch, capsys):
 @pytest.mark.real_data
 def test_all_that_is_suggested_runs(real_data, tmp_path, monkeypatch, capsys):
     assert checked(real_data.parent / "cases", tmp_path, monkeypatch, capsys, 0, 1) > 40
+
+
+@pytest.mark.parametrize(
+    "table", ["p,time_s\n1,8\n2,4\n4,2\n", "p,region,time_s\n1,a,8\n1,b,1\n2,a,4\n2,b,1\n4,a,2\n4,b,1\n"]
+)
+def test_a_table_joined_with_itself_is_described_as_a_fit_refuses_it(tmp_path, table):
+    (tmp_path / "twice.csv").write_text(table + table.partition("\n")[2])
+    with pytest.raises(perfcore.PerfError, match="from here on the rows repeat those") as refused:
+        perfcore.fit(tmp_path / "twice.csv")
+    assert str(refused.value).partition("from here")[2] in str(info(perfcore.read(tmp_path / "twice.csv")).facts)

@@ -7,8 +7,7 @@ import json
 import pytest
 
 from perfcore.cli.output import print_result
-from perfcore.report import Report
-from perfcore.results import Column, Result, Table
+from perfcore.report import Column, Report, Result, Table
 
 HEADER = ["path", "time", "note"]
 NASTY = 'a,b "c"\nd'

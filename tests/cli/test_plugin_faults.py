@@ -83,8 +83,8 @@ def register_readers(register):
 
 @hookimpl
 def register_fitters(register):
-    register("raising-curve", "raising:Curve", options="perfcore.models.fitter:CurveOptions", help="a mean")
-    register("bent", "raising:Bent", options="perfcore.models.fitter:CurveOptions", help="three numbers for one")
+    register("raising-curve", "raising:Curve", options="perfcore.models.fitting:CurveOptions", help="a mean")
+    register("bent", "raising:Bent", options="perfcore.models.fitting:CurveOptions", help="three numbers for one")
 
 
 @hookimpl

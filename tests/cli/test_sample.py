@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from waiting import met
 
 import perfcore
 
@@ -35,10 +36,7 @@ def test_no_signal_loses_samples(tmp_path, number, ending):
     file, rows = tmp_path / f"cpu.{ending}", tmp_path / ("cpu.csv" if ending == "csv" else "cpu.parquet.csv")
     command = [Path(sys.executable).with_name("perf"), "experiment", "sample", "cpu", "--every", "0.05s", "-o", file]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        for _ in range(3000):
-            if rows.exists() and rows.read_text().count("\n") > 2:
-                break
-            time.sleep(0.01)
+        assert met(lambda: rows.exists() and rows.read_text().count("\n") > 2)
         os.kill(running.pid, number)
         out, err = running.communicate(timeout=30)
     if number == signal.SIGKILL:

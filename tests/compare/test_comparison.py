@@ -84,6 +84,7 @@ def test_measured_points_come_first_and_then_what_is_predicted():
     ]
     found = perfcore.compare(*sides, at="p=128", fitter="scaling", names=("a.csv", "b.csv"))
     assert found.measured.ratio == pytest.approx(factors)
+    assert found.to_dict()["measured"]["ratio"] == pytest.approx(factors)
     spread = (10 * 0.01**2 + 0.01**2) / 11  # each model: ten degrees of freedom, and one of 1 % before any
     half = stats.t.ppf(0.975, 11) * np.sqrt(2 * spread / 3)
     assert found.measured.low == pytest.approx(np.array(factors) * np.exp(-half), rel=1e-3)

@@ -1,14 +1,16 @@
 """One run: what it took is measured, whatever it does, and nothing of it stays behind."""
 
 import importlib.util
+import os
 import re
 import signal
 import subprocess
 import sys
-import time
+import threading
 from pathlib import Path
 
 import pytest
+from waiting import met
 
 import perfcore
 from perf_experiments import Design, RunOptions, Store, make_design, read_design, run_design
@@ -69,44 +71,42 @@ def alive(number):
 
 
 def gone(number):
-    deadline = time.monotonic() + 5.0
-    while alive(number) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return not alive(number)
+    return met(lambda: not alive(number))
 
 
 CHILD = "import subprocess, sys; c = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(60)']); "
 
 
 def test_the_time_limit_ends_the_whole_group(run):
-    done = run(CHILD + "print(c.pid, flush=True); c.wait()", limit_s=0.5)
+    done = run(CHILD + "print(c.pid, flush=True); c.wait()", limit_s=2.0)
     assert done.problem.startswith("stopped by the time limit after ")
-    assert done.wall_ns < 5e9
+    assert done.wall_ns < 50e9  # the child sleeps for a minute
     assert gone(int(done.stdout))
 
 
 def test_who_ignores_to_be_asked_is_killed(run):
-    start = time.monotonic()
-    done = run("import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)", limit_s=0.5)
+    done = run("import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)", limit_s=2.0)
     assert done.problem.startswith("stopped by the time limit after ")
     assert done.signal == "SIGKILL"
-    assert time.monotonic() - start < 10
 
 
 def test_what_a_run_leaves_behind_is_ended(run):
     done = run(CHILD + "print(c.pid)")
     assert done.problem is None
-    assert done.wall_ns < 5e9
+    assert done.wall_ns < 50e9
     assert gone(int(done.stdout))
 
 
 def test_an_interrupt_ends_the_run(run, tmp_path):
-    signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 1.0)
     note = tmp_path / "pid"
+
+    def interrupt():
+        met(lambda: note.exists() and note.read_text())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
         run(f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)")
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
     assert gone(int(note.read_text()))
 
 
@@ -119,9 +119,7 @@ def test_a_killed_caller_takes_its_run_along(tmp_path):
         f"RunOptions([sys.executable, '-S', '-c', {code!r}], max_load=1.0))"
     )
     with subprocess.Popen([sys.executable, "-c", caller]) as process:
-        deadline = time.monotonic() + 30.0
-        while not (note.exists() and note.read_text()) and time.monotonic() < deadline:
-            time.sleep(0.01)
+        assert met(lambda: note.exists() and note.read_text())
         process.kill()
     assert gone(int(note.read_text()))
 

@@ -331,8 +331,10 @@ def test_no_season_is_invented(series):
 def test_a_season_must_have_been_seen_ten_times():
     """A week of 168 hours needs 1,680 of them, a day of 24 has been seen often."""
     week = (AT % 24 < 8) * 3.0 * (AT % 168 < 120) + 0.3 * NOISE[0]
-    assert find_seasons(week[:1670]) == (24,)
-    assert find_seasons(week[:1690]) == (24, 168)
+    assert find_seasons(week[:1679]) == (24,)
+    assert find_seasons(week[:1680]) == (24, 168)
+    assert find_seasons(week[:239]) == ()
+    assert find_seasons(week[:240]) == (24,)
 
 
 def test_too_few_or_equal_samples_have_none():

@@ -290,6 +290,21 @@ def test_ranks_meet_in_collectives(tmp_path):
     assert runtimes(alone) == {"gemm 2x faster": 350}
 
 
+@pytest.mark.parametrize(("late", "halved", "said"), [(2, 272, True), (40, 435, False)])
+def test_collectives_evidently_wait_for_other_streams(tmp_path, late, halved, said):
+    """Without recorded waits: 250 us of gemm, a collective right after it, or 40 us later for a cause of its own."""
+    begin = 260 + late
+    events = [
+        *launched(1, "gemm", 2, 10, 250), *launched(2, "ncclDevKernel_AllReduce", 12, begin, 100, tid=20),
+        *launched(3, "adam", 22, begin + 102, 30), event("cuda_runtime", "cudaDeviceSynchronize", 30, begin + 105),
+        event("cpu_op", "aten::mm", 0, 2),
+    ]  # fmt: skip
+    found = perfcore.whatif(write(tmp_path / "trace.json", events), compute={"gemm": 2})
+    assert runtimes(found) == {"gemm 2x faster": halved}
+    assert found.runtime_ns == (begin + 135) * 1000
+    assert ("inferred of 2 kernels at collectives" in found.notes[0]) is said
+
+
 def test_ranks_whose_collectives_do_not_match(tmp_path):
     """Each is replayed alone: of unknown operations, and where clocks do not let ranks be in one at a time."""
     unknown = [[{**e, "args": {"correlation": e["args"].get("correlation", -1)}} for e in rank_events(100, 110)]] * 2

@@ -47,6 +47,7 @@ SHAPES = {
     "verified runs": ("p,verified,time_s\n1,yes,8\n2,UNSUCCESSFUL,0.1\n2,yes,4.5\n4,yes,2.5\n", "csv"),
     "constant number": ("gpus,batch_per_gpu,images_per_sec\n1,64,8\n2,64,4.5\n4,64,2.5\n", "csv"),
     "levels in columns": ("size,p=1,p=2,p=4\n10,8,4.5,2.5\n", "csv"),
+    "columns of two levels": (",time_s,time_s\n,mean,std\np,,\n1,8,0.1\n2,4.5,0.1\n4,2.5,0.1\n", "csv"),
     "rows are columns": ("p,1,2,4\ntime [s],8,4.5,2.5\nspeedup,1,1.78,3.2\n", "csv"),
     "LaTeX": (
         r"\caption{Runs}\begin{tabular}{rr}"

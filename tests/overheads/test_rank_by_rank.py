@@ -85,7 +85,14 @@ def test_real_traces_are_partitioned(real_data, name):
     [profile] = perfcore.overheads(trace)
     assert profile.total_ns == len(trace.locations) * (trace.span_ns[1] - trace.span_ns[0])
     lasting = np.bincount(trace.state, trace.end_ns - trace.start_ns, len(trace.states))
-    for k, name in enumerate(profile.classes):
-        recorded = sum(lasting[trace.states.index(state)] for state in profile.states[name] if state in trace.states)
-        without = profile.class_cycles_ns[k].sum() - recorded
-        assert (without >= 0) if name == "idle" else (without == 0)
+    without = {
+        name: profile.class_cycles_ns[k].sum()
+        - sum(lasting[trace.states.index(state)] for state in profile.states[name] if state in trace.states)
+        for k, name in enumerate(profile.classes)
+    }
+    if name.endswith("qsort_beo3.prv"):  # MPI_Init and MPI_Finalize by their events, in a state that the .pcf lacks
+        started = (30_892 + 108_127) * 1000
+        assert without.pop("runtime") == started == -without.pop("unknown")
+        assert lasting[trace.states.index("State 15")] == started
+    assert without.pop("idle") >= 0
+    assert not any(without.values())

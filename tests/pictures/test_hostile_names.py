@@ -20,7 +20,7 @@ from perf_structural import StructuralModel, recalibrate
 from perfcore import Measurements, Result, Series, Trace, UtilizationCurve
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import VERBOSE, print_findings
-from perfcore.results import Shown
+from perfcore.report import Shown
 from perfcore.stochastic import representation_named
 
 Normal = representation_named("normal")

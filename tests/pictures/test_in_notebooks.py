@@ -8,7 +8,7 @@ import pytest
 from result_kinds import CELL_ELEMENTS, FURTHER_KINDS, KINDS, Elements, cell_of, result_of
 
 from perfcore import Model
-from perfcore.results import Result, Shown
+from perfcore.report import Result, Shown
 
 ALL_KINDS = [*KINDS, *FURTHER_KINDS]
 # Rows of text, plans, and counts: a picture would say no more than the table.

@@ -15,7 +15,7 @@ from result_kinds import KINDS, result_of
 import perfcore
 from perfcore import Trace, UtilizationCurve, plot
 from perfcore.base.errors import OptionError
-from perfcore.results import Result
+from perfcore.report import Result
 
 CURVE = UtilizationCurve([0, 4, 10], [2, 8], source="<b>run & co.csv")
 MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-", ".html": b"<!doctype html>"}

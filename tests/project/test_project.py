@@ -264,6 +264,15 @@ def test_times_without_a_sum_are_refused_and_missing_ones_named():
     assert "1 component without a time at some p took none there" in missing.notes["Assumed"]
 
 
+def test_scales_that_both_have_measured_are_compared_as_measured():
+    old, new = (perfcore.project(table((1, 2, 4, 8, 16)[:n]), at="p=16") for n in (4, 5))
+    assert "At p=16 (measured): " in new.report().answer
+    new = perfcore.project(table((1, 2, 4, 8, 16)).assign(time_s=lambda rows: 1.5 * rows["time_s"]), at="p=16")
+    comparison = perfcore.compare(old, new)
+    assert comparison.measured.points == ((1.0,), (2.0,), (4.0,), (8.0,))
+    assert comparison.measured.ratio == pytest.approx([1.5] * 4)
+
+
 def gpu_run(folder, p):
     """Ranks that compute 1 ms in each of 4 steps, copy for 10 us, and gather for p - 1 times 100 us."""
     run = folder / f"p{p}"

@@ -134,8 +134,8 @@ def test_a_poor_quotient_says_how_poor():
     assert (Normal(6, 0.1) / Normal(2, 0.02)).notes == ()
 
 
-def test_the_deviation_of_samples_is_the_unbiased_one():
-    samples = [1.0, 2.0, 4.0, 4.5]
+@pytest.mark.parametrize("samples", [[1.0, 2.0, 4.0, 4.5], [1.0, 3.0]])
+def test_the_deviation_of_samples_is_the_unbiased_one(samples):
     assert Normal.from_samples(samples).std == pytest.approx(statistics.stdev(samples))
 
 

@@ -6,8 +6,7 @@ from typing import Annotated, Any
 import typer
 
 import perfcore
-from perfcore.report import Figure, Report
-from perfcore.results import Result
+from perfcore.report import Figure, Report, Result
 
 
 @dataclass(frozen=True, repr=False)

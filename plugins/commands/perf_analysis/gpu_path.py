@@ -36,6 +36,8 @@ _PIECE_END, _WAIT_END, _END, _BEGIN, _LAUNCH, _WAIT, _MEETING = range(7)  # kind
 _NEVER = np.iinfo(np.int64).min
 _MOSTLY_SILENT = 0.9  # share of a run without any event, from which on it is hardly loading of data or the like
 _CLOCKS_NS = 50_000  # by which clocks of host and GPU may differ
+_EVENT_NS = 10_000  # in which a stream notices that what it waited for has ended
+COLLECTIVES = re.compile(r"nccl|rccl", re.IGNORECASE)
 _LEAST_LAUNCH_NS = 1_000  # work that follows sooner was launched while the work before ran
 
 
@@ -89,7 +91,8 @@ class HostGpuTrace:
         is_last = self._ended.is_highest()
         last = np.append(-1, np.maximum.accumulate(np.where(is_last, numbers, -1))[:-1])
         self.before = np.where(is_last & (last >= self._first[self._of_stream]), last, -1)
-        self.other = self._stream_waits()
+        self.other = self._stream_waits() if activity.syncs else self._inferred_waits()
+        self.n_inferred = 0 if activity.syncs else int((self.other >= 0).sum())
         waits: dict[int, Ints] = {call: np.array([piece]) for call, piece in self._full_queues().items()}
         self.full = np.array(sorted(waits), np.int64)  # launch calls that find their queue full
         self.n_contradicting = int((self._launch_ns > self.start).sum())  # pieces that begin or end when they cannot
@@ -227,6 +230,25 @@ class HostGpuTrace:
                 known = other[target]
                 other[target] = max((known, source), key=lambda k: self.end[k] if k >= 0 else _NEVER)
         return other
+
+    def _inferred_waits(self) -> Ints:
+        """Of each piece what its stream evidently waits for if no waits are recorded: -1, or another stream's last end.
+
+        Libraries let a collective wait for computation launched before it, and computation for a collective.
+        """
+        is_collective = np.array([bool(COLLECTIVES.search(name)) for name in self.activity.names], bool)
+        is_collective = is_collective[self.activity.pieces["name"]]
+        device, zero = self._of_device[self._of_stream], int(self.start.min(initial=0))
+        length = int(self.end.max(initial=0)) - zero + 1
+        ended = np.argsort(device * length + self.end - zero, kind="stable")
+        ends = (device * length + self.end - zero)[ended]
+        last = ended[np.maximum(np.searchsorted(ends, device * length + self.start - zero, "right") - 1, 0)]
+        waits = (device[last] == device) & (self._of_stream[last] != self._of_stream) & self.launched
+        waits &= (is_collective[last] != is_collective) & self.launched[last] & (self.launch_ns[last] < self.launch_ns)
+        waits &= (self.end[last] <= self.start) & (self.start - self.end[last] <= _EVENT_NS)
+        least = (self.start - self.launch_ns)[self.launched].min(initial=_CLOCKS_NS)  # what a launch takes
+        waits &= self.end[last] > np.maximum(self.returned_ns, self.launch_ns + least + _EVENT_NS)
+        return np.where(waits, last, -1)
 
     def _host_waits(self, syncs: list[tuple[int, int, Ints, bool]]) -> dict[int, Ints]:
         """Calls in which the host waits, and the pieces that each waits for, of which the last to end is the first."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from perf_analysis.gpu_path import GPU, CriticalPath, HostGpuRun, HostGpuTrace, Meetings, Replay, silence
+from perf_analysis.gpu_path import COLLECTIVES, GPU, CriticalPath, HostGpuRun, HostGpuTrace, Meetings, Replay, silence
 from perf_io.traces.gpu_activity import GpuActivity, read_gpu_activity
 from perf_traces.levels import level_names, parts_of
 from perf_traces.messages.communication import COLLECTIVE, COLUMNS, codes_of, communication_of
@@ -21,10 +20,9 @@ from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
-from perfcore.results import Result
+from perfcore.report import Result
 
 _PARTS = ("gpu", "host", "collectives")
-_COLLECTIVE = re.compile(r"nccl|rccl", re.IGNORECASE)
 _WAITS_OF_STREAMS = {f"{api}{call}" for api in ("cuda", "hip") for call in ("StreamWaitEvent", "EventSynchronize")}
 _MOST_STEPS = 200
 _LATEST = np.iinfo(np.int64).max
@@ -145,7 +143,7 @@ def gpu_answers(
             notes.setdefault(note, []).append(rank)
     return GpuAnswers(
         run.source, region or "", whole.runtime_ns, path,
-        sum(time for name, time in path.by_kernel.items() if _COLLECTIVE.search(name)),
+        sum(time for name, time in path.by_kernel.items() if COLLECTIVES.search(name)),
         () if error else tuple(scenarios), least, tuple(lengths),
         queue if queue["launches"] else {}, run.ranks, whole.n_met,
         tuple(note if len(of) == len(traces) else f"{listing(of, 3)}: {note}" for note, of in notes.items()),
@@ -252,7 +250,7 @@ def _fitting(activity: GpuActivity, name: str) -> Any:
     if name == "gpu":
         return np.ones(len(activity.time_ns), bool)
     if name == "collectives":
-        fits = [bool(_COLLECTIVE.search(each)) for each in activity.names]
+        fits = [bool(COLLECTIVES.search(each)) for each in activity.names]
     else:
         fits = [any(fnmatch.fnmatchcase(each.lower(), name.lower()) for each in (full, plain_name(full)))
                 for full in activity.names]  # fmt: skip
@@ -300,7 +298,8 @@ def _notes(trace: HostGpuTrace) -> list[str]:
         return [f"{lacking}: what the GPU waits for is unknown (activities=[CPU, CUDA] records them)", *activity.notes]
     if not activity.syncs and (called & _WAITS_OF_STREAMS or len(np.unique(activity.pieces["location"])) > 1):
         option = "enable_cuda_sync_events=True in the profiler's experimental_config"
-        return [f"event waits of streams, counted as gaps ({option} records them)", *activity.notes]
+        inferred = f"inferred of {trace.n_inferred} kernels at collectives, else " if trace.n_inferred else ""
+        return [f"event waits of streams, {inferred}counted as gaps ({option} records them)", *activity.notes]
     return list(activity.notes)
 
 

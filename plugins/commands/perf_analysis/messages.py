@@ -16,7 +16,7 @@ from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 from perfcore.reading.recognise import named_files
-from perfcore.results import Result
+from perfcore.report import Result
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from perfcore.base.errors import DataError, InputError, OptionError, key_first
 from perfcore.data.measurements import Measurements
 from perfcore.reading.recognise import NamePattern, read, recognise, write
 from perfcore.reading.source import Source
-from perfcore.results import Result
+from perfcore.report import Result
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,8 +23,7 @@ from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
-from perfcore.report import Column, Table
-from perfcore.results import Result
+from perfcore.report import Column, Result, Table
 
 _MOSTLY_EMPTY = 0.5  # share of a run without any state that is reported
 _OWN = ("category", "phase", "time_s", "all_locations_ns")  # columns of the table of categories

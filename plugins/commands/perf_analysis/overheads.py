@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_analysis.attribution import profile_overheads
-from perf_analysis.categories import NO_STATE, CategorySet, classify, read_categories
+from perf_analysis.categories import NO_STATE, CategorySet, classify, named_classes, read_categories
 from perf_analysis.concurrency import devices_of, usual_categories
 from perf_analysis.efficiencies import COMPUTING, losses_of, of_gpus
 from perf_analysis.groups import groups_of
@@ -26,6 +26,7 @@ from perf_analysis.overhead_profile import (
 )
 from perf_analysis.scaling_efficiencies import ExternalMetrics, efficiencies_of_runs, losses_as_data, runs_of_table
 from perf_analysis.stretches import phase_edges
+from perf_traces.joined_trace import LazyTrace
 from perf_traces.levels import parts_of
 from perf_traces.messages.bursts import (
     COPIES,
@@ -36,9 +37,11 @@ from perf_traces.messages.bursts import (
     is_of_mpi,
     refuse_different_programs,
 )
+from perf_traces.messages.communication import communication_of
 from perf_traces.reading import write_csv
 from perf_traces.runs import SeparateRuns
 from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perf_traces.windows import with_intervals
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data import type_in_words
@@ -50,8 +53,7 @@ from perfcore.data.units import readable
 from perfcore.models.model import Model
 from perfcore.reading import Read
 from perfcore.reading.recognise import read as read_data
-from perfcore.report import Table
-from perfcore.results import Result
+from perfcore.report import Result, Table
 
 if TYPE_CHECKING:
     pass
@@ -210,10 +212,37 @@ def _profile(trace: Trace, question: Question, rules: CategorySet | None, ready:
             raise whole_run_only(trace)
         edges = edges_of_phases(trace, question.phases, question.degree, rules, question.classes)
     profile = profile_overheads(
-        trace, rules, classes=question.classes, ready=ready, ready_column=question.ready_column, phase_edges_ns=edges,
-        by_marker=by_marker,
+        _with_named_calls(trace, rules, question.classes), rules, classes=question.classes, ready=ready,
+        ready_column=question.ready_column, phase_edges_ns=edges, by_marker=by_marker,
     )  # fmt: skip
     return add_communication_metrics(trace, profile, question.pop)
+
+
+def _with_named_calls(trace: Trace, rules: CategorySet | None, classes: Mapping[str, Sequence[str]] | None) -> Trace:
+    """Name states of the class unknown, such as Paraver's Others, by the MPI calls that they are within."""
+    if isinstance(trace, (SummarizedTrace, LazyTrace)):
+        return trace
+    unknown = np.array(
+        [each == "unknown" for each in named_classes(trace, rules or usual_categories(trace), classes)], bool
+    )
+    if not unknown.any():
+        return trace
+    try:
+        calls = None if (communication := communication_of(trace)) is None else communication.calls
+    except DataError:  # of a part of a run; its metrics say so
+        return trace
+    if calls is None or not len(calls):
+        return trace
+    rows = np.flatnonzero(unknown[trace.state])
+    length = int(max(trace.end_ns.max(initial=0), calls.leave_ns.max())) + 1
+    begins = trace.location[rows].astype(np.int64) * length + trace.start_ns[rows]
+    call = np.searchsorted(calls.location.astype(np.int64) * length + calls.enter_ns, begins, "right") - 1
+    within = (call >= 0) & (calls.location[call] == trace.location[rows])
+    within &= calls.leave_ns[call] >= trace.end_ns[rows]
+    state = trace.state.copy()
+    state[rows[within]] = len(trace.states) + calls.operation[call[within]]
+    columns = (trace.location, state, trace.start_ns, trace.end_ns)
+    return with_intervals(trace, columns, states=(*trace.states, *calls.operations))
 
 
 def edges_of_phases(
@@ -431,9 +460,10 @@ def time_components(profiles: Sequence[OverheadProfile]) -> TimeComponents:
     losses = {name: np.array([run_losses.get(name, 0.0) for run_losses in lost]) for name in several[0]}
     if COPIES in losses:
         losses = {IMBALANCE: losses[IMBALANCE], **_by_collective(profiles, losses.pop(COPIES)), **losses}
+    threads = {each.n_threads for profile in profiles for each in profile.threads}
     for name, lost_ns in losses.items():
-        parts[name] = lost_ns
-        alone[name] = _up_to_no_waiting(profiles, name)
+        parts[name] = lost_ns  # nothing is lost at one location, or in one process where MPI loses it
+        alone[name] = next(iter(threads)) if len(threads) == 1 and is_of_mpi(name) else 1
         is_alone[name] = np.array(
             [len(p.locations) <= alone[name] or (len(p.threads) == 1 and is_of_mpi(name)) for p in profiles]
         )
@@ -474,12 +504,6 @@ def _size(n_bytes: int) -> str:
     """Three digits and a unit."""
     power = min(int(math.log10(max(n_bytes, 1))) // 3, 4)
     return f"{n_bytes / 1000**power:.3g} {('B', 'kB', 'MB', 'GB', 'TB')[power]}"
-
-
-def _up_to_no_waiting(profiles: Sequence[OverheadProfile], part: str) -> int:
-    """Up to how many locations nothing is lost in a part: one, or those of one process where MPI loses it."""
-    threads = {each.n_threads for profile in profiles for each in profile.threads}
-    return threads.pop() if len(threads) == 1 and is_of_mpi(part) else 1
 
 
 def _one_way_to_grow(profiles: Sequence[OverheadProfile]) -> None:

@@ -31,7 +31,7 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 from perfcore.reading.recognise import write
-from perfcore.results import Result
+from perfcore.report import Result
 
 if TYPE_CHECKING:
     import pandas as pd

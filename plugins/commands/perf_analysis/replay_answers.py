@@ -20,7 +20,7 @@ from perf_traces.options import parse_compute, parse_factor
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import OptionError
 from perfcore.data.units import readable, split_unit
-from perfcore.results import Result
+from perfcore.report import Result
 from perfcore.stochastic import StochasticValue, from_dict
 
 _IN_MESSAGES, _NO_STATE, _SILENT = "messages", "no state", "after the last record"

@@ -30,8 +30,7 @@ from perfcore.data.trace import Trace
 from perfcore.hooks.options import NoOptions
 from perfcore.reading.recognise import named_files
 from perfcore.reading.source import Reader, Source
-from perfcore.report import Figure, Note, Report
-from perfcore.results import Result
+from perfcore.report import Figure, Note, Report, Result
 
 Named = str | os.PathLike[str]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.hooks.registry import Entry, registry
-from perfcore.results import Result
+from perfcore.report import Result
 
 if TYPE_CHECKING:
     import numpy as np

@@ -44,7 +44,7 @@ from perfcore.tables import Column, Table
 if TYPE_CHECKING:
     from perf_basics.api import Facts, Listing
     from perfcore.models.model import Model
-    from perfcore.results import Result
+    from perfcore.report import Result
 
 Data = Annotated[
     str, typer.Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern.")

@@ -40,6 +40,7 @@ from perfcore.tables import level_text
 if TYPE_CHECKING:
     from perf_traces.messages.communication import Communication
 
+_LEFT_OUT = "left out, a copy of another row"  # of which a fit asks
 _MOST_LEVELS = 12
 
 
@@ -214,7 +215,8 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     absent = [observations.cell_name(cell) for cell in cells if cell not in measured]
     if absent:
         facts["never measured"] = f"{len(absent)} of {len(cells)} pairs: {listing(absent, 6)}"
-    if not mixed and (known := [*assumed, *observations.notes]):
+    notes = [problem if problem and note.startswith(_LEFT_OUT) else note for note in observations.notes]
+    if not mixed and (known := [*assumed, *notes]):
         facts["rows to know about"] = known
     facts |= _seen_by_fitter(data, name, flags)
     ranking, others = _further_fits(data, name, flags)
@@ -231,14 +233,15 @@ def _categories(data: Measurements) -> tuple[dict[str, Any], str]:
     from perf_tables.category_table import by_category
 
     chosen = data.where(conditions) if conditions else data
-    flags = f" --where {shlex.quote(','.join(conditions))}" if conditions else ""
+    flags, problem = f" --where {shlex.quote(','.join(conditions))}" if conditions else "", ""
     try:
         table = by_category(chosen)
     except PerfError as error:
+        problem = str(error)
         try:
             table = by_category(chosen, duplicates="drop")
         except PerfError:
-            return {"categories": f"none: {error}"}, flags
+            return {"categories": f"none: {problem}"}, flags
         flags += " --duplicates drop"
     facts: dict[str, Any] = {
         "points": [
@@ -250,7 +253,9 @@ def _categories(data: Measurements) -> tuple[dict[str, Any], str]:
         "total": f"{table.total.min():.6g} to {table.total.max():.6g} {table.unit or ''}".rstrip(),
     }
     if table.notes:
-        facts["rows to know about"] = list(table.notes)
+        facts["rows to know about"] = [
+            problem if problem and note.startswith(_LEFT_OUT) else note for note in table.notes
+        ]
     return facts | ({"of these rows": ", ".join(conditions)} if conditions else {}), flags
 
 
@@ -414,11 +419,11 @@ def _more_files(data: Measurements, name: str) -> str | None:
 
 
 def _observed(data: Measurements) -> tuple[Observations | None, str, str]:
-    """The observations, or what is wrong; and the option that helps where rows are copies of others."""
+    """The observations, what is wrong with them, and the option that helps where rows are copies of others."""
     problem = ""
     for duplicates, flags in (("refuse", ""), ("drop", " --duplicates drop")):
         try:
-            return data.observations(duplicates=duplicates), "", flags
+            return data.observations(duplicates=duplicates), problem, flags
         except PerfError as error:
             problem = problem or str(error)
     return None, problem, ""

@@ -129,7 +129,7 @@ def new(name: str, kind: str, folder: str | Path = ".") -> list[Path]:
     tests = _COMMAND_TEST if kind == "command" else f"\n{suite}{_BODIES[kind]}"
     test = f'"""The {kind} keeps its contract."""\n\n' + _filled(f"{_IMPORTS.get(kind, usual)}\n{tests}", facts)
     more = {
-        "fitter": ', options="perfcore.models.fitter:CurveOptions"',
+        "fitter": ', options="perfcore.models.fitting:CurveOptions"',
         "reader": ', suffixes=(".txt",)',
         "command": f', group="Others", function="{module}.{kind}:{target}"',
     }

@@ -21,7 +21,7 @@ from perf_formulas.parser import FUNCTIONS
 from perf_tables.arguments import MOST_POINTS, check_count, parse_values
 from perfcore.base.errors import InputError, MissingDependencyError, OptionError, PerfError, UnknownNameError, key_first
 from perfcore.base.files import write_bytes
-from perfcore.results import Result
+from perfcore.report import Result
 
 Key = tuple[tuple[str, Level], ...]
 Factors = Mapping[str, Sequence[Level]]

@@ -32,7 +32,7 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.units import seconds_per
 from perfcore.models.model import Model
 from perfcore.models.points import DesignRows
-from perfcore.results import Result
+from perfcore.report import Result
 
 if TYPE_CHECKING:
     from perfcore.models.model import Model

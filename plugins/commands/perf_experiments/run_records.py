@@ -11,7 +11,7 @@ import numpy as np
 from perf_experiments.design import Key, point_key
 from perf_experiments.points import PRINTED, VERSION, Point, point_text
 from perfcore.base.errors import OptionError
-from perfcore.results import Result
+from perfcore.report import Result
 
 _COVERAGE = 0.95
 FEWEST_RUNS = 6  # from five runs no interval covers the median with 95 %: 1 - 2/2^5 = 93.75 %

@@ -17,8 +17,7 @@ from perf_views.colours import PAGE
 from perfcore.base.errors import MissingDependencyError, OptionError
 from perfcore.base.files import check_folder, write_bytes
 from perfcore.reading import Read, read_file
-from perfcore.report import Column, Figure, Report, Table
-from perfcore.results import Result
+from perfcore.report import Column, Figure, Report, Result, Table
 
 _MOST_VIEWS = 12  # a notebook keeps what its cells show: some 80 kB for each view
 _MORE = "`views=N` takes more, and `perfcore.explore` has all."

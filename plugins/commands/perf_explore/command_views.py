@@ -21,7 +21,7 @@ from perf_views.contents import views_of
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.hooks.parameters import parameters_of, rules_of, value_type
 from perfcore.hooks.registry import Entry, registry
-from perfcore.results import Result
+from perfcore.report import Result
 
 # Titles of commands in the order of the menu; others follow by their names.
 _TITLES = {

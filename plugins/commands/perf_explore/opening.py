@@ -32,7 +32,7 @@ from perfcore.models.fitting import default_fitter
 from perfcore.models.model import Model, is_model_file, load, model_file_entry
 from perfcore.reading import Read, read_file
 from perfcore.reading.recognise import named_files
-from perfcore.results import Result
+from perfcore.report import Result
 
 SAVE_AS = "save_as"
 # Options stand in the address with this before their names, so that views of the fit have all other names.

@@ -17,8 +17,22 @@ from perf_views.names import shortened, shortened_apart
 from perfcore.base.errors import InputError, listing
 from perfcore.base.files import refuse_other_kind, write_bytes
 from perfcore.data.units import is_rate, seconds_per
-from perfcore.report import Axis, Bars, Column, Figure, Line, Note, Plot, Points, Report, Rule, Spans, Steps, Table
-from perfcore.results import Result
+from perfcore.report import (
+    Axis,
+    Bars,
+    Column,
+    Figure,
+    Line,
+    Note,
+    Plot,
+    Points,
+    Report,
+    Result,
+    Rule,
+    Spans,
+    Steps,
+    Table,
+)
 from perfcore.tables import printable
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from perf_gate.self_test import SelfTest
     from perf_gate.versions import InterimAnalysis, VersionGate
     from perfcore.models.model import Model
-    from perfcore.results import Result
+    from perfcore.report import Result
 
 Named = str | os.PathLike[str]
 

@@ -23,7 +23,7 @@ from perfcore.models.fitting import coerce, default_fitter, fit, types_to_read
 from perfcore.models.model import Model, is_model_file, load
 from perfcore.models.points import N_DRAWS, Drawn, GrowthDraws, PartDraws
 from perfcore.reading import Read
-from perfcore.results import Result
+from perfcore.report import Result
 
 _SURE = 1.96  # standard errors to the ends of a 95 % interval
 CATEGORY = "category"  # the variable of models by category; their first level is the total
@@ -74,8 +74,6 @@ def comparison_points(model: Model, at: str | Iterable[str] | Mapping[str, Any])
     target = {symbol: [level] for symbol, level in model.target.items() if symbol not in named}
     levels = {symbol: {**target, **named}[symbol] for symbol in model.variables if symbol in {**target, **named}}
     missing = [name for name in model.variables if name not in levels and name not in model.levels]
-    if missing and not levels:
-        raise OptionError(f"--at is required, e.g. --at {missing[0]}=1024")
     if missing:
         raise OptionError(f"the models are of {', '.join(model.variables)}; give --at {missing[0]}=...")
     columns = zip(*itertools.product(*levels.values()), strict=True)

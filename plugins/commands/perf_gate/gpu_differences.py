@@ -19,7 +19,7 @@ from perf_statistics.gating import holm
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.units import readable
-from perfcore.results import Result
+from perfcore.report import Result
 
 if TYPE_CHECKING:
     from perfcore.report import Report

@@ -45,7 +45,7 @@ from perfcore.base import progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.base.files import alone, check_folder, write_bytes
-from perfcore.results import Result
+from perfcore.report import Result
 
 if TYPE_CHECKING:
     import pandas as pd

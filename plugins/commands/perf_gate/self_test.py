@@ -15,7 +15,7 @@ from perf_statistics.gating import Estimates, Sessions, judge, paired_test, sess
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.data.units import seconds_per
-from perfcore.results import Result
+from perfcore.report import Result
 
 FEWEST_RUNS = 6  # three pairs of neighbours
 _SPLITS = 400  # of pairs at random; the standard error of 5 % is 1 %

@@ -17,8 +17,7 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.observations import without_duplicates
 from perfcore.models.model import Model
 from perfcore.models.points import Observed
-from perfcore.report import Axis, Figure, Line, Mark, Note, Plot, Points, Report, Steps
-from perfcore.results import Result
+from perfcore.report import Axis, Figure, Line, Mark, Note, Plot, Points, Report, Result, Steps
 from perfcore.tables import Column, Table
 
 _GROUPS = {"not fitted": "held-out points", "fitted": "training points", "all points": "points"}

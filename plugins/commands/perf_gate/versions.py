@@ -32,7 +32,7 @@ from perf_statistics.student import stdtr, stdtrit
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.units import unit_of_text
-from perfcore.results import Result
+from perfcore.report import Result
 
 DESIGNS = ("interleaved", "blocked", "sessions")
 _LONGEST_STREAK = 2  # runs of one version after another, where pairs are measured in random order

@@ -14,8 +14,7 @@ from perf_project.extrapolation import power_of_scales
 from perf_views.names import existing_file, shortened
 from perfcore.base.arrays import Floats
 from perfcore.data.units import readable
-from perfcore.report import RANGE, Axis, Bars, Figure, Line, Mark, Note, Plot, Points, Report, Rule
-from perfcore.results import Column, Table
+from perfcore.report import RANGE, Axis, Bars, Column, Figure, Line, Mark, Note, Plot, Points, Report, Rule, Table
 from perfcore.tables import level_text, point_text
 
 if TYPE_CHECKING:
@@ -34,6 +33,8 @@ def report_of(projection: Projection) -> Report:
     unit, largest, scale = model.unit or "", float(model.sizes.max()), at.point[model.symbol]
     far = f"{scale / largest:.3g}x the largest run" if scale > largest else "interpolated"
     far = "below the measured range" if scale < model.sizes.min() else far
+    is_measured = tuple(at.point[symbol] for symbol in model.points) in zip(*model.points.values(), strict=True)
+    far = "measured" if is_measured else far
     time, low, high = (_time(value, unit) for value in at.elapsed)
     if (symbol := high.rpartition(" ")[2]) == low.rpartition(" ")[2]:
         low = low.removesuffix(f" {symbol}")

@@ -13,7 +13,7 @@ from perf_tables.confounders import further_parameters
 from perfcore.base.errors import PerfError
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
-from perfcore.models.fitter import Fitter
+from perfcore.models.fitting import Fitter
 
 
 class ProjectionFitter(Fitter):

@@ -31,8 +31,7 @@ from perfcore.base.arrays import Floats
 from perfcore.data.columns import is_processors
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of
 from perfcore.models.points import N_DRAWS, Drawn, Observed, PartDraws, measurements_for
-from perfcore.report import Note, Report
-from perfcore.results import Result
+from perfcore.report import Note, Report, Result
 
 TOTAL, MEAN = "total", "mean"  # what the law of a component is of: all locations together, or one
 _DRAWS, _SEED = 8192, 0
@@ -140,6 +139,20 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         return np.asarray(np.sum(list(self.measured.values()), axis=0))
 
     @property
+    def fitted_points(self) -> Mapping[str, Any]:
+        """Measured points (R,), by symbol."""
+        return self.points
+
+    def totals_measured(self, points: Floats) -> Floats:
+        """Elapsed time and its relative standard error, that of the scaling model, at points (T, q): (T, 2) or NaN."""
+        totals = np.full((len(points), 2), np.nan)
+        if not self.factors and hasattr(self.law, "totals_measured"):  # a what-if was not measured
+            totals[:, 1] = self.law.totals_measured(points)[:, 1]
+            same = (points[:, None] == np.array(list(self.points.values())).T).all(axis=2)
+            totals[:, 0] = np.where(same.any(axis=1), self.elapsed[same.argmax(axis=1)], np.nan)
+        return np.where(np.isfinite(totals).all(axis=1)[:, None], totals, np.nan)
+
+    @property
     def answer(self) -> Projection:
         """The components and efficiencies at the targets."""
         places = np.array([[point[symbol] for symbol in self.points] for point in self.targets])
@@ -160,7 +173,7 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
     def _scores(self) -> Floats:
         """Places of joint draws in those of each component, which ascend: (K, D), in [0, 1)."""
         law: Any = self.law
-        logs = np.log(np.where(law.means > 0.0, law.means, np.nan)) - np.log(law.fitted)
+        logs = np.log(np.where((law.means > 0.0) & (law.fitted > 0.0), law.means / law.fitted, np.nan))
         logs = np.nan_to_num(logs - np.nanmean(logs, axis=1, keepdims=True))
         deviation = np.sqrt((logs**2).sum(axis=1))
         logs /= np.where(deviation > 0.0, deviation, 1.0)[:, None]

@@ -24,7 +24,7 @@ from perf_structural.structural_model import StructuralModel
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import build
-from perfcore.results import Result
+from perfcore.report import Result
 from perfcore.stochastic import StochasticValue, default_representation
 
 _BINS = 100  # of what is made of draws

@@ -20,7 +20,7 @@ from perf_structural.samples import first_prediction, read_actual, read_predicti
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.base.files import write_json
-from perfcore.results import Result
+from perfcore.report import Result
 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue

@@ -26,8 +26,7 @@ from perfcore.data.columns import is_named
 from perfcore.data.units import nanoseconds_per
 from perfcore.hooks.options import build
 from perfcore.reading.source import without_compressed_ending
-from perfcore.report import Note
-from perfcore.results import Result
+from perfcore.report import Note, Result
 from perfcore.stochastic import default_name, default_representation, representation_named
 
 if TYPE_CHECKING:

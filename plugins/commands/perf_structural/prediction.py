@@ -39,7 +39,7 @@ from perfcore import stochastic as arithmetic
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import build, describe
-from perfcore.results import Result
+from perfcore.report import Result
 from perfcore.stochastic import StochasticValue, as_value, default_representation, performer_of
 
 Quantity = StochasticValue | float

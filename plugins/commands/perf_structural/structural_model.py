@@ -24,7 +24,7 @@ from perf_structural.model_file import ModelFile, StructuralModelError, by_name,
 from perf_structural.options import PredictionOptions, Statistic
 from perf_structural.prediction import Part, Prediction, predict_jointly, probability_below
 from perfcore.base.errors import DataError
-from perfcore.results import Result
+from perfcore.report import Result
 
 # Runs that follow are compared with the prediction.
 TO_VALIDATE = " --json > predictions.json  # then perf validate predictions.json RUNS.csv"

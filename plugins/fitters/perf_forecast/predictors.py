@@ -401,8 +401,6 @@ class Resampling:
 
 def _scales(forecasts: Floats, outcomes: Floats, steps: int, first: int) -> Floats:
     """Return how large absolute errors were lately, as it was known at each origin (n,)."""
-    import pandas as pd
-
     misses = pd.Series(np.abs(outcomes - forecasts)[first : len(outcomes) - steps])
     lately = misses.ewm(alpha=_SCALE_GAIN).mean() + _LEAST_SCALE * misses.expanding().mean()
     scales = np.full(len(outcomes), lately.iloc[0])  # before the first error: the same for all

@@ -256,7 +256,8 @@ def _breusch_pagan(model: RegressionModel) -> float:
     assumes = options.errors == "classical" and options.robust is None and options.quantile is None
     if len(model.groups) > 1 or len(group.value) < 10 or not assumes or options.family == "gamma":
         return 1.0
-    squares, fitted = model.estimates[group.names].results.wresid ** 2, model.influence()["fitted"].to_numpy()
+    squares = model.estimates[group.names].results.wresid ** 2
+    fitted = model.parametric.at(group.points, group.estimates)[0]
     if np.ptp(fitted) == 0.0 or np.ptp(squares) == 0.0:
         return 1.0
     return float(chi2.sf(len(squares) * np.corrcoef(squares, fitted)[0, 1] ** 2, 1))

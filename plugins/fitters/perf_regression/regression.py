@@ -64,12 +64,13 @@ def regress(formula: ParametricFormula, group: Group, options: RegressionOptions
         place = point_text({name: values[int(np.argmax(bad))] for name, values in group.points.items()})
         raise DataError(f"the formula is not finite at {place}; leave such rows out with --where")
     offset, lengths = value - design @ at, np.linalg.norm(design, axis=0)
-    _, sizes, directions = np.linalg.svd(design / np.where(lengths > 0.0, lengths, 1.0), full_matrices=False)
+    triangle = np.linalg.qr(design, mode="r")  # of the same singular values, and a million times as small
+    _, sizes, directions = np.linalg.svd(triangle / np.where(lengths > 0.0, lengths, 1.0))
     if sizes[-1] <= _COLLINEAR * sizes[0]:
         names = [name for name, part in zip(formula.coefficients, directions[-1], strict=True) if abs(part) > 1e-3]
         raise DataError(f"terms of {', '.join(names)} are collinear; leave one out, or measure at other points")
     # The pseudoinverse of statsmodels drops small directions in silence.
-    is_scaled = np.linalg.cond(design) > _ILL_CONDITIONED
+    is_scaled = np.linalg.cond(triangle) > _ILL_CONDITIONED
     scale = np.exp2(np.round(np.log2(lengths))) if is_scaled else np.ones(len(lengths))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -220,14 +220,14 @@ def _as_scaling(data: Measurements, scaling: str) -> Measurements:
     one = next(word for word in (number.rstrip("s"), "processor") if is_named("rate_of_one", f"{unit}/{word}"))
     unit = unit.rpartition("/")[0] if is_of_one else f"{unit}/{one}"
     name = unit if roles.value == roles.unit else f"{split_unit(roles.value)[0]} [{unit}]"
-    columns, spread = {roles.value: name}, spread_columns(data)
+    columns, spread = {str(roles.value): name}, spread_columns(data)
     if spread is not None:
         columns[spread.spread] = SPREAD_NAMES[spread.kind]
     factor = data.numbers(number) ** (1.0 if is_of_one else -1.0)
-    table = data.table.drop(columns=list(columns))
-    scaled = table.assign(**{new: factor * data.numbers(column) for column, new in columns.items()})
+    values: dict[str, Any] = {new: factor * data.numbers(column) for column, new in columns.items()}
+    scaled = data.table.drop(columns=list(columns)).assign(**values)
     lines = [data.line(row) or row for row in range(len(scaled))]
-    kinds = {"code": roles.code, "system": roles.system, "category": roles.category}
+    kinds: dict[str, Any] = {"code": roles.code, "system": roles.system, "category": roles.category}
     return Measurements(scaled, roles.parameters, name, **kinds, source=data.source, lines=lines, notes=data.notes)
 
 
@@ -276,7 +276,7 @@ def _without_held(data: Measurements, notes: list[str]) -> Measurements:
     notes += [f"held: {levels}"] if held else []
     left = {symbol: column for symbol, column in parameters.items() if symbol not in fixed}
     roles = data.roles
-    kinds = {"code": roles.code, "system": roles.system, "category": roles.category}
+    kinds: dict[str, Any] = {"code": roles.code, "system": roles.system, "category": roles.category}
     return data.with_roles(left, roles.value, unit=roles.unit, **kinds)
 
 

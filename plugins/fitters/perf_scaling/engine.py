@@ -167,17 +167,9 @@ def weigh_one_parameter(
     )
     law, setting, level = (array[:, :width].astype(np.int64, order="C") for array in indices)
     return Posterior(
-        x[:, None],
-        means,
-        counts,
-        spread,
-        laws,
-        settings(),
-        law,
-        setting,
-        level,
+        x[:, None], means, counts, spread, laws, settings(), law, setting, level,
         np.ascontiguousarray(weight[:, :width]),
-    )
+    )  # fmt: skip
 
 
 class HoldoutCheck(NamedTuple):

@@ -8,7 +8,7 @@ from perf_scaling.data import scaling_data
 from perf_scaling.options import ScalingOptions
 from perfcore.base.errors import PerfError
 from perfcore.data.measurements import Measurements
-from perfcore.models.fitter import Fitter
+from perfcore.models.fitting import Fitter
 
 if TYPE_CHECKING:
     from perf_scaling.model import ScalingModel

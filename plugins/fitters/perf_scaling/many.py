@@ -33,8 +33,7 @@ from perfcore.hooks.options import to_dict
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Origin
 from perfcore.reading.source import ADDRESS
-from perfcore.report import Figure, Note, Report, interval_text, number_format, number_text
-from perfcore.results import Column, Result, Table
+from perfcore.report import Column, Figure, Note, Report, Result, Table, interval_text, number_format, number_text
 from perfcore.tables import point_text
 
 _SCHEMA = "perfcore-series/1"

@@ -18,7 +18,7 @@ from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.columns import guess_roles, is_repetition
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import NANOSECONDS
-from perfcore.results import Result
+from perfcore.report import Result
 
 if TYPE_CHECKING:
     from perf_worley.phase_model import PhaseModel

@@ -22,7 +22,7 @@ from perfcore.data.units import NANOSECONDS, readable
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Model, Parameter, Points
 from perfcore.models.points import DesignRows, check_coverage
-from perfcore.results import Result
+from perfcore.report import Result
 
 _FEWEST_SHOWN = 2  # iterations of a phase
 _NEARLY_ALL = 0.8  # of the time of the iterations

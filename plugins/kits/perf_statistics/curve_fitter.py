@@ -16,7 +16,7 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, PluginError
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.registry import registry
-from perfcore.models.fitter import CurveOptions, Fitter
+from perfcore.models.fitting import CurveOptions, Fitter
 from perfcore.models.model import Model, Origin, Parameter, Points
 from perfcore.models.points import by_symbol, check_coverage, of_one_length
 

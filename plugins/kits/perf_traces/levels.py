@@ -201,14 +201,11 @@ def _lasts(trace: Trace) -> bool:
     return any((part.end_ns > part.start_ns).any() for _, part in parts_of(trace))
 
 
-def _busy_ns(trace: Trace, busy: npt.NDArray[np.bool_]) -> int:
-    return sum(int((part.end_ns - part.start_ns)[busy[part.state]].sum()) for _, part in parts_of(trace))
-
-
 def _how_many_at_once(trace: LocatedTrace) -> str:
     recorded = trace.recorded
     busy = np.array([*map(set(trace.busy_states).__contains__, trace.states)])
-    time, covered = (_busy_ns(each, busy) for each in (recorded, trace._merged))
+    time, covered = (sum(int((part.end_ns - part.start_ns)[busy[part.state]].sum()) for _, part in parts_of(each))
+                     for each in (recorded, trace._merged))  # fmt: skip
     n, level = len(trace.locations), trace.level
     members = f"{len(recorded.locations)} {_MEMBERS[level]} as {n} {_PLURALS[level] if n > 1 else _WORDS[level]}"
     at_once = f"; where one computes, {time / covered:.2f} of them do at once" if covered else ""

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 from perfcore.base.errors import InputError, PerfError
 from perfcore.models import answers
 from perfcore.models.model import Model
-from perfcore.report import Report, interval_text
-from perfcore.results import Result
+from perfcore.report import Report, Result, interval_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

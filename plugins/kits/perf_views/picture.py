@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from perf_views.marks import draw_plot, draw_plots, heading_of
 from perfcore.base.errors import DataError, OptionError
 from perfcore.base.files import WRITTEN_BY, atomic_path, check_ending, check_files, write_bytes
-from perfcore.results import Shown
+from perfcore.report import Shown
 from perfcore.tables import html_table, printable
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns, twice, where no folder for settings can be written
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from perfcore.report import Plot, Report
-    from perfcore.results import Result
+    from perfcore.report import Plot, Report, Result
 
 
 _COLUMN, _SHAPE = 5.0, 0.62  # widest column of a paper, inches; height of a panel with its labels over its width

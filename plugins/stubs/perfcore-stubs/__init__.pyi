@@ -56,7 +56,7 @@ from perfcore.models.model import load as load
 from perfcore.models.ranking import Ranking as Ranking
 from perfcore.reading.recognise import read as read
 from perfcore.reading.recognise import write as write
-from perfcore.results import Result as Result
+from perfcore.report import Result as Result
 
 __version__: str
 

@@ -106,9 +106,7 @@ class Laws:
 
     def some(self, numbers: Ints) -> Laws:
         """Return those of some numbers."""
-        return Laws(
-            self.coefficients[numbers], self.exponents[numbers], self.logarithms[numbers], self.functions
-        )  # fmt: skip
+        return Laws(self.coefficients[numbers], self.exponents[numbers], self.logarithms[numbers], self.functions)
 
     def logs(self, points: Floats) -> Floats:
         """Return the logarithm of each law at points (T, q): (L, T)."""
@@ -337,19 +335,25 @@ class Posterior:
         logs, paths = np.log(self.points[:, 0]), np.arange(len(self.means))
         order = np.argsort(np.where(self.counts > 0.0, logs, -np.inf), axis=1)
         last, before = order[:, -1], order[:, -2]
-        used, place = np.unique([before, last], return_inverse=True)
-        # As within the measured range: only a path's own levels count, which may lie beyond those of other paths.
-        points, half = self.points[used], np.full((len(self.means) * len(used), 1), 0.5)
 
-        def medians(block: Self) -> Floats:
-            rows = np.arange(len(block.means) * len(points))
-            return block._of_components(points, False, True)(rows, half[: len(rows)]).reshape(-1, len(points))
+        def misses(paths: Ints, level: Ints) -> Floats:
+            # As within the measured range: only a path's own levels count, which may lie beyond those of other paths.
+            used, place = np.unique(level, return_inverse=True)
+            points = self.points[used]
 
-        fitted = self._in_blocks(points, medians)
-        place = place.reshape(2, -1)  # flat by numpy before 2.0
-        misses = [np.log(self.means[paths, k]) - fitted[paths, p] for k, p in zip((before, last), place, strict=True)]
-        turns = (misses[0] * misses[1] > 0.0) & (np.abs(misses[1]) >= TURNS)
-        return logs[last], logs[last] - logs[before], np.where(turns, misses[1], 0.0)
+            def medians(block: Self) -> Floats:
+                half = np.full((len(block.means) * len(used), 1), 0.5)
+                return block._of_components(points, False, True)(np.arange(len(half)), half).reshape(-1, len(used))
+
+            fitted = self.of_paths(paths)._in_blocks(points, medians)
+            return np.asarray(np.log(self.means[paths, level]) - fitted[np.arange(len(paths)), place.ravel()])
+
+        turns = misses(paths, last)
+        far = np.flatnonzero(np.abs(turns) >= TURNS)
+        turns[np.setdiff1d(paths, far)] = 0.0
+        if len(far):
+            turns[far] *= misses(far, before[far]) * turns[far] > 0.0
+        return logs[last], logs[last] - logs[before], turns
 
     @property
     def turns(self) -> Floats:
@@ -385,7 +389,8 @@ class Posterior:
             for k in np.unique(term[is_exact]).tolist():
                 exponent, logarithm = EXACT_TERMS[k]
                 value += np.where(term == k, coefficient * np.exp(exponent * number) * number**logarithm, 0.0)
-        law = np.log(np.where(is_exact, value, 1.0)) * (-1.0 if self.reciprocal else 1.0)
+        value = np.where(is_exact, np.maximum(value, np.finfo(np.float64).tiny), 1.0)  # p log(p) is 0 at p = 1
+        law = np.log(value) * (-1.0 if self.reciprocal else 1.0)
         return np.asarray(np.where(is_exact, law + EXACT_WIDTH * (shaped - middle - turn), shaped))
 
     @functools.cached_property

@@ -172,7 +172,13 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         rewrite = _without_line(rewrite or _without_end, lines[first].rstrip(_LINE_END))
         rows = [row for row in rows if tuple(cell.strip() for cell in row) != names]
         steps.append(f"the line of column names comes again, first in line {number}: left out there")
-    if (joined := _with_second_line(names, rows)) is not None:
+    is_two_levels = bool(rows) and len(rows[0]) == len(names) and not names[0] and not rows[0][0].strip()
+    if is_two_levels and (third := _names_of_index(rows)):  # as pandas writes them
+        joint = [f"{cell.strip()} {name}".strip() for name, cell in zip(names[1:], rows[0][1:], strict=True)]
+        skip += [bool(line.strip()) for line in lines[skip:]].index(True) + 2
+        names, rows = (third, *joint), rows[2:]
+        steps.append("three lines of column names")
+    elif (joined := _with_second_line(names, rows)) is not None:
         skip += next(n for n, line in enumerate(lines[skip:], 1) if line.strip())
         names, rows = joined, rows[1:]
         steps.append("two lines of column names")
@@ -415,6 +421,12 @@ def _with_second_line(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tu
         group = name or group
         joined.append(" ".join(filter(None, (group, cell))))
     return tuple(joined)
+
+
+def _names_of_index(rows: Sequence[Sequence[str]]) -> str:
+    """Return the name of an index in the second line below columns of two levels; empty if that is a row."""
+    is_index = len(rows) > 2 and len(rows[0]) == len(rows[1]) and not any(cell.strip() for cell in rows[1][1:])
+    return rows[1][0].strip() if is_index and not any(map(is_number, rows[0])) else ""
 
 
 def _name_of_first(cells: Sequence[str], n_columns: int) -> str:
