@@ -54,6 +54,22 @@ def test_streams_of_gpus_compute_in_kernels(read):
     assert len(read(KINETO, locations="both").locations) == 2
 
 
+@pytest.mark.parametrize("with_streams", [True, False])
+def test_lanes_of_a_device_of_jax_that_repeat_its_streams_are_passed_over(read, with_streams):
+    titles = ["Steps", "XLA Modules", "XLA Ops", *(["Stream #13(Compute)"] if with_streams else [])]
+    about = [{"ph": "M", "pid": 3, "name": "process_name", "args": {"name": "/device:GPU:1"}}]
+    events = [{"ph": "X", "pid": 701, "tid": 1, "name": "PjitFunction", "ts": 0, "dur": 9}]
+    for tid, title in enumerate(titles):
+        about.append({"ph": "M", "pid": 3, "tid": tid, "name": "thread_name", "args": {"name": title}})
+        events += [{"ph": "X", "pid": 3, "tid": tid, "name": "fusion.1", "ts": ts, "dur": 2} for ts in (10, 14)]
+    trace = read({"traceEvents": [*about, *events]})
+    assert trace.locations == ("GPU 1",)
+    assert [(state, start, end) for _, state, start, end in pieces(trace) if state == "fusion.1"] == [
+        ("fusion.1", 0, 2_000), ("fusion.1", 4_000, 6_000)
+    ]  # fmt: skip
+    assert read({"traceEvents": [*about, *events]}, locations="thread").states == ("PjitFunction",)
+
+
 def test_collectives_are_no_computation_and_annotations_no_states(read):
     stream = {**X, "cat": "kernel"}
     events = [

@@ -58,6 +58,7 @@ _OF_STREAMS = re.compile("kernel|gpu_.*|memcpy|memset|mtia_ccp_events", re.IGNOR
 _OTHER_KEYS = (b'"displayTimeUnit"', b'"distributedInfo"', b'"deviceProperties"', b'"systemTraceEvents"')
 # Categories of Kineto that no thread and no stream executes: its own span over everything, and what users and the
 # profiler write in addition to the work.
+_DEVICE = re.compile(r"/device:[GT]PU:(\d{1,9})")  # processes of JAX and TensorFlow
 _MOST_MARKERS = 100_000  # that are kept
 _ROUNDING = 1_000  # kernels that overlap by less than this part of the trace are noted, and not warned of
 _MARKERS = ("trace", "user_annotation", "gpu_user_annotation")
@@ -146,6 +147,7 @@ class _Names:
         self._processes: dict[str, str] = {}
         self._threads: dict[tuple[str, str], str] = {}
         self._locations: dict[tuple[str, str], str] = {}
+        self._devices: dict[str, str] = {}
 
     def add(self, text: bytes) -> None:
         """Take in the metadata of a piece; what is damaged in it names nothing."""
@@ -159,7 +161,9 @@ class _Names:
             if len(self._processes) + len(self._threads) >= _MOST_THREAD_NAMES:
                 return
             if event.name == "process_name":
-                self._processes[str(event.pid)] = event.args.name.strip()
+                name = self._processes[str(event.pid)] = event.args.name.strip()
+                if device := _DEVICE.fullmatch(name):
+                    self._devices[str(event.pid)] = f"GPU {device[1]}"
             elif event.name == "thread_name":
                 self._threads[str(event.pid), str(event.tid)] = event.args.name.strip()
                 if isinstance(event.args.location, str):
@@ -172,7 +176,28 @@ class _Names:
         name = self._threads.get((str(process), str(thread)), "stream" if stream else "thread")
         return f"{self.process(process, stream=stream)} / {_numbered(name, thread)}"
 
+    def lanes_of_devices(self, keys: Sequence[tuple[int | str, int | str]]) -> dict[int, bool]:
+        """Return which threads belong to a device of JAX, and whether they are its streams; the others repeat these.
+
+        Without streams, the lane ``XLA Ops`` holds the work.
+        """
+        titles = {
+            number: (str(process), self._threads.get((str(process), str(thread)), ""))
+            for number, (process, thread) in enumerate(keys)
+            if str(process) in self._devices
+        }
+        with_streams = {process for process, title in titles.values() if title.startswith("Stream")}
+        return {
+            number: title.startswith("Stream" if process in with_streams else "XLA Ops")
+            for number, (process, title) in titles.items()
+        }
+
+    def device(self, process: int | str) -> str:
+        return self._devices.get(str(process), f"GPU {process}")
+
     def process(self, process: int | str, *, stream: bool = False) -> str:
+        if str(process) in self._devices:
+            return self._devices[str(process)]
         return _numbered(self._processes.get(str(process), "GPU" if stream else "process"), process)
 
 
@@ -236,13 +261,15 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
     is_stream = {
         category: not is_marker[category] and bool(_OF_STREAMS.fullmatch(category)) for category in columns.categories
     }
-    location_kind = recorded_by(options.locations, any(is_stream.values()))
+    lanes = names.lanes_of_devices(list(columns.locations))
+    location_kind = recorded_by(options.locations, any(is_stream.values()) or any(lanes.values()))
 
     def wanted(category: str) -> bool:
         if category == COUNTED:
             return False
         stream = is_stream.get(category, False)
-        return is_marker.get(category, False) or location_kind == "both" or stream == (location_kind == "streams")
+        is_of_kind = location_kind == "both" or stream == (location_kind == "streams")
+        return is_marker.get(category, False) or bool(lanes) or is_of_kind
 
     launches = columns.launches()
     events = columns.intervals(wanted)
@@ -251,6 +278,13 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
         problem = f"contains no events of {'threads' if location_kind == 'both' else location_kind} that last"
         raise InputError(source, "; ".join([problem, *(note.removeprefix(WARNING) for note in columns.notes)]))
     on_stream = np.array([*is_stream.values(), False])[events["category"]]
+    if lanes:
+        is_lane, is_work = (np.isin(events["location"], codes) for codes in (
+            list(lanes), [code for code, holds_work in lanes.items() if holds_work]))  # fmt: skip
+        on_stream |= is_work
+        kept = is_work | (~is_lane & (location_kind != "streams"))
+        kept &= (location_kind != "threads") | ~is_work
+        events, on_stream = {name: column[kept] for name, column in events.items()}, on_stream[kept]
     first = int(events["start"].min())
     longest = clip_at_next(events["location"], events["start"], events["end"], on_stream)
     if longest is not None:
@@ -347,7 +381,9 @@ def _levels(
     processes = {process for process, _ in callers}
     host = names.process(processes.pop()) if len(processes) == 1 else ""
     levels = {
-        "device": [f"GPU {process}" if stream else "" for (process, _), stream in zip(keys, is_stream, strict=True)],
+        "device": [
+            names.device(process) if stream else "" for (process, _), stream in zip(keys, is_stream, strict=True)
+        ],
         "process": [
             host if stream else names.process(process) for (process, _), stream in zip(keys, is_stream, strict=True)
         ],
