@@ -93,6 +93,19 @@ def test_bounds_of_a_linear_problem():
         assert found.at_bound.tolist() == (expected == 0.0).tolist()
 
 
+def test_linear_algebra_that_fails_where_a_step_leads_ends_the_search():
+    start = np.array([3.0, 5.0])
+
+    def jacobian(b):
+        if (b != start).any():
+            raise np.linalg.LinAlgError("SVD did not converge")
+        return np.eye(2)
+
+    found = trust_region.solve(lambda b: b - 1.0, jacobian, start)
+    assert found.status is Status.NOT_FINITE
+    np.testing.assert_array_equal(found.theta, start)
+
+
 def test_upper_bounds():
     rng = np.random.default_rng(9)
     design, target = rng.standard_normal((25, 4)), rng.standard_normal(25)

@@ -194,21 +194,24 @@ def solve(
         if start.size == 0:
             return search.solution(first, Status.CONVERGED, 1)
         anchored = search.anchored(first)
-        solution = least_squares(
-            anchored.model,
-            start,
-            jac=anchored.jacobian,  # type: ignore[arg-type]  # the stubs know only of a callable with further arguments
-            bounds=(low, high),
-            method="trf",
-            x_scale="jac",
-            ftol=tolerance,
-            xtol=tolerance,
-            # The gradient has the units of the problem, so that no fixed bound on it would mean anything.
-            gtol=None,
-            loss="linear" if loss == "linear" else LOSSES[loss],  # type: ignore[arg-type]  # also
-            f_scale=loss_scale,
-            max_nfev=max_evaluations,
-        )
+        try:
+            solution = least_squares(
+                anchored.model,
+                start,
+                jac=anchored.jacobian,  # type: ignore[arg-type]  # the stubs know only of a callable with further arguments
+                bounds=(low, high),
+                method="trf",
+                x_scale="jac",
+                ftol=tolerance,
+                xtol=tolerance,
+                # The gradient has the units of the problem, so that no fixed bound on it would mean anything.
+                gtol=None,
+                loss="linear" if loss == "linear" else LOSSES[loss],  # type: ignore[arg-type]  # also
+                f_scale=loss_scale,
+                max_nfev=max_evaluations,
+            )
+        except np.linalg.LinAlgError:  # of slopes as large as numbers go, where a step led
+            return search.solution(first, Status.NOT_FINITE, 1)
         reached = search.at(np.asarray(solution.x), np.zeros(start.shape, dtype=bool))
         on_bound = search.snapped(reached, low, high)
         final, steps = search.polished(on_bound, low, high) if polish else (on_bound, 0)
