@@ -9,6 +9,7 @@ import thorough_tests
 from hypothesis import settings
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the program has it; read when numpy is imported
+os.environ.pop("COLUMNS", None)  # lines are wrapped to this width, whatever the caller's terminal has
 
 # The same examples in every run, so that a failure says something of the change and not of luck; new ones are searched
 # with HYPOTHESIS_PROFILE=search, and more of them.
