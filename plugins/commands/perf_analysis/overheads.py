@@ -37,7 +37,7 @@ from perf_traces.messages.bursts import (
     is_of_mpi,
     refuse_different_programs,
 )
-from perf_traces.messages.communication import communication_of
+from perf_traces.messages.communication import calls_of
 from perf_traces.reading import write_csv
 from perf_traces.runs import SeparateRuns
 from perf_traces.summaries.summarized_trace import SummarizedTrace
@@ -225,12 +225,7 @@ def _with_named_calls(trace: Trace, rules: CategorySet | None, classes: Mapping[
     unknown = np.array(
         [each == "unknown" for each in named_classes(trace, rules or usual_categories(trace), classes)], bool
     )
-    if not unknown.any():
-        return trace
-    try:
-        calls = None if (communication := communication_of(trace)) is None else communication.calls
-    except DataError:  # of a part of a run; its metrics say so
-        return trace
+    calls = calls_of(trace) if unknown.any() else None
     if calls is None or not len(calls):
         return trace
     rows = np.flatnonzero(unknown[trace.state])

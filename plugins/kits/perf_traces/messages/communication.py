@@ -243,6 +243,21 @@ def communication_of(trace: Trace) -> Communication | None:
     return communication
 
 
+def calls_of(trace: Trace) -> Calls | None:
+    """Return the calls of a trace, or of the whole run that it is a part of, at its locations."""
+    read = getattr(trace, "facts", {}).get(FACT)
+    if read is None:
+        return None
+    communication: Communication = read()
+    calls = communication.calls
+    if communication.locations == trace.locations:
+        return calls
+    places = {name: place for place, name in enumerate(trace.locations)}
+    place = np.array([places.get(name, -1) for name in communication.locations], np.int32)[calls.location]
+    order = np.lexsort((calls.enter_ns, place))[np.count_nonzero(place < 0) :]
+    return Calls(place[order], calls.enter_ns[order], calls.leave_ns[order], calls.operation[order], calls.operations)
+
+
 def replayable_communication_of(trace: Trace) -> Communication | None:
     """As `communication_of`, and None also where not all that a location waits for is recorded."""
     communication = communication_of(trace)
