@@ -36,6 +36,26 @@ def step(number, at=0):
     return events + [event("kernel", name, at + ts, dur, 7, correlation=call[c]) for name, ts, dur, c in kernels]
 
 
+def test_of_a_run_that_mostly_copies_faster_copies_are_asked_for(tmp_path):
+    """A copy of 300 us, a kernel of 30 us behind it, and the host waits: copies twice as fast save 150 us."""
+    path = write(tmp_path / "copies.json", [
+        event("cuda_runtime", "cudaMemcpyAsync", 0, 10, correlation=1),
+        event("cuda_runtime", "cudaLaunchKernel", 12, 4, correlation=2),
+        event("cuda_runtime", "cudaDeviceSynchronize", 20, 330, correlation=3),
+        event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 15, 300, 7, correlation=1),
+        event("kernel", "gemm", 316, 30, 7, correlation=2),
+    ])  # fmt: skip
+    assert runtimes(perfcore.whatif(path, compute=["copies=2"])) == {"copies 2x faster": 200}
+    usual = perfcore.whatif(path)
+    assert runtimes(usual)["copies 2x faster"] == 200
+    assert next(row for row in usual.report().tables[0].shown()[1] if row[0] == "copies")[1] == "300"
+    answer = perfcore.overheads(path)[0].report().answer
+    assert "(exposed copies 90.6%)" in answer  # of the 331 us of the stream
+    assert runtimes(perfcore.whatif(tmp_path / "copies.json", compute=["gemm=2"])) == {"gemm 2x faster": 335}
+    kernels = perfcore.whatif(write(tmp_path / "t.json", step(0)))
+    assert not any("copies" in question for question in runtimes(kernels))
+
+
 def test_path_and_replay_by_hand(tmp_path):
     """As the page's made trace: a kernel that follows another, a wait of the host, and a launch after it."""
     found = perfcore.whatif(write(tmp_path / "t.json", step(0)), region="step#0")

@@ -460,7 +460,7 @@ def whatif(
         typer.Option(
             metavar="[CLASS=]Kx",
             help="Computation, or a class or name of states, K times as fast; of a GPU trace the GPU, or "
-            "gpu, host, collectives or a pattern of kernels, such as 'gemm*=2x'; inf removes it, and "
+            "gpu, host, collectives, copies or a pattern of kernels, such as 'gemm*=2x'; inf removes it, and "
             "1x..8x asks for each factor of two.",
         ),
     ] = None,

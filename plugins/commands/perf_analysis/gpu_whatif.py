@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from perf_analysis.gpu_path import COLLECTIVES, GPU, CriticalPath, HostGpuRun, HostGpuTrace, Meetings, Replay, silence
-from perf_io.traces.gpu_activity import GpuActivity, read_gpu_activity
+from perf_io.traces.gpu_activity import COPY, GpuActivity, read_gpu_activity
 from perf_traces.levels import level_names, parts_of
 from perf_traces.messages.communication import COLLECTIVE, COLUMNS, codes_of, communication_of
 from perf_traces.windows import families
@@ -23,6 +23,7 @@ from perfcore.data.units import readable
 from perfcore.report import Result
 
 _PARTS = ("gpu", "host", "collectives")
+_COPIES, _MOSTLY_COPIES = "copies", 0.5  # asked by themselves from this share of the work on
 _WAITS_OF_STREAMS = {f"{api}{call}" for api in ("cuda", "hip") for call in ("StreamWaitEvent", "EventSynchronize")}
 _MOST_STEPS = 200
 _LATEST = np.iinfo(np.int64).max
@@ -33,7 +34,7 @@ class Scenario:
     """How long a run takes, and how much each step saves, if something is faster."""
 
     question: str
-    part: str  # gpu, host or collectives, where it is one of the usual questions
+    part: str  # gpu, host, collectives or copies, where it is one of the usual questions
     zero_time: bool
     runtime_ns: int
     step_savings_ns: tuple[int, ...]  # not of a part that takes no time
@@ -63,6 +64,7 @@ class GpuAnswers(Result):
     sweep: tuple[float, ...] = ()  # how many times as fast what `swept` names is, of each scenario
     swept: str = ""
     questions: tuple[str, ...] = _PARTS  # for the sliders of its page
+    copies_ns: int = 0  # on the path
 
     def save(self, path: str) -> list[str]:
         """Refuse: these runtimes are no stochastic value."""
@@ -100,7 +102,10 @@ def gpu_answers(
     is_collective = [_fitting(activity, "collectives") for activity in run.activities]
     parts = _PARTS if any(each.any() for each in is_collective) else _PARTS[:2]
     faster = [{name or "gpu": times for name, times in each.items()} for each in asked if each]
-    questions: list[dict[str, float]] = faster or [{part: times} for part in parts for times in (2, np.inf)]
+    copied = sum(int(each.time_ns[_fitting(each, _COPIES)].sum()) for each in run.activities)
+    is_copying = copied > _MOSTLY_COPIES * sum(int(each.time_ns.sum()) for each in run.activities)
+    asked_parts = (_COPIES, *parts) if is_copying else parts
+    questions: list[dict[str, float]] = faster or [{part: times} for part in asked_parts for times in (2, np.inf)]
     divisors = [_divisors(run.activities, each) for each in questions]
     traces = [HostGpuTrace(activity) for activity in run.activities]
     spans = [activity.step_spans() if region is None else _spans(activity, region) for activity in run.activities]
@@ -135,6 +140,7 @@ def gpu_answers(
         "busiest stream": max(each.busiest_stream_ns(best) for each, best, _ in of_ranks),
         "collectives at their best bandwidth": max(each.busiest_stream_ns(best * of) for each, best, of in of_ranks),
     }
+    copies = {each.names[k] for each in run.activities for k in set(each.pieces["name"][_fitting(each, _COPIES)])}
     waiting = [_full_queue(each) for each in whole.runs]
     queue = {"launches": sum(n for n, _ in waiting), "time_ns": sum(time for _, time in waiting)}
     notes: dict[str, list[str]] = {}
@@ -148,7 +154,7 @@ def gpu_answers(
         queue if queue["launches"] else {}, run.ranks, whole.n_met,
         tuple(note if len(of) == len(traces) else f"{listing(of, 3)}: {note}" for note, of in notes.items()),
         tuple(_uncertain(run, whole, error, len(parts) == len(_PARTS))), _details(path, traces),
-        () if error else tuple(sweep), swept, parts,
+        () if error else tuple(sweep), swept, parts, sum(path.by_kernel.get(name, 0) for name in copies),
     )  # fmt: skip
 
 
@@ -246,9 +252,11 @@ def _full_queue(run: HostGpuRun) -> tuple[int, int]:
 
 
 def _fitting(activity: GpuActivity, name: str) -> Any:
-    """Which pieces are meant: all, collectives of NCCL and RCCL, or kernels that a pattern fits."""
+    """Which pieces are meant: all, collectives of NCCL and RCCL, copies, or kernels that a pattern fits."""
     if name == "gpu":
         return np.ones(len(activity.time_ns), bool)
+    if name == _COPIES:
+        return activity.pieces["kind"] == COPY
     if name == "collectives":
         fits = [bool(COLLECTIVES.search(each)) for each in activity.names]
     else:
@@ -267,7 +275,9 @@ def _divisors(activities: Sequence[GpuActivity], faster: Mapping[str, float]) ->
         chosen = [_fitting(activity, name) for activity in activities]
         if not any(each.any() for each in chosen):
             used = {each.names[k] for each in activities for k in np.unique(each.pieces["name"]).tolist()}
-            raise UnknownNameError("kernel, or gpu, host, collectives,", name, {*map(plain_name, used), *_PARTS})
+            raise UnknownNameError(
+                "kernel, or gpu, host, collectives, copies,", name, {*map(plain_name, used), *_PARTS, _COPIES}
+            )
         for factor, mine in zip(pieces, chosen, strict=True):
             if (factor[mine] != 1.0).any():
                 raise OptionError(f"{name}: two options change the same kernels; ask them one after the other")

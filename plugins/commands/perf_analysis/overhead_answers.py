@@ -46,8 +46,9 @@ _DOMINATES = 0.5  # from this share on, start-up is what a run does
 _HOST_BOUND, _EXPOSED = 0.2, 0.1  # of a GPU's time
 _HIDDEN = ["(hidden communication)", "(hidden copies)"]  # in parentheses, as they are parts of computing
 _NO_MESSAGES = "serialisation and transfer need messages of a whole run, and the default classes"
+_EXPOSED_COPIES = "exposed copies"
 _HOST, _NOT_STARTED, _EXPOSED_COMMUNICATION = "waiting for the host", "launched, not started", "exposed communication"
-_WHILE_BUSY = (_EXPOSED_COMMUNICATION, WAITING_CATEGORY)
+_WHILE_BUSY = (_EXPOSED_COMMUNICATION, WAITING_CATEGORY, _EXPOSED_COPIES)
 _IDLE = (_HOST, _NOT_STARTED, "idle", "other")  # categories in which a GPU does nothing
 _MOST_COLUMNS = 16  # whose numbers can be read; of more, some that lie evenly between the first and the last
 # Efficiencies below have the darkest colour; POP's own tables are red from 80 % down, but half is not all.
@@ -59,7 +60,7 @@ _CLASS_OF = {
     "load imbalance": "class:waiting", "waiting for other ranks": "class:waiting",
     "insufficient parallelism": "class:idle", "communication loss": "class:communicating",
     "exposed communication": "class:communicating", "synchronization loss": "class:synchronizing",
-    "exposed copies": "class:transferring", "input and output": "class:io",
+    _EXPOSED_COPIES: "class:transferring", "input and output": "class:io",
     "resource contention": "class:contending", "runtime overhead": "class:runtime",
     "waiting for the host": "class:runtime", "launched, not started": "class:unknown", "idle": "class:idle",
     "not running": "class:not_running", "hidden communication": "pale:communicating",
@@ -210,7 +211,7 @@ def _gpu_figures(profile: OverheadProfile) -> list[Figure]:
     shares = dict(zip(profile.categories, (profile.by_category_ns / profile.total_ns).tolist(), strict=True))
     named = {
         _HOST: _HOST, "launched but not started": _NOT_STARTED, "idle": "idle",
-        _EXPOSED_COMMUNICATION: _EXPOSED_COMMUNICATION, WAITING_CATEGORY: WAITING_CATEGORY,
+        **{name: name for name in _WHILE_BUSY},
     }  # fmt: skip
     parts = [Figure(name, shares.get(category, 0.0), format=".1%") for name, category in named.items()]
     busy = 1.0 - sum(shares.get(name, 0.0) for name in _IDLE)

@@ -333,8 +333,10 @@ def _of_gpus(trace: Trace, elapsed_ns: int) -> Remedies | None:
     note = silence(activity)
     answers = None if note else gpu_answers(trace.source, paths, None, [], lambda *_: trace, first=activity)
     gains = []
+    is_copying = answers is not None and any(each.part == "copies" for each in answers.scenarios)
+    passed_over = "gpu" if is_copying else ""  # which copies between host and GPU do not take less time on
     for each in () if answers is None else answers.scenarios:
-        if answers is not None and each.zero_time == (each.part == "collectives"):
+        if answers is not None and each.zero_time == (each.part == "collectives") and each.part != passed_over:
             whole = answers.runtime_ns
             of = (
                 ""

@@ -249,7 +249,8 @@ def _notes_of_gpu(result: GpuAnswers) -> list[Note]:
 def _tables_of_gpu(result: GpuAnswers) -> list[Table]:
     whole, path = result.runtime_ns, result.path
     usual = {(each.part, each.zero_time): each.runtime_ns for each in result.scenarios if each.part}
-    times = {GPU: path.by_class[GPU], "collectives": result.collectives_ns, _HOST: path.host_ns,
+    copies = {"copies": result.copies_ns} if ("copies", True) in usual else {}
+    times = {GPU: path.by_class[GPU], **copies, "collectives": result.collectives_ns, _HOST: path.host_ns,
              **{name: path.by_class.get(name, 0) for name in _WAITS}}  # fmt: skip
     rows = [(name, time, usual.get((name.lower(), True)), usual.get((name.lower(), False)))
             for name, time in times.items() if time or (name.lower(), True) in usual]  # fmt: skip
