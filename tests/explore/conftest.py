@@ -9,6 +9,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlencode
 
 import pytest
+from waiting import met
 
 from perf_explore import Page, Session
 from perf_views import Action, Cell, Change, Field, FileEdit, Form, Link, NoViewError, Table, Text, View
@@ -157,11 +158,16 @@ def settled(tab):
 def accessibility_problems(tab) -> list[str]:
     """Contrast, labels, headings and what is cut off, in light and dark, in a wide window and a narrow one."""
     script = Path(__file__).with_name("accessibility.js").read_text()
-    found = []
+    found, problems = [], list[str]()
+
+    def is_fine() -> bool:
+        problems[:] = tab.evaluate(script)
+        return not problems
+
     for width, scheme in ((1400, "light"), (1400, "dark"), (390, "light")):
         tab.set_viewport_size({"width": width, "height": 900})
         tab.emulate_media(color_scheme=scheme)
-        problems = tab.evaluate(script)
+        met(is_fine, 10.0)  # plots follow the window after a while
         found += [f"{tab.url}, {scheme}, {width} px: {problem}" for problem in problems]
     return found
 
