@@ -214,14 +214,15 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
         row = math.nan if any(map(is_run_identifier, table.columns)) else np.arange(len(table))
         constant = {"session": session, "order": math.nan if order is None else order, "round": rounds, "row": row}
         constant |= {"written": math.nan, "deviation": deviation, "number": number}
+        texts: dict[str, Any] = {"metric": column, "unit": units if unit is None else unit}
+        texts["machine"] = list(map(" ".join, zip(*systems, strict=True))) if systems else ""
+        texts["better"] = directions_of(table)
+        alike = np.zeros(len(table), dtype=np.int8)
         part = pd.DataFrame(
             {
                 "value": numbers,
                 **{k: np.full(len(table), v, np.float32) if np.ndim(v) == 0 else v for k, v in constant.items()},
-                "machine": list(map(" ".join, zip(*systems, strict=True))) if systems else "",
-                "metric": column,
-                "unit": units if unit is None else unit,
-                "better": directions_of(table),
+                **{k: pd.Categorical.from_codes(alike, [v]) if isinstance(v, str) else v for k, v in texts.items()},
             }
         )
         parts.append(part if kept.all() else part[kept])
@@ -260,8 +261,8 @@ def with_better(table: LongTable, better: str | Iterable[str] | None) -> LongTab
             raise UnknownNameError(f"measured column of {table.source}", column, columns)
         directions[column] = word
     metrics = table.runs["metric"]
-    given = metrics.map({name: directions.get(name, directions.get("")) for name in columns})
-    return replace(table, runs=table.runs.assign(better=given.where(given.notna(), table.runs["better"])))
+    given = metrics.astype(object).map({name: directions.get(name, directions.get("")) for name in columns})
+    return replace(table, runs=table.runs.assign(better=given.fillna(table.runs["better"].astype(object))))
 
 
 @functools.cache
@@ -426,8 +427,6 @@ class Matched:
 
 def match(first: LongTable, second: LongTable) -> Matched:
     """Match benchmarks by name; one that each side has alone is the same, whatever it is called."""
-    import pandas as pd
-
     second = _called_alike(first, second)
     named = _named((first, second))
     groups = [{str(n): rows for n, rows in side.groupby("benchmark", sort=False).indices.items()} for side in named]
@@ -441,24 +440,24 @@ def match(first: LongTable, second: LongTable) -> Matched:
             f"{listing(only[1], 3)}). Give equal benchmarks equal names, or name the column of their names with "
             "-r code=NAME"
         )
-    numbers = [[side[name].to_numpy() for name in Runs._fields] for side in named]
-    texts = [[side[name].to_numpy(dtype=object) for name in TEXTS] for side in named]
+    numbers = [[_as_numbers(side[name].to_numpy()) for name in Runs._fields] for side in named]
     units, larger, counted, unsure = {}, {}, {}, dict[str, None]()
-    is_one_unit = pd.concat([side["unit"] for side in named]).nunique(dropna=False) == 1
+    is_one_unit = len({unit for side in named for unit in side["unit"].unique().tolist()}) == 1
+    labels = [None if is_one_unit else side["unit"].to_numpy(dtype=object) for side in named]
+    texts = named[0][TEXTS].iloc[[groups[0][name][0] for name in names]].astype(str).to_numpy().tolist()
     runs: tuple[dict[str, Runs], dict[str, Runs]] = ({}, {})
-    for name in names:
-        unit, better, metric = about = [str(column[groups[0][name][0]]) for column in texts[0]]
-        for side, group, columns, (labels, *_), of_side in zip(
-            (first, second), groups, numbers, texts, runs, strict=True
-        ):
-            rows, own = [column[group[name]].astype(np.float64) for column in columns], labels[group[name]]
-            for label in set() if is_one_unit else {*map(str, own)} - {unit}:
+    for name, about in zip(names, texts, strict=True):
+        unit, better, metric = about
+        for side, group, columns, label_of, of_side in zip((first, second), groups, numbers, labels, runs, strict=True):
+            chosen, own = group[name], None if label_of is None else label_of[group[name]]
+            rows = [column[: len(chosen)] if column.strides == (0,) else column[chosen] for column in columns]
+            for label in set() if own is None else {*map(str, own)} - {unit}:
                 factor = conversion(label, unit)
                 if factor is None:
                     problem = f"{first.source} is in {unit or 'no unit'}, {side.source} in {label or 'no unit'}"
                     raise DataError(f"{name}: {problem}. Convert one")
                 for number in (Runs._fields.index("value"), Runs._fields.index("deviation")):
-                    rows[number][own == label] *= factor
+                    rows[number] = np.where(own == label, factor * rows[number], rows[number])
             of_side[name] = Runs(*rows)
         if unsure_of_better(*about):
             unsure[metric] = None
@@ -487,6 +486,13 @@ def _computed(names: Sequence[str], runs: tuple[dict[str, Runs], dict[str, Runs]
             for side, values in zip(runs, of_others, strict=True)
         )
     )
+
+
+def _as_numbers(column: npt.NDArray[Any]) -> Floats:
+    """Return a column as floats, which takes no memory where all are the same."""
+    numbers = column.astype(np.float64, copy=False)
+    is_one = len(numbers) and ((numbers == numbers[0]).all() or np.isnan(numbers).all())
+    return np.broadcast_to(numbers[:1].copy(), numbers.shape) if is_one else numbers
 
 
 @functools.cache
@@ -522,7 +528,8 @@ def _called_alike(first: LongTable, second: LongTable) -> LongTable:
     names = same_metrics(*(side.runs["metric"].unique().tolist() for side in (first, second)))
     for name, metric in names.items():
         progress.note(f"{name} of {second.source} is taken as {metric} of {first.source}")
-    return replace(second, runs=second.runs.assign(metric=second.runs["metric"].replace(names))) if names else second
+    metric = second.runs["metric"].astype(object).replace(names) if names else second.runs["metric"]
+    return replace(second, runs=second.runs.assign(metric=metric))
 
 
 def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:

@@ -78,14 +78,14 @@ def rows_to_add(table: LongTable, commit: str, machine: str = "") -> list[dict[s
     """
     prefixes = [f"{key}=" if table.labels[key].dtype.kind in "iuf" else "" for key in table.keys]
     names = names_of_rows(table, table.keys, prefixes)
-    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+    now, keys = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"), ["benchmark", "machine"]
     return [
         {
             **{"commit": commit, "benchmark": str(name), "value": float(runs["value"].median())},
             **{"unit": str(runs["unit"].iloc[0]), "better": better_of(*runs[TEXTS].astype(str).iloc[0])},
             **{"machine": machine or str(where), "started": now},
         }
-        for (name, where), runs in table.runs.assign(benchmark=names).groupby(["benchmark", "machine"], sort=False)
+        for (name, where), runs in table.runs.assign(benchmark=names).groupby(keys, sort=False, observed=True)
     ]
 
 
