@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from gate.test_kernels import noise
 
 import perfcore
 from perfcore.base.errors import DataError, InputError, OptionError
-
-from .test_kernels import noise
 
 
 def history(values: dict[str, np.ndarray]) -> pd.DataFrame:

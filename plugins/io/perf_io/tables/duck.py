@@ -463,8 +463,9 @@ class Table:
         """Whether few names come again and again, each at times that increase."""
         columns = f"CAST({quoted_name(name.name)} AS VARCHAR) AS name, {self.ns(time, 's')} AS t"
         rows = f"SELECT {columns} FROM {self.relation} LIMIT {FIRST_ROWS // 100}"
-        step = "t - lag(t) OVER (PARTITION BY name) AS step"
-        steps = f"SELECT name, {step}, lag(name) OVER () <> name AS other FROM ({rows})"
+        numbered = f"SELECT *, row_number() OVER () AS n FROM ({rows})"  # windows keep no order of their own
+        step = "t - lag(t) OVER (PARTITION BY name ORDER BY n) AS step"
+        steps = f"SELECT name, {step}, lag(name) OVER (ORDER BY n) <> name AS other FROM ({numbered})"
         query = f"SELECT count(*), count(DISTINCT name), min(step) > 0, count(*) FILTER (other) FROM ({steps})"
         ((count, names, increase, changes),) = self.database.rows(query)
         return bool(increase) and names > 1 and 2 * names <= count <= 2 * changes + 2
