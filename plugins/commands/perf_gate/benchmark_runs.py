@@ -222,7 +222,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
             {
                 "value": numbers,
                 **{k: np.full(len(table), v, np.float32) if np.ndim(v) == 0 else v for k, v in constant.items()},
-                **{k: pd.Categorical.from_codes(alike, [v]) if isinstance(v, str) else v for k, v in texts.items()},
+                **{k: pd.Categorical.from_codes(alike, pd.Index([v])) if isinstance(v, str) else v for k, v in texts.items()},
             }
         )
         parts.append(part if kept.all() else part[kept])
@@ -528,8 +528,8 @@ def _called_alike(first: LongTable, second: LongTable) -> LongTable:
     names = same_metrics(*(side.runs["metric"].unique().tolist() for side in (first, second)))
     for name, metric in names.items():
         progress.note(f"{name} of {second.source} is taken as {metric} of {first.source}")
-    metric = second.runs["metric"].astype(object).replace(names) if names else second.runs["metric"]
-    return replace(second, runs=second.runs.assign(metric=metric))
+    renamed = second.runs["metric"].astype(object).replace(names) if names else second.runs["metric"]
+    return replace(second, runs=second.runs.assign(metric=renamed))
 
 
 def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
