@@ -222,7 +222,10 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
             {
                 "value": numbers,
                 **{k: np.full(len(table), v, np.float32) if np.ndim(v) == 0 else v for k, v in constant.items()},
-                **{k: pd.Categorical.from_codes(alike, pd.Index([v])) if isinstance(v, str) else v for k, v in texts.items()},
+                **{
+                    k: pd.Categorical.from_codes(alike, pd.Index([v])) if isinstance(v, str) else v
+                    for k, v in texts.items()
+                },
             }
         )
         parts.append(part if kept.all() else part[kept])
