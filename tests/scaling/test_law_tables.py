@@ -10,6 +10,9 @@ from matplotlib.collections import PolyCollection
 from scipy.stats import norm
 
 import perfcore
+from perf_scaling.many import fit_series
+from perf_scaling.options import ScalingOptions
+from perfcore.base.errors import DataError, InputError
 from perfcore.report import Band, Line, Points
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])
@@ -385,6 +388,27 @@ def test_a_rate_of_each_processor_is_predicted_as_the_time_of_a_growing_problem(
     assert strong[0].value == pytest.approx(strong[1].value)
     by_run, of_gpu = (perfcore.fit(data.assign(sd=0.01 * data.iloc[:, 1]), scaling="weak") for data in (totals, rates))
     assert by_run.data[0].spread == pytest.approx(of_gpu.data[0].spread)
+    projection = perfcore.project(totals, scaling="weak", at="gpus=1024")
+    assert projection.report().figures == model.report().figures
+    assert projection.report().notes_by_label()["Check"] == model.report().notes_by_label()["Check"]
+    assert perfcore.validate(projection, totals).report().figures == perfcore.validate(model, totals).report().figures
+
+
+@pytest.mark.parametrize("scaling", ["weak", "strong"])
+def test_rows_are_named_and_kept_alike_whatever_the_scaling_of_a_rate(scaling, tmp_path):
+    lines = [f"{gpus},{rate}" for gpus, rate in ((8, 80.0), (16, 152.0), (32, 280.0), (64, 500.0))]
+    (tmp_path / "twice.csv").write_text("\n".join(["gpus,tokens/s", *lines, *lines]))
+    with pytest.raises(InputError, match=r"twice\.csv:6: from here on the rows repeat those from line 2"):
+        perfcore.fit(str(tmp_path / "twice.csv"), scaling=scaling)
+    kept = perfcore.read(str(tmp_path / "twice.csv"), duplicates="keep")
+    assert perfcore.fit(kept, scaling=scaling).data[0].counts == (2.0,) * 4
+    with pytest.raises(DataError, match=r"row 4: .* from row 0"):
+        perfcore.fit(pd.read_csv(tmp_path / "twice.csv"), scaling=scaling)
+    (tmp_path / "paths.csv").write_text("\n".join(["path,gpus,tokens/s", *(f"a,{line}" for line in lines)]))
+    options = ScalingOptions(path="path", scaling=scaling)
+    found = fit_series(tmp_path / "paths.csv", tmp_path / "models.parquet", options)
+    alone = perfcore.fit(pd.read_csv(tmp_path / "paths.csv").drop(columns="path"), scaling=scaling).report().figures[0]
+    assert (found.unit, found.largest[0][2]) == (alone.unit, pytest.approx(alone.value))
 
 
 def test_a_rate_of_each_processor_keeps_its_efficiency():

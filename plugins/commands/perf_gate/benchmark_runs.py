@@ -522,7 +522,7 @@ def machine_difference(first: LongTable, second: LongTable) -> str:
 
 
 def are_other_machines(machines: str, between: float | None) -> bool:
-    """Return whether two sessions decide nothing: more than a host's name differs, and nobody says what that adds."""
+    """Return whether machines differ in more than their names, without a given variation between sessions."""
     return between is None and re.fullmatch(rf"(?:{HOST} [^,]*)?", machines) is None
 
 

@@ -200,7 +200,9 @@ def projected(
     points, measured = _measured(components, law)
     if len(points) == len(measured) == 1 and not components.times:  # the answer is that of the scaling model
         if scaling != "auto":
-            law = perfcore.fit(components.data, fitter=_FITTER, scaling=scaling, **components.options)
+            components.options["scaling"] = scaling
+            law = perfcore.fit(components.data, fitter=_FITTER, **components.options)
+            points, measured = _measured(components, law)  # rates may be those of each processor
         elif law.scaling_kind in ("strong", "weak"):
             scaling = law.scaling_kind
             assumed.append(f"{scaling} scaling: the time {'falls' if scaling == 'strong' else 'stays flat'} "

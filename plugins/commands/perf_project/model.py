@@ -290,6 +290,9 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         ]
 
     def observed(self, data: Any, where: str | None = None) -> Observed:
+        if self.is_single:
+            seen: Observed = self.law.observed(data, where)
+            return replace(seen, points={name: seen.points[name] for name in self.variables})
         runs = measurements_for(self, data, where)
         if not runs.roles.category:
             return super().observed(data, where)

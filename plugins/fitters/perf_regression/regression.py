@@ -64,7 +64,7 @@ def regress(formula: ParametricFormula, group: Group, options: RegressionOptions
         place = point_text({name: values[int(np.argmax(bad))] for name, values in group.points.items()})
         raise DataError(f"the formula is not finite at {place}; leave such rows out with --where")
     offset, lengths = value - design @ at, np.linalg.norm(design, axis=0)
-    triangle = np.linalg.qr(design, mode="r")  # of the same singular values, and a million times as small
+    triangle = np.linalg.qr(design, mode="r")  # has the singular values of the design
     _, sizes, directions = np.linalg.svd(triangle / np.where(lengths > 0.0, lengths, 1.0))
     if sizes[-1] <= _COLLINEAR * sizes[0]:
         names = [name for name, part in zip(formula.coefficients, directions[-1], strict=True) if abs(part) > 1e-3]

@@ -211,7 +211,7 @@ def _parameters_of(data: Measurements, at: Sequence[str]) -> tuple[str, ...] | N
 
 
 def _as_scaling(data: Measurements, scaling: str) -> Measurements:
-    """Return rates of each processor of a problem that is said to grow with them, and of all of one that is not."""
+    """Return rates per processor if scaling is said to be weak, and of all processors if it is said to be strong."""
     roles = data.roles
     unit, number = roles.unit or "", next(iter(roles.parameters.values()))
     is_of_one = is_named("rate_of_one", unit)
@@ -226,9 +226,10 @@ def _as_scaling(data: Measurements, scaling: str) -> Measurements:
     factor = data.numbers(number) ** (1.0 if is_of_one else -1.0)
     values: dict[str, Any] = {new: factor * data.numbers(column) for column, new in columns.items()}
     scaled = data.table.drop(columns=list(columns)).assign(**values)
-    lines = [data.line(row) or row for row in range(len(scaled))]
-    kinds: dict[str, Any] = {"code": roles.code, "system": roles.system, "category": roles.category}
-    return Measurements(scaled, roles.parameters, name, **kinds, source=data.source, lines=lines, notes=data.notes)
+    about: dict[str, Any] = {"code": roles.code, "system": roles.system, "category": roles.category}
+    about |= {"source": data.source, "notes": data.notes, "duplicates": data.duplicates}
+    lines = [line for row in range(len(scaled)) if (line := data.line(row)) is not None]
+    return Measurements(scaled, roles.parameters, name, **about, lines=lines or None)
 
 
 def _copies_of_parameters(data: Measurements) -> list[str]:

@@ -103,7 +103,8 @@ def fit_series(
     parameters = tuple(f"{symbol}={column}" for symbol, column in known.columns.items())
     point = target_of(options.at, known.columns, known.points)
     at = tuple(f"{known.columns[symbol]}={level!r}" for symbol, level in point.items())
-    pinned = replace(options, parameter=parameters, value=(roles.value,), path=path, unit=known.unit, at=at)
+    unit = options.unit or roles.unit  # of the column, before rates become those of each processor
+    pinned = replace(options, parameter=parameters, value=(roles.value,), path=path, unit=unit, at=at)
     facts = {"schema": _SCHEMA, "version": perfcore.__version__, "options": to_dict(pinned), "source": name,
              "columns": dict(known.columns), "value_name": known.value_name, "unit": known.unit,
              "scaling": known.scaling, "reciprocal": known.reciprocal, "target": point}  # fmt: skip
