@@ -404,6 +404,16 @@ def test_rows_are_named_and_kept_alike_whatever_the_scaling_of_a_rate(scaling, t
     assert perfcore.fit(kept, scaling=scaling).data[0].counts == (2.0,) * 4
     with pytest.raises(DataError, match=r"row 4: .* from row 0"):
         perfcore.fit(pd.read_csv(tmp_path / "twice.csv"), scaling=scaling)
+    for cell, text in (
+        ("-", r"left out, without tokens/s\S*: 1 of 4 rows: - \(line 3\)"),
+        ("fast", "twice.csv:3: .*'fast'"),
+    ):
+        (tmp_path / "twice.csv").write_text("\n".join(["gpus,tokens/s", lines[0], f"16,{cell}", *lines[2:]]))
+        try:
+            said = perfcore.fit(str(tmp_path / "twice.csv"), scaling=scaling).notes
+        except InputError as error:
+            said = (str(error),)
+        assert any(re.search(text, line) for line in said), said
     (tmp_path / "paths.csv").write_text("\n".join(["path,gpus,tokens/s", *(f"a,{line}" for line in lines)]))
     options = ScalingOptions(path="path", scaling=scaling)
     found = fit_series(tmp_path / "paths.csv", tmp_path / "models.parquet", options)

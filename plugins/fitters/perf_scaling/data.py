@@ -224,8 +224,13 @@ def _as_scaling(data: Measurements, scaling: str) -> Measurements:
     if spread is not None:
         columns[spread.spread] = SPREAD_NAMES[spread.kind]
     factor = data.numbers(number) ** (1.0 if is_of_one else -1.0)
-    values: dict[str, Any] = {new: factor * data.numbers(column) for column, new in columns.items()}
-    scaled = data.table.drop(columns=list(columns)).assign(**values)
+    scaled = data.table.drop(columns=list(columns))
+    for column, new in columns.items():
+        numbers = data.numbers(column)
+        cells = data.table[column] if not np.isnan(numbers).any() else data.table[column].astype(object)
+        scaled[new] = cells.where(
+            np.isnan(numbers), factor * numbers
+        )  # other cells stay, to be named as they are
     about: dict[str, Any] = {"code": roles.code, "system": roles.system, "category": roles.category}
     about |= {"source": data.source, "notes": data.notes, "duplicates": data.duplicates}
     lines = [line for row in range(len(scaled)) if (line := data.line(row)) is not None]
