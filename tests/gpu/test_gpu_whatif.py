@@ -54,6 +54,8 @@ def test_of_a_run_that_mostly_copies_faster_copies_are_asked_for(tmp_path):
     assert runtimes(perfcore.whatif(tmp_path / "copies.json", compute=["gemm=2"])) == {"gemm 2x faster": 335}
     kernels = perfcore.whatif(write(tmp_path / "t.json", step(0)))
     assert not any("copies" in question for question in runtimes(kernels))
+    with pytest.raises(OptionError, match="copies: the run has none"):
+        perfcore.whatif(tmp_path / "t.json", compute=["copies=2"])
 
 
 def test_path_and_replay_by_hand(tmp_path):

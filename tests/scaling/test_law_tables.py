@@ -429,6 +429,12 @@ def test_a_rate_of_each_processor_keeps_its_efficiency():
     assert levels[3].speedup[0] == pytest.approx(8 * 2800 / 3100)
 
 
+def test_operations_of_a_server_are_no_parts_of_a_run_but_operators_are():
+    rows = [(name, p, base * p**0.1) for name, base in (("GET", 100.0), ("SET", 120.0)) for p in (1, 2, 4, 8)]
+    assert not perfcore.fit(pd.DataFrame(rows, columns=["op", "clients", "latency_us"])).has_parts
+    assert perfcore.fit(pd.DataFrame(rows, columns=["operator", "p", "time_us"]), fitter="scaling").has_parts
+
+
 def test_a_text_that_shifts_all_points_alike_makes_series():
     """Two configurations 24 % apart at each of four points are no repeated runs."""
     gpus = [8, 16, 32, 64]

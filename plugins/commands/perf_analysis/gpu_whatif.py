@@ -275,6 +275,8 @@ def _divisors(activities: Sequence[GpuActivity], faster: Mapping[str, float]) ->
         chosen = [_fitting(activity, name) for activity in activities]
         if not any(each.any() for each in chosen):
             used = {each.names[k] for each in activities for k in np.unique(each.pieces["name"]).tolist()}
+            if name in (*_PARTS, _COPIES):
+                raise OptionError(f"{name}: the run has none; choose gpu, host or a kernel")
             raise UnknownNameError(
                 "kernel, or gpu, host, collectives, copies,", name, {*map(plain_name, used), *_PARTS, _COPIES}
             )

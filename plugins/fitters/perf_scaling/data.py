@@ -228,9 +228,7 @@ def _as_scaling(data: Measurements, scaling: str) -> Measurements:
     for column, new in columns.items():
         numbers = data.numbers(column)
         cells = data.table[column] if not np.isnan(numbers).any() else data.table[column].astype(object)
-        scaled[new] = cells.where(
-            np.isnan(numbers), factor * numbers
-        )  # other cells stay, to be named as they are
+        scaled[new] = cells.where(np.isnan(numbers), factor * numbers)  # other cells stay, to be named as they are
     about: dict[str, Any] = {"code": roles.code, "system": roles.system, "category": roles.category}
     about |= {"source": data.source, "notes": data.notes, "duplicates": data.duplicates}
     lines = [line for row in range(len(scaled)) if (line := data.line(row)) is not None]
