@@ -52,6 +52,27 @@ def test_ratio_and_the_category_that_makes_the_difference(pair):
     found = compare(*pair, {"p": [2.0, 64.0], "D": 20.0})
     assert found.ratio == pytest.approx([50.2 / 31.0, (100 / 64 + 6.4) / (60 / 64 + 32.0)], rel=1e-8)
     np.testing.assert_allclose(found.of_part.values.sum(axis=1), found.totals.values)
+    np.testing.assert_allclose(found.part_ratio(1), [5.0 / 3.0, 0.2], rtol=1e-8)
+    np.testing.assert_allclose(found.difference(1), [40 / 64, -0.4 * 64], rtol=1e-8)
+
+
+@pytest.mark.parametrize(("name", "renamed"), [("startup", {"start": "startup"}), ("trail", {})])
+def test_a_part_with_a_similar_name_may_be_the_same(pair, name, renamed):
+    """`startup` has five letters of `start` in sequence, 10 of 12 of both; `trail` has two, 4 of 10."""
+    found = compare(pair[0], model(3.0, 0.5, names=("work", name)), {"p": 2.0, "D": 20.0})
+    assert found.renamed == found.to_dict()["perhaps_renamed"] == renamed
+    assert (found.only_in(0), found.only_in(1)) == (["start"], [name])
+    assert np.isnan(found.part_ratio(0)).tolist() == [False, True, True]
+
+
+def test_close_crossings_far_below_the_largest_value_are_found():
+    """3/p + p = 4 at 1 and 3, of a range up to 10,000."""
+    p = np.array([0.5, 1.0, 2.0, 4.0, 8.0])
+    sides = [perfcore.fit(pd.DataFrame({"p": p, "time_s": times}), fitter="individual", functions="1/p,1,p")
+             for times in (3.0 / p + p, np.full(5, 4.0))]  # fmt: skip
+    found = compare(*sides, {"p": [0.5, 1e4]})
+    assert [crossing.at for crossing in found.crossings] == pytest.approx([1.0, 3.0], rel=1e-6)
+    assert [crossing.below for crossing in found.crossings] == [1, 0]
 
 
 def test_swapping_the_models_swaps_the_outcome(pair):
@@ -164,6 +185,23 @@ def test_without_bounds_and_unit():
     assert verification.figures(verification.groups["all points"])["coverage"] is None
 
 
+class Wide(Reciprocal, frozen=True):
+    """Bounds of twice the value to both sides."""
+
+    def predict_array(self, points, interval=None):
+        value = self.work / np.asarray(points, dtype=float)
+        return value if interval is None else value[:, None] * [1.0, -1.0, 3.0]
+
+
+def test_draws_of_positive_values_are_cut_off_at_0():
+    """The lower bound is twice as far away as 0, which 0.98 standard deviations reach; values below 0 are kept."""
+    found = perfcore.compare(Wide(ORIGIN, 12.0), Wide(ORIGIN, -12.0), at={"nodes": [1, 24]})
+    positive, negative = found.totals.draws
+    assert (positive == 0.0).mean(axis=1) == pytest.approx(stats.norm.cdf(-1.96 / 2), abs=0.003)
+    assert (negative > 0.0).mean(axis=1) == pytest.approx(stats.norm.cdf(-1.96 / 2), abs=0.003)
+    assert np.quantile(positive, 0.975, axis=1) == pytest.approx([36.0, 1.5], rel=0.02)
+
+
 def test_two_of_them_are_compared():
     """15 / k for 12 / k: 1.25 times everywhere."""
     comparison = perfcore.compare(
@@ -202,6 +240,13 @@ def test_the_kind_of_data_chooses_the_fitter_once(make, kind, notes):
     expected = [make(rest)["time_s"].to_numpy() for rest in (1.0, 2.0)]
     assert (expected[1] >= expected[0]).all()
     assert comparison.ratio[0] > 1.0
+
+
+def test_parts_of_different_kinds_are_not_compared():
+    """Categories of one model, paths of the other."""
+    found = perfcore.compare(*(perfcore.fit(by_category(1.0), fitter=name) for name in ("modgen", "scaling")), at="p=8")
+    assert (found.what, found.parts, found.growth) == ("", (), {})
+    assert found.ratio == pytest.approx([1.0], rel=0.01)
 
 
 def test_models_files_and_data_are_the_same(tmp_path):

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from paraver_runs import paraver_run
+from scipy import stats
 from scipy.optimize import nnls
 
 import perfcore
@@ -134,6 +135,10 @@ def test_tables_and_the_holdout_check():
     at = model.answer.at[0]
     assert at.elapsed[0] == pytest.approx(20 / 32 + 0.1 * 32**0.5 + 0.3, rel=0.1)
     assert at.limits.name == "exchange"
+    perfect = {name: times[0] / 32 for name, times in model.measured.items()}  # of the run on one processor
+    for each in at.components:
+        assert each.share == pytest.approx(each.time[0] / at.elapsed[0])
+        assert each.lost == pytest.approx((each.time[0] - perfect[each.name]) / at.elapsed[0])
     assert model.check.p == 8
     assert model.check.lower <= model.check.measured <= model.check.upper
     weak = table()
@@ -411,6 +416,18 @@ def test_components_that_take_turns_are_scaled_towards_the_elapsed_time():
     assert found == pytest.approx({name: time * scaled for name, time in alone.items()}, rel=1e-3)  # of draws
 
 
+def test_the_less_scales_tell_the_more_components_are_scaled_towards_the_elapsed_time():
+    """By hand what the first two say of the third: of 1.4 + 0.8/p and the same power 1.6 and 1.8 / 2.2 * 1.8."""
+    times = {"a": [2.2, 1.8, 2.2], "b": [1.8, 2.2, 1.8]}
+    told = math.sqrt(1.6 * 1.8 * 1.8 / 2.2) * math.exp(USUAL_DRIFT), 2.2 * 2.2 / 1.8
+    error = (abs(told[0] - 2.2) + abs(told[1] - 1.8)) / 4.0
+    alone = {name: beyond(each, [1, 2, 4], 8) for name, each in times.items()}
+    whole = beyond([4.0] * 3, [1, 2, 4], 8)
+    scaled = (whole / sum(alone.values())) ** (0.75 * error**2 / (error**2 + 0.1**2))
+    found = components_at(8, [1, 2, 4], **times)
+    assert found == pytest.approx({name: time * scaled for name, time in alone.items()}, rel=1e-3)  # of draws
+
+
 def test_a_time_that_has_grown_goes_on_growing():
     """Of 2p the power law and a + b/p + cp are exact, and Amdahl's form is constant; at 4 it was off by a factor."""
     off = math.log(2**0.5)
@@ -440,22 +457,42 @@ def test_a_component_drifts_as_its_scales_did():
     assert beyond(times, sizes, 8) == pytest.approx(times[-1] * forms * math.exp(0.3 / 5), rel=1e-6)
 
 
-@pytest.mark.parametrize(("sizes", "target", "doublings"), [([2, 4], 8, 1), ([2, 4], 32, 3), ([1, 2, 4], 8, 1)])
-def test_bounds_grow_with_the_doublings_beyond_the_largest_run(sizes, target, doublings):
+@pytest.mark.parametrize(
+    ("sizes", "target", "doublings", "off"),
+    [([2, 4], 8, 1, 0), ([2, 4], 32, 3, 0), ([1, 2, 4], 8, 1, 0), ([1, 2, 8], 16, 1, 0.7), ([1, 2, 8], 16, 1, 9)],
+)
+def test_bounds_grow_with_the_doublings_beyond_the_largest_run(sizes, target, doublings, off):
     """Student's t of the usual spread, which counts 20 scales, and of the checks; 1.6 times that if there are none.
 
-    Of 8/p the one check is off by the drift alone.
+    Of 8/p the one check is off by the drift, and by what the last time is off; by 1 for a doubling at most.
     """
-    from scipy.stats import t
-
-    rows = [(p, name, time / p) for p in sizes for name, time in (("work", 8.0), ("rest", 1e-9))]
+    off_by = dict.fromkeys(sizes, 1.0) | {sizes[-1]: math.exp(off)}
+    rows = [(p, name, off_by[p] * time / p) for p in sizes for name, time in (("work", 8.0), ("rest", 1e-9))]
     found = perfcore.project(pd.DataFrame(rows, columns=["p", "category", "time_s"]), at={"p": target}).answer.at[0]
-    usual, errors = (0.22, [USUAL_DRIFT]) if len(sizes) > 2 else (0.22 * 1.6, [])
+    usual, errors = 0.22 * 1.6, []
+    if len(sizes) > 2:
+        usual, errors = 0.22, [min(off / math.log2(sizes[-1] / sizes[-2]) - USUAL_DRIFT, 1.0)]
     freedom = 20 + len(errors)
     scale = math.sqrt((20 * usual**2 + sum(error**2 for error in errors)) / freedom)
-    expected = scale * t.ppf(0.975, freedom) * math.hypot(doublings, 0.1)
+    expected = scale * stats.t.ppf(0.975, freedom) * math.hypot(doublings, 0.1)
     value, low, high = found.elapsed
     assert [math.log(high / value), math.log(value / low)] == pytest.approx([expected] * 2, rel=0.02)
+
+
+def test_bounds_of_traces_by_what_components_are(tmp_path):
+    """Student's t of 5 scales, 1.3 times the usual spread without a check: of elapsed times 0.06, of computing 0.1.
+
+    Of two computing components of the same size each has half of that, and the elapsed time's; of a small loss 0.4.
+    """
+    runs = [paraver_run(tmp_path, p, setup_ns=10**8, work_ns=4 * 10**8, steps=1, call_ns=0, late_ns=4_000_000 * (p > 1))
+            for p in (1, 2)]  # fmt: skip
+    at = perfcore.project(runs, at="p=4").answer.at[0]
+    times = {"elapsed": at.elapsed, **{each.name: each.time for each in at.components}}
+    usual = 1.3 * stats.t.ppf(0.975, 5) * math.hypot(1, 0.1)
+    for name, spread, rel in (("elapsed", 0.06, 0.02), ("load imbalance", 0.4, 0.05),
+                              ("(begin) -> MPI_Init", math.hypot(0.06, 0.1 / 2**0.5), 0.1)):  # fmt: skip
+        _, low, high = times[name]
+        assert 0.5 * math.log(high / low) == pytest.approx(usual * spread, rel=rel), name
 
 
 def test_from_four_scales_on_scaling_models_count():

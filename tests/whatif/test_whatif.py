@@ -1,33 +1,34 @@
 """What if: answers that a person can compute, and what may not be asked."""
 
+import re
+
 import numpy as np
 import pytest
 from made_traces import with_messages
 from messages_by_hand import by_hand, exchange
 
 from perfcore import Trace, whatif
-from perfcore.base.errors import OptionError, UnknownNameError
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
 
-def trace_of(found, states=("solve",), intervals=()):
+def trace_of(found, states=("solve",), intervals=(), silent=0):
     """A trace in which every rank is in the first state between calls, unless intervals say otherwise."""
     rows = list(intervals)
     if not rows:
-        for place, name in enumerate(found.locations):
+        for place in range(len(found.locations)):
             mine = found.calls.location == place
-            starts = [0, *found.calls.leave_ns[mine]]
+            starts = [found.start_ns, *found.calls.leave_ns[mine]]
             ends = [*found.calls.enter_ns[mine], found.end_ns[place]]
             rows += [(place, 0, start, end) for start, end in zip(starts, ends, strict=True) if end > start]
-            assert name
     location, state, start, end = np.array(rows).T
-    span = (0, int(found.end_ns.max()))
+    span = (found.start_ns, int(found.end_ns.max()) + silent)
     return with_messages(Trace(location, state, start, end, found.locations, states, span_ns=span), found)
 
 
-def late_barrier():
+def late_barrier(at=0):
     """Two ranks work 10 and 50 ns, then 5 ns of barrier, then 20 each."""
-    calls = [[("MPI_Barrier", 10, 55)], [("MPI_Barrier", 50, 55)]]
-    return by_hand(calls, collectives=[([(0, 0), (1, 0)], None)], ends=[75, 75])
+    calls = [[("MPI_Barrier", at + 10, at + 55)], [("MPI_Barrier", at + 50, at + 55)]]
+    return by_hand(calls, collectives=[([(0, 0), (1, 0)], None)], ends=[at + 75, at + 75], start=at)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,23 @@ def test_a_late_rank(options, runtime):
     assert answer.is_bound == ("balance" in options)
 
 
+def test_silence_behind_the_last_record_stays():
+    """25 ns in which nothing is recorded, of a run that begins at 100 ns."""
+    trace = trace_of(late_barrier(at=100), silent=25)
+    found = whatif(trace)
+    assert found.runtime_ns == 75 + 25
+    assert [answer.runtime_ns for answer in found.answers[:4]] == [70 + 25, 72 + 25, 40 + 25, 55 + 25]
+    assert found.report().answer == "computing 2x faster changes the runtime most: 100 ns to 65 ns (-35.00%)"
+    assert found.answers[3].assumptions == (
+        "transfer times unchanged", "computing is moved freely between ranks at each occurrence (upper bound)",
+        "message order unchanged",
+    )  # fmt: skip
+    [answer] = whatif(trace, balance="computing", network="5x").answers
+    assert answer.carried_by == ("zero transfer time", pytest.approx((50 + 25) / (51 + 25) - 1))
+    [answer] = whatif(trace, noise=1e-9).answers
+    assert (answer.runtime_ns, answer.value.mean) == (100, pytest.approx(100e-9))
+
+
 def test_latency_and_bandwidth():
     """A message of 8 bytes at 2 ns and 4 bytes a ns takes 4; a barrier of two ranks takes one latency."""
     found = whatif(trace_of(exchange()), network="2ns,4GB/s")
@@ -66,6 +84,7 @@ def test_a_sweep_asks_for_each_factor_of_two():
     assert [answer.runtime_ns for answer in found.answers] == [80, 75, 72, 71]
     report = found.report()
     assert report.answer.startswith("network 0.5x to 4x as fast: 80 ns to 71 ns (-11.3%)")
+    assert report.plots[0].y.limits == (0, None)
     line = report.plots[0].marks[0]
     assert (list(line.x), list(line.y)) == ([0.5, 1, 2, 4], [80, 75, 72, 71])
     assert [answer.runtime_ns for answer in whatif(trace_of(late_barrier()), compute=["sol*=1x..2x"]).answers] == [
@@ -90,6 +109,19 @@ def test_noise_is_what_the_longest_of_two_gives():
     assert answer.value.mean == pytest.approx(answer.runtime_ns / 1e9, rel=0.01)
     again = whatif(trace_of(run), noise=0.05)
     assert again.answers[0].runtime_ns == answer.runtime_ns
+    assert "independent noise per compute burst, 500 replays" in answer.assumptions
+
+
+def test_noise_of_many_bursts_averages_out():
+    """Of n bursts of mean 1 and deviation 1 the sum has n and sqrt(n); 12 million bursts are enough for all replays."""
+    n = 30_000
+    run = by_hand([[("MPI_Barrier", 1000 * k, 1000 * k) for k in range(1, n)]], ends=[1000 * n])
+    [answer] = whatif(trace_of(run), noise=1).answers
+    assert "independent noise per compute burst, 400 replays" in answer.assumptions
+    assert answer.runtime_ns == pytest.approx(1000 * n, rel=0.002)
+    assert answer.value.std * 1e9 == pytest.approx(1000 * n**0.5, rel=0.15)
+    with pytest.raises(DataError, match="longer than a clock counts"):
+        whatif(trace_of(by_hand([[("MPI_Barrier", 2**61, 2**61)]])), noise=10)
 
 
 def test_balance_leaves_what_nobody_can_match():
@@ -103,6 +135,9 @@ def test_balance_leaves_what_nobody_can_match():
     # 15 each before the first barrier; thereafter as it was.
     assert answer.runtime_ns == 15 + 0 + 10 + 1 + 29 + 5
     assert any("which all ranks share" in text for text in answer.assumptions)
+    # Of calls that nobody else makes only the bursts of 20 and 50 behind them are balanced.
+    run = by_hand([[("MPI_Send", 10, 11)], [("MPI_Test", 20, 20), ("MPI_Test", 30, 30)]], ends=[31, 80])
+    assert whatif(trace_of(run), balance="computing").answers[0].runtime_ns == 20 + 10 + 35
 
 
 def test_what_may_not_be_asked():
@@ -142,12 +177,17 @@ def test_the_report_says_what_the_paths_are_made_of():
         ["in MPI_Barrier", f"{10 / 110:.2%}", f"{2 / 97:.2%}"], ["in MPI_Send", "0.00%", f"{5 / 97:.2%}"],
         ["sum", "110 ns", "97 ns"],
     ]  # fmt: skip
+    assert tables["question"] == [
+        ["network 2 ns and 4 GB/s", "97", "110", name, time]
+        for name, time in (("computing", "90"), ("in MPI_Send", "5"), ("in MPI_Barrier", "2"))
+    ]  # fmt: skip
     assert tables["rank"][:2] == [["rank 0", f"{100 / 110:.2%}", "100.00%"], ["rank 1", f"{10 / 110:.2%}", "0.00%"]]
     assert tables["run"] == [["baseline", "rank 0", "rank 1", "1", "10", f"{10 / 110:.2%}"]]
     assert tables["operation"] == [
         ["MPI_Barrier", "2", "all members have arrived", "0", "all"],
         ["sends", "1", "the receive is posted", "0", "nobody"],
     ]
+    assert tables_of(whatif(trace_of(exchange())).report())["run"] == tables["run"]  # of several scenarios the baseline
     notes = report.notes_by_label()
     assert notes["Check"] == ["0 of 4 calls violate the inferred synchronisation rules"]
     assert notes["Critical path"] == ["82% computing, 9% messages, 9% in MPI_Barrier"]
@@ -175,8 +215,10 @@ def test_details_say_what_else_the_runtime_may_be():
     assert lines == [f"  sensitivity (zero transfer time): {50 / 51 - 1:+.2%}"]
     noise = whatif(trace_of(late_barrier()), noise=0.05)
     low, high = (noise.answers[0].value.quantile(share) for share in (0.025, 0.975))
-    (row,) = [row for row in tables_of(noise.report())["scenario"] if "noise" in row[0]]
-    assert [float(bound) for bound in row[3].strip("[]").split(", ")] == pytest.approx([1e9 * low, 1e9 * high], abs=0.5)
+    report = noise.report()
+    assert report.tables[0].rows[1][3] == pytest.approx((1e9 * low, 1e9 * high), rel=1e-12)
+    shown = [float(bound) for bound in re.findall(r"[\d.]+(?= ns)", report.details[-1])]
+    assert shown == pytest.approx([1e9 * low, 1e9 * high], rel=1e-3)
 
 
 def test_tables_and_pictures_name_the_longest_classes_and_add_up_the_others():

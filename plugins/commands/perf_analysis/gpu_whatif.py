@@ -26,7 +26,6 @@ _PARTS = ("gpu", "host", "collectives")
 _COPIES, _MOSTLY_COPIES = "copies", 0.5  # asked by themselves from this share of the work on
 _WAITS_OF_STREAMS = {f"{api}{call}" for api in ("cuda", "hip") for call in ("StreamWaitEvent", "EventSynchronize")}
 _MOST_STEPS = 200
-_LATEST = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
@@ -61,10 +60,10 @@ class GpuAnswers(Result):
     notes: tuple[str, ...]
     uncertain: tuple[str, ...]
     details: str  # what a profile, or launches, can tell more by
-    sweep: tuple[float, ...] = ()  # how many times as fast what `swept` names is, of each scenario
-    swept: str = ""
-    questions: tuple[str, ...] = _PARTS  # for the sliders of its page
-    copies_ns: int = 0  # on the path
+    sweep: tuple[float, ...]  # how many times as fast what `swept` names is, of each scenario
+    swept: str
+    questions: tuple[str, ...]  # for the sliders of its page
+    copies_ns: int  # on the path
 
     def save(self, path: str) -> list[str]:
         """Refuse: these runtimes are no stochastic value."""
@@ -197,19 +196,20 @@ def _at_best(activity: GpuActivity) -> Ints:
     chosen = np.flatnonzero(calls["kind"] == COLLECTIVE)
     calls = {name: column[chosen] for name, column in calls.items()}
     kind = codes_of([calls["operation"], calls["bytes"], calls["size"]])
-    least = np.full(len(kind), np.iinfo(np.int64).max)
-    np.minimum.at(least, kind, calls["leave_ns"] - calls["enter_ns"])
-    pieces, zero = (
-        activity.pieces,
-        min(int(activity.pieces["start"].min()), int(calls["enter_ns"].min(initial=_LATEST))),
-    )
-    length = max(int(pieces["start"].max()), int(calls["enter_ns"].max(initial=zero))) - zero + 1
-    begins = pieces["location"] * length + pieces["start"] - zero
-    entered = calls["location"] * length + calls["enter_ns"] - zero
-    piece = np.minimum(np.searchsorted(begins, entered), len(begins) - 1)
-    piece, of = piece[begins[piece] == entered], kind[begins[piece] == entered]
-    np.minimum.at(best, piece, least[of])
-    return best
+    least = _least(kind, calls["leave_ns"] - calls["enter_ns"], len(kind))
+    pieces = activity.pieces
+    location = np.concatenate([pieces["location"], calls["location"]])
+    place = codes_of([location, np.concatenate([pieces["start"], calls["enter_ns"]])])
+    of_pieces, of_calls = np.split(place, [len(best)])
+    at_best = _least(of_calls, least[kind], len(place))
+    return np.minimum(best, at_best[of_pieces])
+
+
+def _least(group: Ints, values: Ints, n_groups: int) -> Ints:
+    """Return the least value of each group."""
+    least = np.full(n_groups, np.iinfo(np.int64).max)
+    np.minimum.at(least, group, values)
+    return least
 
 
 def _collectives(
@@ -226,16 +226,12 @@ def _collectives(
     piece = np.full(len(call), -1)
     for k, activity in enumerate(activities):
         mine, rows = np.flatnonzero(rank == k), np.flatnonzero(_fitting(activity, "collectives"))
-        rows = rows[np.argsort(activity.pieces["start"][rows], kind="stable")]
-        if len(rows):
-            begin, enter = activity.pieces["start"][rows], calls.enter_ns[call[mine]] - shifts[k]
-            at = np.minimum(np.searchsorted(begin, enter), len(rows) - 1)
-            piece[mine] = np.where(begin[at] == enter, rows[at], -1)
-    shortest = np.full(len(collectives), np.iinfo(np.int64).max)
-    np.minimum.at(shortest, of, calls.leave_ns[call] - calls.enter_ns[call])
+        rows = rows[::-1]  # of several that begin together the first
+        row_of = dict(zip(activity.pieces["start"][rows].tolist(), rows.tolist(), strict=True))
+        piece[mine] = [row_of.get(at, -1) for at in (calls.enter_ns[call[mine]] - shifts[k]).tolist()]
+    shortest = _least(of, calls.leave_ns[call] - calls.enter_ns[call], len(collectives))
     kind = codes_of([collectives.operation, collectives.bytes, collectives.size])
-    least = np.full(len(collectives), np.iinfo(np.int64).max)
-    np.minimum.at(least, kind, shortest)
+    least = _least(kind, shortest, len(collectives))
     found = piece >= 0
     for k, times in enumerate(best):
         mine = np.flatnonzero(found & (rank == k))

@@ -17,7 +17,7 @@ from perf_analysis.messages import trace_and_calls
 from perf_analysis.replay_answers import Answer, Answers, Network, measured, network_from_text, path_shares
 from perf_tables.executors import executor_of, in_order
 from perf_traces.messages.bursts import BurstTimes
-from perf_traces.messages.communication import OUTSIDE_CALLS, Communication, numbered
+from perf_traces.messages.communication import OUTSIDE_CALLS, Communication, codes_of, numbered
 from perf_traces.messages.replay import Replay, bsc_rules
 from perf_traces.states import COMPUTING, OTHER, state_classes
 from perfcore.base.arrays import Ints
@@ -58,16 +58,16 @@ def balanced(burst_ns: Ints, inside_ns: Ints, communication: Communication, time
     cuts[together.member_call[of_all[together.member_of]] + 1] = 1
     stretch = np.cumsum(cuts)
     stretch = stretch[:n_calls] - stretch[first[calls.location]]  # those that begin after a cut belong to the next
-    n_stretches = int(stretch.max(initial=0)) + 1
+    n_stretches = int(stretch.max()) + 1
     count = np.zeros((n_stretches, len(communication.locations)), np.int64)
     np.add.at(count, (stretch, calls.location), 1)
     matching = (count[:, ranks] == count[:, ranks[:1]]).all(axis=1)
-    number = numbered(stretch * len(communication.locations) + calls.location)
+    number = numbered(codes_of([stretch, calls.location]))
     chosen = np.flatnonzero(matching[stretch])
-    _, group = np.unique(stretch[chosen] * (int(number.max(initial=0)) + 1) + number[chosen], return_inverse=True)
+    group = codes_of([stretch[chosen], number[chosen]])
     # The burst after the last call is one more occurrence, of all ranks.
     chosen = np.concatenate([chosen, n_calls + ranks])
-    group = np.concatenate([group.reshape(-1), np.full(len(ranks), group.max(initial=-1) + 1)])
+    group = np.concatenate([group, np.full(len(ranks), group.max(initial=-1) + 1)])
     mean = np.bincount(group, inside_ns[chosen].astype(np.float64)) / np.bincount(group)
     changed = burst_ns.copy()
     changed[chosen] += np.rint(mean[group]).astype(np.int64) - inside_ns[chosen]
@@ -83,7 +83,7 @@ def noisy(burst_ns: Ints, spread: float, rng: np.random.Generator) -> Ints:
     factor -= np.float32(variance / 2)
     with np.errstate(over="ignore"):
         drawn = burst_ns * np.exp(factor, out=factor)
-    if not drawn.max(initial=0) < _LONGEST_NS:
+    if not drawn.max() < _LONGEST_NS:
         raise DataError("the noise makes bursts longer than a clock counts")
     return np.rint(drawn, out=drawn).astype(np.int64)
 

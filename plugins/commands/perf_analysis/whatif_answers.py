@@ -129,8 +129,7 @@ def _sweep_plots(result: Answers | GpuAnswers, times: Sequence[int]) -> list[Plo
     marks: list[Mark] = [Line(result.sweep, times), Points(result.sweep, times)]
     marks.append(Rule([result.runtime_ns], "y", "recorded"))
     factor = Axis(f"{result.swept}, times as fast", scale="log", base=2, ticks=result.sweep, format="g")
-    highest = 1.1 * max(result.runtime_ns, *times, 0)
-    return [Plot("sweep", marks, factor, Axis("runtime", "ns", "time", (0, highest)))] if result.sweep else []
+    return [Plot("sweep", marks, factor, Axis("runtime", "ns", "time", (0, None)))] if result.sweep else []
 
 
 def _plot_of_paths(result: Answers) -> Plot:
@@ -147,11 +146,10 @@ def _plot_of_paths(result: Answers) -> Plot:
     left, bars = [0] * len(paths), []
     for number, name in enumerate(names):
         widths = [part[number] for part in parts]
-        bars.append(Bars(range(len(paths)), widths, name, f"series:{number}", left, True, 0.6))
+        bars.append(Bars(range(len(paths)), widths, name, f"series:{number}", left, is_horizontal=True))
         left = [start + width for start, width in zip(left, widths, strict=True)]
     of_runs = Axis(scale="category", names=[label for label, _ in paths], is_reversed=True)
-    longest = max(left)
-    return Plot("paths", bars, Axis("critical path", "ns", "time", (0, longest)), of_runs)
+    return Plot("paths", bars, Axis("critical path", "ns", "time"), of_runs)
 
 
 def _paths(result: Answers) -> list[tuple[str, PathShares]]:

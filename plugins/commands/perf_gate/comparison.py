@@ -434,7 +434,7 @@ def compare_models(
     if not np.isfinite(totals.values).all():
         raise DataError("a model has no value at one of the points; see `perf predict`")
     part_kind, parts, numbers = _matched(drawn)
-    along = next((s for s in one.variables if s in numeric[0] and np.ptp(columns[s]) > 0.0), "")
+    along = next((s for s in one.variables if s not in one.levels and np.ptp(columns[s]) > 0.0), "")
     crossings: tuple[Crossing, ...] = ()
     if along and all(part.total is not None for part in drawn):
         crossings = crossings_of(
@@ -506,7 +506,8 @@ def _totals(drawn: tuple[PartDraws, PartDraws]) -> Drawn:
 
 def _matched(drawn: tuple[PartDraws, PartDraws]) -> tuple[str, tuple[str, ...], npt.NDArray[np.int64]]:
     """What the parts of both are, their names, and the number of each in both models (2, K), -1 where it has none."""
-    if drawn[0].what != drawn[1].what or not drawn[0].what:
+    what, other = (part_draws.what for part_draws in drawn)
+    if what != other or not what:
         return "", (), np.empty((2, 0), dtype=np.int64)
     names: dict[str, str] = {}
     for part_draws in drawn:
@@ -514,7 +515,7 @@ def _matched(drawn: tuple[PartDraws, PartDraws]) -> tuple[str, tuple[str, ...], 
             names.setdefault(key, name)
     orders = [{key: number for number, key in enumerate(part_draws.keys)} for part_draws in drawn]
     numbers = np.array([[order.get(key, -1) for key in names] for order in orders], dtype=np.int64)
-    return drawn[0].what, tuple(names.values()), numbers
+    return what, tuple(names.values()), numbers
 
 
 def _by_part(drawn: tuple[PartDraws, PartDraws], numbers: npt.NDArray[np.int64]) -> Drawn:
