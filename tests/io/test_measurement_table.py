@@ -4,7 +4,6 @@ import gzip
 import io
 import sys
 from types import SimpleNamespace
-from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -17,24 +16,16 @@ from perfcore import Measurements, UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.errors import InputError, PerfError
 
+FILE = "runs.csv"
 RUNS = "code,machine,procs,size,time_s,remark\nlu,T3D,1,64,8,\nlu,SP2,2,64,4.25,late\ncg,T3D,4,102,,\n"
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(text, name="runs.csv"):
-        path = tmp_path / name
-        path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
-        return path
-
-    return write
 
 
 @pytest.fixture(params=["csv", "csv.gz", "stdin", "parquet", "parquet.gz"])
 def runs(request, write, tmp_path, monkeypatch):
     """The same table by every way in."""
     if request.param.startswith("csv"):
-        return perfcore.read(write(RUNS, f"runs.{request.param}"))
+        text = gzip.compress(RUNS.encode()) if request.param.endswith(".gz") else RUNS
+        return perfcore.read(write(text, f"runs.{request.param}"))
     if request.param == "stdin":
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(RUNS.encode())))
         return perfcore.read("-")
@@ -164,18 +155,11 @@ def test_published_tables_are_read_whole(real_data, tmp_path, name):
 
 
 def test_a_file_that_was_cut_short_is_told(write):
-    class Notes(progress.Sink):
-        texts: ClassVar[list[str]] = []
-
-        def note(self, text):
-            self.texts.append(text)
-
-    with progress.show_with(Notes()):
+    with progress.collected() as notes:
         perfcore.read(write("p,time_s\n1,64.25\n2,32.75\n4,16.50\n8,8."))
         perfcore.read(write("p,time_s\n1,64\n2,32\n4,16\n8,8"))
-    assert [text.partition("its last number, ")[2] for text in Notes.texts] == [
-        "8., is shorter than those above: was the file cut short?"
-    ]
+    [said] = notes
+    assert said.endswith("its last number, 8., is shorter than those above: was the file cut short?")
     with pytest.raises(InputError, match="it is the last, and has no end: was the file cut short"):
         perfcore.read(write("p,size,time_s\n1,100,64.25\n2,10"))
 
@@ -189,14 +173,13 @@ def test_a_file_that_was_cut_short_is_told(write):
         ("ExitCode", ["0:0", "0:15", "0:0", "1:0"]),
     ],
 )
-def test_rows_of_runs_that_did_not_complete_are_left_out(write, column, cells, monkeypatch):
-    notes = []
-    monkeypatch.setattr(progress, "note", notes.append)
+def test_rows_of_runs_that_did_not_complete_are_left_out(write, column, cells):
     table = write(f"procs,time_s,{column}\n" + "".join(f"{1 << k},{8 / (1 << k)},{c}\n" for k, c in enumerate(cells)))
+    with progress.collected() as notes:
+        data = perfcore.read(table)
     if "CD" in cells:  # a word that is not known: the column may mean anything
-        assert (len(perfcore.read(table).table), notes) == (4, [])
+        assert (len(data.table), notes) == (4, [])
         return
-    data = perfcore.read(table)
     assert (data.table["procs"].tolist(), data.line(1)) == ([1, 4], 4)
     assert "left out, since they did not complete" in notes[0]
     assert "2 of 4 rows" in notes[0]

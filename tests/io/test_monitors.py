@@ -28,15 +28,11 @@ def test_busy_is_neither_idle_nor_waiting_for_io(read):
     assert list(series.columns) == ["cpu all busy", "cpu 0 busy", "cpu 1 busy"]
     # 100 - 20 idle - 20 iowait, and 100 - 75.
     np.testing.assert_allclose(series.columns["cpu all busy"], [0.6, 0.25])
+    # One sample lacks processor 0; all shares of processor 1 are zero: it is offline.
+    np.testing.assert_array_equal(series.columns["cpu 0 busy"], [1.0, np.nan])
+    np.testing.assert_array_equal(series.columns["cpu 1 busy"], [np.nan, np.nan])
     assert series.time_unit == "s"
     assert series.notes == ("recorded on node7, 11/21/26; times count from midnight",)
-
-
-def test_missing_and_offline_processors_have_no_value(read):
-    columns = read(MPSTAT).columns
-    np.testing.assert_array_equal(columns["cpu 0 busy"], [1.0, np.nan])
-    # All shares of processor 1 are zero: it is offline.
-    np.testing.assert_array_equal(columns["cpu 1 busy"], [np.nan, np.nan])
 
 
 def test_several_midnights(read):
@@ -44,28 +40,19 @@ def test_several_midnights(read):
     assert times.tolist() == [3600 * hour for hour in range(0, 60, 6)]
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (
-            MPSTAT.replace('"usr": 90.00', '"usr": 90.0.0'),
-            r":8: is not the output of mpstat -o JSON: expected .* at .*90.0.0",
-        ),
-        (MPSTAT[: MPSTAT.index("}]},")], r":8: .*truncated"),
-        (
-            MPSTAT.replace('"idle": 75.00', '"idle": "all"'),
-            r"Expected `float`, got `str` - at `\$.*cpu-load\[0\].idle`",
-        ),
-        (MPSTAT.replace('"idle": 75.00', '"rest": 75.00'), r"missing required field `idle`"),
-        (MPSTAT.replace("00:00:00", "midnight"), r"timestamp 'midnight' - at `\$.*statistics\[1\]`; HH:MM:SS"),
-        (MPSTAT.replace("00:00:00", "23:59:58"), r"time 86398.* follows 86399.*; was the clock set back\?"),
-        (MPSTAT.replace("cpu-load", "node-load"), r"holds no utilization of processors; record it with `mpstat -P ALL"),
-        ('{"sysstat": {"more": ' + "[" * 100_000, r":1: .*nested too deeply"),
-    ],
-)
-def test_what_is_refused_of_mpstat(read, text, problem):
+@pytest.mark.parametrize(("old", "new", "problem"), [
+    ('"usr": 90.00', '"usr": 90.0.0', r":8: is not the output of mpstat -o JSON: expected .* at .*90.0.0"),
+    (MPSTAT[MPSTAT.index("}]},") :], "", r":8: .*truncated"),
+    ('"idle": 75.00', '"idle": "all"', r"Expected `float`, got `str` - at `\$.*cpu-load\[0\].idle`"),
+    ('"idle": 75.00', '"rest": 75.00', r"missing required field `idle`"),
+    ("00:00:00", "midnight", r"timestamp 'midnight' - at `\$.*statistics\[1\]`; HH:MM:SS"),
+    ("00:00:00", "23:59:58", r"time 86398.* follows 86399.*; was the clock set back\?"),
+    ("cpu-load", "node-load", r"holds no utilization of processors; record it with `mpstat -P ALL"),
+    (MPSTAT, '{"sysstat": {"more": ' + "[" * 100_000, r":1: .*nested too deeply"),
+])  # fmt: skip
+def test_what_is_refused_of_mpstat(read, old, new, problem):
     with pytest.raises(InputError, match=problem):
-        read(text, reader="mpstat")
+        read(MPSTAT.replace(old, new), reader="mpstat")
 
 
 @pytest.mark.real_data
@@ -88,37 +75,25 @@ def test_both_forms_say_the_same(read):
     assert as_json.notes == as_table.notes == ("recorded on node7",)
 
 
-def answer(*series, **more):
-    result = [{"metric": labels, "values": values} for labels, values in series]
-    return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}, **more})
-
-
-def test_columns_are_called_by_the_labels_that_differ(read):
-    series = read(PROMETHEUS)
-    assert list(series.columns) == ["instance=a:9100", "instance=b:9100"]
-    assert series.notes[0] == "all series: __name__=node_load1, job=node"
-
-
-def test_times_are_joined_and_what_is_no_number_is_missing(read):
+def test_times_are_joined_and_columns_called_by_the_labels_that_differ(read):
     series = read(PROMETHEUS)
     assert series.times.tolist() == [1435781430.5, 1435781445.5, 1435781460.5]
-    np.testing.assert_array_equal(series.columns["instance=a:9100"], [0.25, np.nan, 10.0])
-    np.testing.assert_array_equal(series.columns["instance=b:9100"], [np.nan, np.nan, 3.0])
-    assert series.notes[1:] == ("instance=b:9100: 1 infinite samples are taken as missing",)
+    expected = {"instance=a:9100": [0.25, np.nan, 10.0], "instance=b:9100": [np.nan, np.nan, 3.0]}
+    np.testing.assert_equal(dict(series.columns), expected)
+    assert series.notes == (
+        "all series: __name__=node_load1, job=node",
+        "instance=b:9100: 1 infinite samples are taken as missing",
+    )
 
 
-@pytest.mark.parametrize(
-    ("labels", "names"),
-    [
-        ([{"__name__": "up", "job": "a"}], ["up"]),
-        ([{}], ["value"]),
-        ([{"job": "a"}], ["value"]),
-        ([{"__name__": "x"}, {"__name__": "y"}], ["x", "y"]),
-        ([{"__name__": "x", "cpu": "0"}, {"__name__": "y", "cpu": "0"}, {"__name__": "y", "cpu": "1"}],
-         ["x, cpu=0", "y, cpu=0", "y, cpu=1"]),
-        ([{"job": "a"}, {}], ["job=a", "value"]),
-        ([{"job": "a"}, {"job": "A"}], ["job=a #0", "job=A #1"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("labels", "names"), [
+    ([{"__name__": "up", "job": "a"}], ["up"]), ([{}], ["value"]), ([{"job": "a"}], ["value"]),
+    ([{"__name__": "x"}, {"__name__": "y"}], ["x", "y"]),
+    ([{"__name__": "x", "cpu": "0"}, {"__name__": "y", "cpu": "0"}, {"__name__": "y", "cpu": "1"}],
+     ["x, cpu=0", "y, cpu=0", "y, cpu=1"]),
+    ([{"job": "a"}, {}], ["job=a", "value"]), ([{"job": "a"}, {"job": "A"}], ["job=a #0", "job=A #1"]),
+])  # fmt: skip
 def test_names(read, labels, names):
-    assert list(read(answer(*((one, [[1, "1"]]) for one in labels))).columns) == names
+    result = [{"metric": one, "values": [[1, "1"]]} for one in labels]
+    answer = {"status": "success", "data": {"resultType": "matrix", "result": result}}
+    assert list(read(json.dumps(answer)).columns) == names

@@ -6,6 +6,7 @@ from trace_samples import pieces
 import perfcore
 from perfcore.base.errors import InputError
 
+FILE = "run.trace"
 # Each event has its own order of fields, and numbers of its own.
 DEFINITIONS = {
     "DefineContainerType 100": "Alias:string Type:string Name:string",
@@ -43,13 +44,8 @@ HEADER_LINES = HEADER.count("\n")
 
 
 @pytest.fixture
-def read(tmp_path):
-    def read(body, **options):
-        path = tmp_path / "run.trace"
-        path.write_text(HEADER + body, encoding="latin-1")
-        return perfcore.read(path, **options)
-
-    return read
+def read(read):
+    return lambda body, **options: read((HEADER + body).encode("latin-1"), **options)
 
 
 def in_time(trace):
@@ -94,22 +90,16 @@ def test_times_are_exact_and_in_the_unit_that_is_told(read):
     assert in_time(trace) == [("main", "really running", 250_000, 1_000_000)]
 
 
-@pytest.mark.parametrize(
-    ("body", "problem"),
-    [
-        ("106 1 S p1t1\n", r"SetState has 3 fields, its definition has 4; the file is truncated or corrupt"),
-        ("999 1 S p1t1\n", r"event '999' has no %EventDef"),
-        ("106 1 S nobody r\n", r"container 'nobody' was not created"),
-        ("106 1 nothing p1t1 r\n", r"type 'nothing' was not defined"),
-        ("108 1 S p1t1\n", r"PopState of process 1/main that is in no state"),
-        ("106 x S p1t1 r\n", r"time 'x' is not a finite number"),
-        ("106 inf S p1t1 r\n", r"time 'inf' is not a finite number"),
-        ("106 1e999999999 S p1t1 r\n", r"time '1e999999999' is not a finite number"),
-        ("110 1 V p1t1 nan\n", r"is 'nan'; expected a finite number"),
-        ("%EventDef PajeSetState\n", r"no line of an event's definition"),
-        ("%EndEventDef\n", r"without %EventDef"),
-    ],
-)
+@pytest.mark.parametrize(("body", "problem"), [
+    ("106 1 S p1t1\n", r"SetState has 3 fields, its definition has 4; the file is truncated or corrupt"),
+    ("999 1 S p1t1\n", r"event '999' has no %EventDef"), ("106 1 S nobody r\n", r"container 'nobody' was not created"),
+    ("106 1 nothing p1t1 r\n", r"type 'nothing' was not defined"),
+    ("108 1 S p1t1\n", r"PopState of process 1/main that is in no state"),
+    ("106 x S p1t1 r\n", r"time 'x' is not a finite number"), ("106 inf S p1t1 r\n", r"time 'inf' is not a finite"),
+    ("106 1e999999999 S p1t1 r\n", r"time '1e999999999' is not a finite number"),
+    ("110 1 V p1t1 nan\n", r"is 'nan'; expected a finite number"),
+    ("%EventDef PajeSetState\n", r"no line of an event's definition"), ("%EndEventDef\n", r"without %EventDef"),
+])  # fmt: skip
 def test_bad_events_are_refused_with_their_line(read, body, problem):
     with pytest.raises(InputError, match=rf"run.trace:{HEADER_LINES + 1}: .*{problem}"):
         read(body)

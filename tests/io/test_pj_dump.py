@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trace_samples import pieces
 
 import perfcore
 from perfcore.base.errors import InputError
@@ -27,27 +28,16 @@ State, CPU0, Worker State, 2.5, 3.0, 0.5, 1.0, Callback
 """
 
 
-def pieces(trace, location):
-    return [
-        (trace.states[state], start, end)
-        for where, state, start, end in sorted(
-            zip(trace.location, trace.state, trace.start_ns.tolist(), trace.end_ns.tolist(), strict=True),
-            key=lambda row: row[2],
-        )
-        if trace.locations[where] == location
-    ]
+def pieces_of(trace, location):
+    return sorted((row[1:] for row in pieces(trace) if row[0] == location), key=lambda row: row[1])
 
 
 def test_the_innermost_state_counts(write):
     trace = perfcore.read(write(PLAIN))
     s = 1_000_000_000
-    assert pieces(trace, "p1") == [
-        ("compute", 0, s),
-        ("MPI_Recv", s, 2 * s),
-        ("copy", 2 * s, 3 * s),
-        ("compute", 3 * s, 6 * s),
-    ]
-    assert pieces(trace, "p2") == [("compute", 1, 4 * s)]
+    expected = [("compute", 0, s), ("MPI_Recv", s, 2 * s), ("copy", 2 * s, 3 * s), ("compute", 3 * s, 6 * s)]
+    assert pieces_of(trace, "p1") == expected
+    assert pieces_of(trace, "p2") == [("compute", 1, 4 * s)]
     assert trace.time_unit == "s"
     assert "1 variable lines passed over, which -r kind=variables reads" in trace.notes
 
@@ -55,15 +45,11 @@ def test_the_innermost_state_counts(write):
 def test_starvz_counts_a_task_whole_unless_told_otherwise(write):
     path = write(TABLE)
     trace = perfcore.read(path)
-    assert pieces(trace, "CPU0") == [("Idle", 500_000, 2_000_000), ("dgemm", 2_000_000, 4_000_000)]
+    assert pieces_of(trace, "CPU0") == [("Idle", 500_000, 2_000_000), ("dgemm", 2_000_000, 4_000_000)]
     assert (trace.time_unit, trace.busy_states) == ("ms", ("dgemm",))
     inner = perfcore.read(path, nested="innermost", time_unit="us")
-    assert pieces(inner, "CPU0") == [
-        ("Idle", 500, 2000),
-        ("dgemm", 2000, 2500),
-        ("Callback", 2500, 3000),
-        ("dgemm", 3000, 4000),
-    ]
+    expected = [("Idle", 500, 2000), ("dgemm", 2000, 2500), ("Callback", 2500, 3000), ("dgemm", 3000, 4000)]
+    assert pieces_of(inner, "CPU0") == expected
 
 
 @pytest.mark.real_data

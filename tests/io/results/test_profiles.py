@@ -7,22 +7,12 @@ import zlib
 
 import pytest
 from format_samples import CALIPER, cube
+from trace_samples import tarred
 
 import perfcore
 from perfcore.base.errors import InputError, PerfError, UnknownNameError
 
 FILE = "run.cali"
-
-
-def packed(members):
-    """A tar archive of names and contents."""
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        for name, content in members:
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            tar.addfile(member, io.BytesIO(content))
-    return archive.getvalue()
 
 
 def members_of(content):
@@ -56,10 +46,8 @@ __rec=ctx,ref=33=53,attr=72,data=6
 
 def test_a_cube_and_its_folder(read_cube):
     data = read_cube(cube(), folder="mm.x10y1.5.r2")
-    assert data.table[["callpath", "time_s", "inclusive_time_s"]].to_numpy().tolist() == [
-        ["main", 3, 10],
-        ["main->solve", 7, 7],
-    ]
+    rows = data.table[["callpath", "time_s", "inclusive_time_s"]].to_numpy().tolist()
+    assert rows == [["main", 3, 10], ["main->solve", 7, 7]]
     assert data.table[["program", "x", "y", "repetition"]].iloc[0].tolist() == ["mm", 10, 1.5, 2]
     assert (dict(data.roles.parameters), data.roles.category) == ({"p": "x", "y": "y"}, ("callpath",))
     with pytest.raises(UnknownNameError, match="unknown metric 'visits'"):
@@ -68,18 +56,13 @@ def test_a_cube_and_its_folder(read_cube):
 
 @pytest.mark.parametrize("name", ["../0.data", "/etc/passwd", "a/../../b"])
 def test_members_that_lead_elsewhere_are_refused(read_cube, name):
-    members = {**members_of(cube()), name: b"x"}
     with pytest.raises(InputError, match="is no plain file of a profile"):
-        read_cube(packed(members.items()))
+        read_cube(tarred({**members_of(cube()), name: b"x"}))
 
 
 def test_links_are_refused(read_cube):
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        for name, content in members_of(cube()).items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            tar.addfile(member, io.BytesIO(content))
+    archive = io.BytesIO(tarred(members_of(cube())))
+    with tarfile.open(fileobj=archive, mode="a") as tar:
         link = tarfile.TarInfo("1.data")
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
         tar.addfile(link)
@@ -93,19 +76,18 @@ def test_data_that_decompress_without_end_are_refused(read_cube):
     piece = b"".join([*(bomb.compress(bytes(1 << 24)) for _ in range(72)), bomb.flush()])
     data = b"ZCUBEX.DATA" + struct.pack("<qqqq", 1, 0, 0, len(piece)) + piece
     with pytest.raises(InputError, match=r"0.data decompresses to more than 1 GiB"):
-        read_cube(packed({**members_of(cube()), "0.data": data}.items()))
+        read_cube(tarred({**members_of(cube()), "0.data": data}))
 
 
 def test_a_call_tree_that_declares_entities_or_never_ends_is_refused(read_cube):
     members = members_of(cube())
     laughs = members["anchor.xml"].replace(b"<cube", b'<!DOCTYPE c [<!ENTITY a "aaaa">]><cube', 1)
     with pytest.raises(InputError, match="declares entities"):
-        read_cube(packed({**members, "anchor.xml": laughs}.items()))
-    deep = members["anchor.xml"].replace(
-        b"</cnode></cnode>", b'<cnode id="2" calleeId="1">' * 5000 + b"</cnode>" * 5002
-    )
+        read_cube(tarred({**members, "anchor.xml": laughs}))
+    deeper = b'<cnode id="2" calleeId="1">' * 5000 + b"</cnode>" * 5002
+    deep = members["anchor.xml"].replace(b"</cnode></cnode>", deeper)
     with pytest.raises(PerfError, match="nested too deeply"):
-        read_cube(packed({**members, "anchor.xml": deep}.items()))
+        read_cube(tarred({**members, "anchor.xml": deep}))
 
 
 @pytest.mark.real_data

@@ -5,59 +5,22 @@ The forms of OSU 5 to 7 and of IOR 3.0 to 4.0 are those of outputs that sites pu
 
 import json
 
+import format_samples as files
 import pytest
-from format_samples import (
-    BABELSTREAM,
-    BENCHMARK_ACTION,
-    CALIPER_JSON,
-    CALIPER_QUERY,
-    CRITERION,
-    CRITERION_ESTIMATES,
-    FIO,
-    GO_BENCH,
-    GOOGLE_BENCHMARK,
-    HYPERFINE,
-    IMB,
-    IOR,
-    IOR_CSV,
-    IOR_TEXT,
-    JMH,
-    JUBE_ALIGNED,
-    JUBE_PRETTY,
-    MODEL_FACTORS,
-    NCCL_TESTS,
-    NPB,
-    OSU,
-    OSU_OTHERS,
-    PERF_STAT,
-    PERF_STAT_JSON,
-    PYTEST_BENCHMARK,
-    REFRAME_PERFLOG,
-    REFRAME_REPORT,
-    SACCT,
-    SACCT_JSON,
-    SACCT_XDMOD,
-    SHELL_TIME,
-    STREAM,
-    TALP,
-    TALP_OLDER,
-    TIME_V,
-    VLLM,
-)  # fmt: skip
+from trace_samples import sample
 
 import perfcore
+from perfcore.base import progress
 from perfcore.base.errors import InputError
 
 
 @pytest.fixture
-def read(tmp_path):
-    def read(content, name=None, **options):
+def read(read):
+    def read_text(content, name=None, **options):
         text = content if isinstance(content, str) else json.dumps(content)
-        path = tmp_path / (name or ("run.json" if text[:1] in "{[" else "run.txt"))
-        path.write_text(text)
-        return perfcore.read(path, **options)
+        return read(text, name or ("run.json" if text[:1] in "{[" else "run.txt"), **options)
 
-    return read
+    return read_text
 
 
 def gbench(*runs):
@@ -69,7 +32,8 @@ def pytest_runs(*values):
     return {"machine_info": {"node": "a"}, "benchmarks": runs}
 
 
-OSU_PAIRS = OSU_OTHERS[OSU_OTHERS.index("# OSU MPI Multiple") : OSU_OTHERS.index("# OSU MPI Non-blocking")]
+OSU_PAIRS = files.OSU_OTHERS.partition("# OSU MPI Non-blocking")[0]
+OSU_PAIRS = OSU_PAIRS[OSU_PAIRS.index("# OSU MPI Multiple") :]
 OSU_CHECKED = (
     "# OSU MPI Allreduce Latency Test v7.5\n# Datatype: MPI_INT.\n"
     "# Size       Avg Latency(us)        Validation\n4   7.93   Pass\n8   7.94   Fail\n"
@@ -101,27 +65,50 @@ SLURM_21 = {
     }],
 }  # fmt: skip
 DAY = 26 * 3600 + 3 * 60 + 4  # 1-02:03:04
+# Programs that print one rate: text, parameter, column, unit and the rates with 1 and 2 for {n}.
+FIGURES = {
+    "sysbench": (
+        "sysbench 1.0.20 (using LuaJIT)\nNumber of threads: {n}\nCPU speed:\n    events per second:  431{n}.53\n"
+        "General statistics:\n    total time:        10.0007s\nLatency (ms):\n         avg:      0.93\n",
+        "threads", "1/s", [4311.53, 4312.53],
+    ),
+    "wrk": (
+        "Running 30s test @ http://127.0.0.1/\n  {n} threads and 400 connections\nRequests/sec: 74886{n}.5\n",
+        "threads", "requests/s", [748861.5, 748862.5],
+    ),
+    "ab": (
+        "This is ApacheBench, Version 2.3\nConcurrency Level:      {n}\nComplete requests:      1000\n"
+        "Requests per second:    1052{n}.87 [#/sec] (mean)\n",
+        "concurrency", "requests/s", [10521.87, 10522.87],
+    ),
+    "HPCG": (
+        "HPCG-Benchmark\nMachine Summary::Distributed Processes={n}\n"
+        "Final Summary::HPCG result is VALID with a GFLOP/s rating of=12{n}.5\n",
+        "processes", "Gflop/s", [121.5, 122.5],
+    ),
+}  # fmt: skip
 
 # Content, options, columns and their rows, and of the roles those that are given.
 TABLES = {
-    "npb": (NPB + NPB.replace(" Total processes =                        4\n", "").replace("LU", "CG"), {},
+    "npb": (files.NPB + files.NPB.replace(" Total processes =                        4\n", "").replace("LU", "CG"), {},
         "benchmark class processes time_s", [["LU", "S", 4, 0.25], ["CG", "S", 1, 0.25]],
         {"parameters": {"p": "processes"}, "code": ("benchmark", "class")}),
-    "npb, one wrong": (NPB.replace("SUCCESSFUL", "UNSUCCESSFUL") + NPB, {}, "benchmark", [["LU"]], {}),
-    "imb": (IMB, {}, "benchmark processes bytes metric value unit",
+    "npb, one wrong": (files.NPB.replace("SUCCESSFUL", "UNSUCCESSFUL") + files.NPB, {}, "benchmark", [["LU"]], {}),
+    "imb": (files.IMB, {}, "benchmark processes bytes metric value unit",
         [["PingPong", 2, 8, "t", 2.5, "us"], ["Allreduce", 4, 4, "t_avg", 2.5, "us"]],
         {"parameters": {"p": "processes"}}),  # bytes say no more in these two rows
-    "imb, empty": (IMB, {"empty": True}, "bytes", [[0], [8], [4]], {}),
-    "osu": (OSU, {}, "test bytes metric value unit", [
+    "imb, empty": (files.IMB, {"empty": True}, "bytes", [[0], [8], [4]], {}),
+    "osu": (files.OSU, {}, "test bytes metric value unit", [
         ["MPI Allreduce Latency Test", 1, "avg_latency", 86.56, "us"],
         ["MPI Allreduce Latency Test", 2, "avg_latency", 87.98, "us"],
         ["MPI Bandwidth Test", 1, "bandwidth", 3.45, "MB/s"]], {}),
-    "osu, others": (OSU_OTHERS, {}, "test metric value unit", [
+    "osu, others": (files.OSU_OTHERS, {}, "test metric value unit", [
         ["MPI Init Test", "average", 68, "ms"], ["MPI Barrier Latency Test", "avg_latency", 8.63, "us"],
         ["MPI Multiple Bandwidth / Message Rate Test", "bandwidth", 8.36, "MB/s"],
         ["MPI Non-blocking Barrier Latency Test", "overall", 11.09, "us"]], {}),
-    "osu, columns": (OSU_OTHERS, {}, "processes pairs window datatype bytes messages_s compute pure_comm overlap", [
-        [4, "", "", "", "", "", "", "", ""], [""] * 9, ["", 4, 64, "MPI_CHAR", 1, 8361985.11, "", "", ""],
+    "osu, columns": (files.OSU_OTHERS, {},
+        "processes pairs window datatype bytes messages_s compute pure_comm overlap",
+        [[4, "", "", "", "", "", "", "", ""], [""] * 9, ["", 4, 64, "MPI_CHAR", 1, 8361985.11, "", "", ""],
         ["", "", "", "", "", "", 6.10, 5.18, 3.46]], {}),
     "osu, validation": (OSU_CHECKED, {}, "bytes", [[4]], {"value": "avg_latency", "unit": "us"}),
     "osu, settings": (OSU_SAID, {}, "send_buffer receive_buffer datatype window_creation synchronization",
@@ -130,47 +117,48 @@ TABLES = {
         [[7.33]], {}),
     "osu, pairs": (OSU_PAIRS + OSU_PAIRS.replace("pairs: 4", "pairs: 8"), {}, "pairs", [[4], [8]],
         {"parameters": {"p": "pairs"}}),
-    "ior": (IOR, {}, "operation tasks nodes bandwidth total_s",
+    "ior": (files.IOR, {}, "operation tasks nodes bandwidth total_s",
         [["write", 8, 2, 512.5, 1.61], ["read", 8, 2, 1024, 0.86]],
         {"value": "bandwidth", "unit": "MiB/s", "code": ("operation",)}),
-    "ior, text": (IOR_TEXT, {}, "operation tasks nodes repetition bandwidth total_s", [
+    "ior, text": (files.IOR_TEXT, {}, "operation tasks nodes repetition bandwidth total_s", [
         ["write", 8, 2, 1, 512.5, 1.61], ["read", 8, 2, 1, 1024, 0.86], ["write", 8, 2, 2, 500, 1.71]], {}),
-    "ior, several": ("start\n" + IOR_OLDER + "done\n" + IOR_TEXT, {}, "tasks tasks_per_node bandwidth",
+    "ior, several": ("start\n" + IOR_OLDER + "done\n" + files.IOR_TEXT, {}, "tasks tasks_per_node bandwidth",
         [[16, 8, 158.39], [8, 4, 512.5], [8, 4, 1024], [8, 4, 500]], {}),
     # The example of the pull request that added it, hpc/ior 260.
-    "ior, csv": (IOR_CSV, {"name": "ior.csv"}, "operation bandwidth iops",
+    "ior, csv": (files.IOR_CSV, {"name": "ior.csv"}, "operation bandwidth iops",
         [["write", 436.5474, 228841.8502], ["read", 2367.9204, 1220176.2821]], {}),
-    "fio": (FIO, {}, "operation bandwidth bs_bytes size_bytes numjobs iodepth latency_ns",
+    "fio": (files.FIO, {}, "operation bandwidth bs_bytes size_bytes numjobs iodepth latency_ns",
         [["write", 1000, 65536, 4 << 20, 4, 2, 15.5]], {"unit": "B/s"}),
-    "stream": (STREAM + BABELSTREAM, {}, "kernel threads elements bandwidth minimum_s average_s", [
+    "stream": (files.STREAM + files.BABELSTREAM, {}, "kernel threads elements bandwidth minimum_s average_s", [
         ["Copy", 4, 10_000_000, 28347.1, 0.005644, 0.005703], ["Triad", 4, 10_000_000, 21634.4, 0.011093, 0.011211],
         ["Copy", "", "", 1368294.603, 0.00039, 0.00039]],
         {"value": "bandwidth", "unit": "MB/s", "code": ("kernel",)}),
-    "stream, failed": (STREAM.replace("Solution Validates: avg", "Failed Validation on array a[], Avg") + BABELSTREAM,
-        {}, "kernel", [["Copy"]], {}),
-    "nccl-tests": (NCCL_TESTS, {}, "processes bytes placement time_us bus_GB_s", [  # in place one result is wrong
+    "stream, failed": (files.STREAM.replace("Solution Validates: avg", "Failed Validation on array a[], Avg")
+        + files.BABELSTREAM, {}, "kernel", [["Copy"]], {}),
+    "nccl-tests": (files.NCCL_TESTS, {}, "processes bytes placement time_us bus_GB_s", [  # in place one result is wrong
         [2, 1024, "out-of-place", 24.5, 0.07], [2, 1048576, "out-of-place", 60.25, 30.45]],
         {"parameters": {"p": "bytes"}, "unit": "us"}),
-    "nccl-tests, empty": (NCCL_TESTS, {"empty": True}, "processes", [[2]] * 4, {}),
-    "go-bench": (GO_BENCH, {}, "benchmark n procs time allocs/op", [
+    "nccl-tests, empty": (files.NCCL_TESTS, {"empty": True}, "processes", [[2]] * 4, {}),
+    "go-bench": (files.GO_BENCH, {}, "benchmark n procs time allocs/op", [
         ["Sort/stable", 100, 8, 101234, 2], ["Sort/stable", 100, 8, 101236, 2], ["Sort/stable", 1000, 8, 1412340, ""]],
         {"unit": "ns/op"}),
-    "jmh": (JMH, {}, "metric n fork repetition value unit", [
+    "jmh": (files.JMH, {}, "metric n fork repetition value unit", [
         ["average_time", 100, 1, 1, 12, "us/op"], ["average_time", 100, 1, 2, 12.5, "us/op"],
         ["average_time", 100, 2, 1, 13, "us/op"], ["sample_time", 200, 1, 1, 25, "us/op"]], {}),
-    "vllm": (VLLM, {}, "output_tokens_per_s p99_ttft_ms request_rate", [[2, 497.5, 4]], {}),
-    "vllm, requests": (VLLM, {"requests": True}, "ttft_s request_s input_tokens", [[0.25, 0.5, 10], [0.5, 0.75, 20]],
-        {}),
-    "google-benchmark": (GOOGLE_BENCHMARK, {}, "benchmark arg1 n threads real_time_us bytes_per_second repetition",
+    "vllm": (files.VLLM, {}, "output_tokens_per_s p99_ttft_ms request_rate", [[2, 497.5, 4]], {}),
+    "vllm, requests": (files.VLLM, {"requests": True}, "ttft_s request_s input_tokens",
+        [[0.25, 0.5, 10], [0.5, 0.75, 20]], {}),
+    "google-benchmark": (files.GOOGLE_BENCHMARK, {},
+        "benchmark arg1 n threads real_time_us bytes_per_second repetition",
         [["BM_copy", 8, 2, 4, 2.5, 3.2e6, 1], ["BM_copy", 16, 2, 4, 5, 3.1e6, 2]],
         {"parameters": {"p": "arg1"}, "value": "real_time_us", "unit": "us", "code": ("benchmark",)}),
     "google-benchmark, units": (gbench(*({"name": f"BM/{n}", "real_time": 3, "cpu_time": 1, "time_unit": unit}
         for n, unit in ((1, "ns"), (2, "ms")))), {}, "real_time_ns", [[3], [3e6]], {"unit": "ns"}),
-    "hyperfine": (HYPERFINE, {}, "time_s n", [[0.101, 1], [0.099, 1], [0.201, 2]],  # one run failed
+    "hyperfine": (files.HYPERFINE, {}, "time_s n", [[0.101, 1], [0.099, 1], [0.201, 2]],  # one run failed
         {"parameters": {"p": "n"}, "code": ()}),
     "hyperfine, commands": ({"results": [{"command": c, "times": [1.5]} for c in ("a", "b")]}, {}, "command",
         [["a"], ["b"]], {"code": ("command",)}),
-    "pytest-benchmark": (PYTEST_BENCHMARK, {}, "test time_s",  # two rounds, and a mean where rounds were not kept
+    "pytest-benchmark": (files.PYTEST_BENCHMARK, {}, "test time_s",  # two rounds, and a mean where rounds were not kept
         [["test_sum", 1e-5], ["test_sum", 3e-5], ["test_sum", 4e-5]],
         {"parameters": {"p": "n"}, "code": ("test", "solver"), "system": ("machine",)}),
     "pytest-benchmark, numbers": (pytest_runs("10", 20), {}, "n", [[10], [20]],
@@ -179,29 +167,31 @@ TABLES = {
         {"parameters": {}, "code": ("test", "n")}),
     "pytest-benchmark, truth": (pytest_runs(None, True), {}, "test", [["t"]] * 2,
         {"parameters": {}, "code": ("test", "n")}),
-    "perf-stat": (PERF_STAT, {}, "metric value unit", [["task-clock", 1200.5, "ms"], ["cycles:u", 4000, ""]], {}),
-    "perf-stat, semicolons": (PERF_STAT.replace(",", ";"), {}, "value", [[1200.5], [4000]], {}),
-    "perf-stat, json": (PERF_STAT_JSON, {}, "metric value unit",
+    "perf-stat": (files.PERF_STAT, {}, "metric value unit", [["task-clock", 1200.5, "ms"], ["cycles:u", 4000, ""]], {}),
+    "perf-stat, semicolons": (files.PERF_STAT.replace(",", ";"), {}, "value", [[1200.5], [4000]], {}),
+    "perf-stat, json": (files.PERF_STAT_JSON, {}, "metric value unit",
         [["task-clock", 1200.5, "ms"], ["cycles:u", 4000, ""]], {}),
-    "perf-stat, spread": (PERF_STAT_JSON, {}, "stderr", [[""], [4]], {}),  # 0.10 % of the mean
-    "perf-stat, header": ("# started on Mon Nov 23 10:00:00 2026\n\n" + PERF_STAT_JSON
+    "perf-stat, spread": (files.PERF_STAT_JSON, {}, "stderr", [[""], [4]], {}),  # 0.10 % of the mean
+    "perf-stat, header": ("# started on Mon Nov 23 10:00:00 2026\n\n" + files.PERF_STAT_JSON
         + '{"metric-value" : "none", "metric-unit" : "insn per cycle"}\n', {}, "metric value",
         [["task-clock", 1200.5], ["cycles:u", 4000]], {}),
-    "perf-stat, decimal commas": (PERF_STAT.replace(",", ";").replace(".", ","), {}, "value stderr",
+    "perf-stat, decimal commas": (files.PERF_STAT.replace(",", ";").replace(".", ","), {}, "value stderr",
         [[1200.5, 6.0025], [4000, 4]], {}),
-    "criterion": (CRITERION, {}, "benchmark arg1 repetition time_ns",
+    "criterion": (files.CRITERION, {}, "benchmark arg1 repetition time_ns",
         [["sort/quick", 100, 1, 1500], ["sort/quick", 100, 2, 2000]], {"parameters": {"p": "arg1"}, "unit": "ns"}),
-    "criterion, estimates": (CRITERION_ESTIMATES, {}, "time_ns stddev_ns", [[100.5, 2.5]], {}),
-    "benchmark-action": (BENCHMARK_ACTION, {}, "benchmark arg1 time stddev n_runs",
+    "criterion, estimates": (files.CRITERION_ESTIMATES, {}, "time_ns stddev_ns", [[100.5, 2.5]], {}),
+    "benchmark-action": (files.BENCHMARK_ACTION, {}, "benchmark arg1 time stddev n_runs",
         [["sort", 100, 10, 0.2, 30], ["sort", 200, 20.5, 0.5, ""]], {"value": "time", "unit": "ms"}),
-    "caliper-json": (CALIPER_JSON, {}, "callpath time_s", [["(no region)", 1.25], ["main", 10], ["main->solve", 2.5]],
-        {"category": ("callpath",)}),  # means over two ranks
-    "caliper-json, rank": (CALIPER_JSON.replace(",[0,1,11.0]", ""), {}, "callpath time_s",
+    "caliper-json": (files.CALIPER_JSON, {}, "callpath time_s",
+        [["(no region)", 1.25], ["main", 10], ["main->solve", 2.5]],  # means over two ranks
+        {"category": ("callpath",)}),
+    "caliper-json, rank": (files.CALIPER_JSON.replace(",[0,1,11.0]", ""), {}, "callpath time_s",
         [["(no region)", 2.5], ["main", 9], ["main->solve", 5]], {}),
-    "caliper-json, query": (CALIPER_QUERY, {}, "callpath ranks time_s inclusive_time_s",
+    "caliper-json, query": (files.CALIPER_QUERY, {}, "callpath ranks time_s inclusive_time_s",
         [["main", 8, 5.5, 10.5], ["main->solve", 8, 5, 5]], {}),
-    "time -v": (TIME_V, {}, "command elapsed_s user_s", [["mpirun -n 4 ./app", 3723, 12.3]], {"code": ("command",)}),
-    "time of shells": (SHELL_TIME, {}, "threads size elapsed_s", [[4, 100, 62.5], [8, 100, 31.25]],
+    "time -v": (files.TIME_V, {}, "command elapsed_s user_s", [["mpirun -n 4 ./app", 3723, 12.3]],
+        {"code": ("command",)}),
+    "time of shells": (files.SHELL_TIME, {}, "threads size elapsed_s", [[4, 100, 62.5], [8, 100, 31.25]],
         {"parameters": {"p": "threads"}, "unit": "s"}),
     "google-benchmark, aggregates": (gbench(*(
         {"name": f"sort/8_{kind}", "run_name": "sort/8", "run_type": "aggregate", "aggregate_name": kind,
@@ -232,32 +222,31 @@ TABLES = {
         "17.0             solver  COMPLETED   00:01:00        2           \n"
         "18               solver CANCELLED+   00:01:00        1        4Gn\n", {}, "job nodes elapsed_s ReqMem",
         [["17", 2, 60, 8]], {}),
-    "reframe": (REFRAME_REPORT, {}, "test n metric value unit",
+    "reframe": (files.REFRAME_REPORT, {}, "test n metric value unit",
         [["Pi", 10, "elapsed", 1.25, "s"], ["Pi", 20, "rate", 7, "op/s"]], {"code": ("test", "metric")}),
-    "reframe-perflog": (REFRAME_PERFLOG, {}, "n elapsed system", [[10, 1.25, "daint:gpu"], [20, 2.5, "daint:gpu"]],
-        {"parameters": {"p": "n"}, "unit": "s"}),
-    "jube, pretty": (JUBE_PRETTY, {}, "time_s", [[8.25], [4.5]], {"parameters": {"p": "ntasks"}, "value": "time_s"}),
-    "jube, aligned": (JUBE_ALIGNED, {}, "time_s", [[2.5], [1.25]], {"value": "time_s"}),
-    "sacct": (SACCT, {}, "job nodes cpus elapsed_s", [["17", 2, 64, DAY], ["19", 1, 16, 30]],
+    "reframe-perflog": (files.REFRAME_PERFLOG, {}, "n elapsed system",
+        [[10, 1.25, "daint:gpu"], [20, 2.5, "daint:gpu"]], {"parameters": {"p": "n"}, "unit": "s"}),
+    "jube, pretty": (files.JUBE_PRETTY, {}, "time_s", [[8.25], [4.5]],
+        {"parameters": {"p": "ntasks"}, "value": "time_s"}),
+    "jube, aligned": (files.JUBE_ALIGNED, {}, "time_s", [[2.5], [1.25]], {"value": "time_s"}),
+    "sacct": (files.SACCT, {}, "job nodes cpus elapsed_s", [["17", 2, 64, DAY], ["19", 1, 16, 30]],
         {"parameters": {"p": "cpus"}, "code": ("name",), "unit": "s"}),
-    "sacct, failed": (SACCT, {"failed": True}, "state", [["COMPLETED"], ["CANCELLED"], ["COMPLETED"]], {}),
-    "sacct, bars": ("".join(f"{line}|\n" for line in SACCT.splitlines()), {}, "job cpus", [["17", 64], ["19", 16]], {}),
+    "sacct, failed": (files.SACCT, {"failed": True}, "state", [["COMPLETED"], ["CANCELLED"], ["COMPLETED"]], {}),
+    "sacct, bars": ("".join(f"{line}|\n" for line in files.SACCT.splitlines()), {}, "job cpus",
+        [["17", 64], ["19", 16]], {}),
     "sacct, a bar in a name": ("JobID|State|Elapsed|NCPUS|JobName\n1|COMPLETED|00:00:10|4|a|b\n", {}, "name",
         [["a|b"]], {}),
     "sacct, no header": ("7|COMPLETED|00:02:00|8\n", {"reader": "sacct", "fields": "jobid,state,elapsed,ncpus"},
         "cpus elapsed_s", [[8, 120]], {}),
-    "sacct, XDMoD": (SACCT_XDMOD, {}, "name nodes cpus elapsed_s", [["job|x", 4, 48, 50449]], {}),
-    "sacct, no names": (SACCT.replace("17|solver", "17|"), {}, "name", [["unnamed"], ["a"]],
+    "sacct, XDMoD": (files.SACCT_XDMOD, {}, "name nodes cpus elapsed_s", [["job|x", 4, 48, 50449]], {}),
+    "sacct, no names": (files.SACCT.replace("17|solver", "17|"), {}, "name", [["unnamed"], ["a"]],
         {"code": ("name",), "system": ()}),
-    "sacct, json": (SACCT_JSON, {}, "nodes elapsed_s", [[2, 60], [4, 40]], {"system": ("cluster",)}),
+    "sacct, json": (files.SACCT_JSON, {}, "nodes elapsed_s", [[2, 60], [4, 40]], {"system": ("cluster",)}),
     "sacct, Slurm 21.08": (SLURM_21, {}, "nodes elapsed_s", [[2, 217]], {"parameters": {"p": "nodes"}}),
-    "libtest": ("running 2 tests\ntest sort/100 ... bench:         135 ns/iter (+/- 24)\n"
-        "test sort/1000 ... bench:      18,149.5 ns/iter (+/- 755)\ntest result: ok.\n", {},
-        "time_ns stddev_ns", [[135, 24], [18149.5, 755]], {"parameters": {"p": "arg1"}, "unit": "ns"}),
-    "criterion, console": (
-        "sort/100                time:   [26.0 us 26.2 us 26.8 us]\n                        change: [-1% +0% +2%]\n"
-        "a very long name of a benchmark/1000\n                        time:   [1.00 ms 1.10 ms 1.30 ms]\n", {},
-        "benchmark printed#name time_ns ci95_ns", [["sort", "sort/100", 26200, 400],
+    "libtest": (sample("libtest"), {}, "time_ns stddev_ns", [[135, 24], [18149.5, 755]],
+        {"parameters": {"p": "arg1"}, "unit": "ns"}),
+    "criterion, console": (sample("criterion_console"), {}, "benchmark printed#name time_ns ci95_ns",
+        [["sort", "sort/100", 26200, 400],
         ["a very long name of a benchmark", "a very long name of a benchmark/1000", 1.1e6, 150e3]], {}),
     "google-benchmark, console": ("2024-05-01T10:00:00+00:00\nRunning ./bench\n" + "-" * 60 + "\n"
         "Benchmark                  Time             CPU   Iterations\n" + "-" * 60 + "\n"
@@ -272,36 +261,22 @@ TABLES = {
         "| Command | Mean [ms] | Min [ms] | Max [ms] | Relative |\n|:---|---:|---:|---:|---:|\n"
         "| `sort 100` | 102.5 ± 0.5 | 101.0 | 104.0 | 1.00 |\n| `sort 200` | 205.0 ± 1.5 | 203.0 | 209.0 | 2.00 |\n",
         {"name": "run.md"}, "time_s stddev_s sort", [[0.1025, 0.0005, 100], [0.205, 0.0015, 200]], {}),
-    "compare.js": ('"binary","filename","configuration","rate","time"\n"old","buffers/a.js","n=6 b=1",392.5,0.15\n'
-        '"new","buffers/a.js","n=6 b=1",362.5,0.15\n', {"name": "run.csv"}, "binary", [["old"], ["new"]],
+    "compare.js": (sample("compare_js"), {"name": "run.csv"}, "binary", [["old"], ["new"]],
         {"value": "rate", "unit": "ops/s"}),
-    "BenchmarkDotNet": ("Method,Job,WarmupCount,N,Mean,Error,StdDev\n"
-        "Sort,DefaultJob,Default,100,1.500 us,0.02 us,12.0 ns\n"
-        'Sort,DefaultJob,Default,1000,"2,300.0 us",20.0 us,1.5 us\n', {"name": "run.csv"}, "time_ns stddev_ns",
+    "BenchmarkDotNet": (sample("benchmark_dot_net"), {"name": "run.csv"}, "time_ns stddev_ns",
         [[1500, 12], [2.3e6, 1500]], {"parameters": {"p": "N"}}),
-    "pyperf": ({"benchmarks": [{"metadata": {"name": "sort", "unit": "second"},
-        "runs": [{"values": [0.1, 0.2]}, {"metadata": {}}, {"values": [0.3]}]}], "version": "1.0"}, {}, "time_s",
-        [[0.1], [0.2], [0.3]], {}),
-    "BenchmarkTools.jl": ([{"Julia": "1.9", "BenchmarkTools": "1.0"}, [["BenchmarkGroup", {"tags": [], "data": {"sort":
-        ["BenchmarkGroup", {"data": {"100": ["Trial", {"times": [10.0, 20.0]}]}}]}}]]], {}, "benchmark arg1 time_ns",
-        [["sort", 100, 10], ["sort", 100, 20]], {}),
-    "gromacs": ("     R E A L   C Y C L E   A N D   T I M E   A C C O U N T I N G\n\n"
-        "On 4 MPI ranks, each using 2 OpenMP threads\n\n"
-        " Activity:              Num   Num      Call    Wall time         Giga-Cycles\n"
-        "                        Ranks Threads  Count      (s)         total sum    %\n"
-        " Domain decomp.            4    2        101       0.521         19.950   1.5\n"
-        " Rest                                              0.100          3.000   0.3\n"
-        "               Core t (s)   Wall t (s)        (%)\n       Time:      230.4       28.8      800.0\n"
-        "Performance:       60.0        0.400\n", {}, "activity ranks threads time_s wall_time_s ns_per_day",
+    "pyperf": (sample("pyperf"), {}, "time_s", [[0.1], [0.2], [0.3]], {}),
+    "BenchmarkTools.jl": (sample("julia"), {}, "benchmark arg1 time_ns", [["sort", 100, 10], ["sort", 100, 20]], {}),
+    "gromacs": (sample("gromacs"), {}, "activity ranks threads time_s wall_time_s ns_per_day",
         [["Domain decomp.", 4, 2, 0.521, 28.8, 60], ["Rest", 4, 2, 0.1, 28.8, 60]], {}),
-    "hpl": ("T/V                N    NB     P     Q               Time                 Gflops\n" + "-" * 80 + "\n"
-        "WR11C2R4       29184   192     2     4              6.08              2.7260e+03\n"
-        "WR11C2R4       29184   192     4     4              3.50              4.7300e+03\n", {},
-        "processes N NB time_s", [[8, 29184, 192, 6.08], [16, 29184, 192, 3.5]], {}),
-    "iperf3, received": ({"start": {"test_start": {"protocol": "TCP", "num_streams": 4, "blksize": 131072}},
-        "intervals": [], "end": {"sum_sent": {"seconds": 2.0, "bits_per_second": 9.398e9, "retransmits": 7},
-        "sum_received": {"seconds": 2.0, "bits_per_second": 9.396e9}}}, {}, "streams retransmits bandwidth",
-        [[4, 7, 9.396e9]], {"unit": "bit/s"}),
+    "hpl": (sample("hpl"), {}, "processes N NB time_s", [[8, 29184, 192, 6.08], [16, 29184, 192, 3.5]], {}),
+    "iperf3, received": (sample("iperf"), {}, "streams retransmits bandwidth", [[4, 7, 9.396e9]], {"unit": "bit/s"}),
+    "lammps": (sample("lammps"), {}, "procs threads section time_s", [[4, 2, "Pair", 8.9], [4, 2, "Comm", 1.5],
+        [4, 2, "Other", 0.5]], {"category": ("section",)}),
+    "mlperf": (sample("mlperf"), {}, "time_to_train_s block_s", [[71, 61.5]], {}),
+    **{name: (text.replace("{n}", "1") + text.replace("{n}", "2"), {}, f"{parameter} rate",
+        [[1, rates[0]], [2, rates[1]]], {"parameters": {"p": parameter}, "value": "rate", "unit": unit})
+       for name, (text, parameter, unit, rates) in FIGURES.items()},
 }  # fmt: skip
 
 
@@ -320,21 +295,22 @@ def test_rows_and_roles(read, name):
 
 # Content, what is replaced in it, and the message.
 REFUSED = [
-    (NPB.split(" LU Benchmark Completed.")[0], "", "", "no benchmark was completed"),
-    (NPB.split(" Time in seconds")[0], "", "", r"run.txt:5: LU has no 'Time in seconds'; cut short\?"),
-    (NPB, "0.25", "long", r"run.txt:9: time_s 'long' is no number"),
-    (IMB, "2.50         3.20", "2.50", r"run.txt:7: 4 numbers \(#bytes, #repetitions, t\[usec\], Mbytes/sec\)"),
-    (OSU, "86.56             21.32", "86.56", r"run.txt:4: 5 numbers"),
+    (files.NPB.split(" LU Benchmark Completed.")[0], "", "", "no benchmark was completed"),
+    (files.NPB.split(" Time in seconds")[0], "", "", r"run.txt:5: LU has no 'Time in seconds'; cut short\?"),
+    (files.NPB, "0.25", "long", r"run.txt:9: time_s 'long' is no number"),
+    (files.IMB, "2.50         3.20", "2.50", r"run.txt:7: 4 numbers \(#bytes, #repetitions, t\[usec\], Mbytes/sec\)"),
+    (files.OSU, "86.56             21.32", "86.56", r"run.txt:4: 5 numbers"),
     (OSU_CHECKED, "7.93", "x", r"run.txt:4: 3 numbers"),
-    (IOR, '"bwMiB": 512.5', '"bwMiB": "x"', r"is not JSON of IOR: Expected `float`, got `str`"),
-    (IOR_TEXT, "512.50     2050 ", "512.50 ", r"run.txt:20: has 10 fields for 11 columns \(access, bw\(MiB/s\)"),
-    (IOR_TEXT, "512.50     2050 ", "fast       2050 ", r"run.txt:20: bw\(MiB/s\) 'fast' is no number"),
-    (IOR_TEXT, "512.50     2050 ", "-          2050 ", "run.txt:20: the write has no bandwidth"),
-    (FIO, '"error": 0', '"error": 5', "holds no job that moved data"),
-    (STREAM, "     0.011410", "", r"txt:10: 4 numbers \(Best Rate MB/s, Avg time, Min time, Max time\)"),
-    (NCCL_TESTS, "   23.50", "", r"txt:8: has 12 fields for 13 columns \(size, count, type"),
-    (GO_BENCH, "1412340 ns/op", "1412340", r"txt:7: pairs of a number and a unit"),
-    (JMH.replace("rawData", "data"), '"score"', '"score": "NaN", "x"', r"primaryMetric` has neither rawData, nor"),
+    (files.IOR, '"bwMiB": 512.5', '"bwMiB": "x"', r"is not JSON of IOR: Expected `float`, got `str`"),
+    (files.IOR_TEXT, "512.50     2050 ", "512.50 ", r"run.txt:20: has 10 fields for 11 columns \(access, bw\(MiB/s\)"),
+    (files.IOR_TEXT, "512.50     2050 ", "fast       2050 ", r"run.txt:20: bw\(MiB/s\) 'fast' is no number"),
+    (files.IOR_TEXT, "512.50     2050 ", "-          2050 ", "run.txt:20: the write has no bandwidth"),
+    (files.FIO, '"error": 0', '"error": 5', "holds no job that moved data"),
+    (files.STREAM, "     0.011410", "", r"txt:10: 4 numbers \(Best Rate MB/s, Avg time, Min time, Max time\)"),
+    (files.NCCL_TESTS, "   23.50", "", r"txt:8: has 12 fields for 13 columns \(size, count, type"),
+    (files.GO_BENCH, "1412340 ns/op", "1412340", r"txt:7: pairs of a number and a unit"),
+    (files.JMH.replace("rawData", "data"), '"score"', '"score": "NaN", "x"',
+        r"primaryMetric` has neither rawData, nor"),
     (json.dumps(gbench({"name": "BM/1", "real_time": 1}, {"name": "BM/2", "run_type": "iteration"})), "", "",
         r"`\$.benchmarks\[1\]` \('BM/2'\) has no `real_time`"),
     (json.dumps(gbench({"name": "BM", "real_time": 1, "time_unit": "fortnight"})), "", "",
@@ -342,17 +318,19 @@ REFUSED = [
     ('{"results": [{"command": "a", "times": [1.5], "parameters": {"time_s": "1"}}]}', "", "",
         "'time_s' stands for two columns"),
     ("CPU0,1234,,cycles,1250,100.00,,\n", "", "", r"txt:1: holds counts of single processors"),
-    (REFRAME_PERFLOG, "1.25", "fast", r"run.txt:2: elapsed_value 'fast' is no number"),
-    ("\n".join([*REFRAME_PERFLOG.splitlines()[:2], "pass|x|y"]), "", "", r"run.txt:3: has 3 fields for 10 columns"),
-    (JUBE_PRETTY, "|    4.5 |      |", "|   4.5", r"run.txt:5: the line does not stand between bars"),
-    (JUBE_PRETTY, "|   8.25 |    a |", "|   8.25 |", r"run.txt:4: has 2 fields for 3 columns"),
-    (JUBE_PRETTY + JUBE_PRETTY.removeprefix("result:\n"), "", "", r"run.txt:7: a second table begins"),
-    (SACCT, "1-02:03:04|2", "tomorrow|2", r"run.txt:2: elapsed time 'tomorrow' is not"),
-    (SACCT, "|2|64", "|two|64", r"run.txt:2: 'two' is no number of nodes"),
-    (SACCT, "|2|64", "|2", r"run.txt:2: has 6 fields, expected 7"),
-    (SACCT, "Elapsed", "Start", r"run.txt:1: the fields elapsed are missing"),
+    (files.REFRAME_PERFLOG, "1.25", "fast", r"run.txt:2: elapsed_value 'fast' is no number"),
+    ("\n".join([*files.REFRAME_PERFLOG.splitlines()[:2], "pass|x|y"]), "", "",
+        r"run.txt:3: has 3 fields for 10 columns"),
+    (files.JUBE_PRETTY, "|    4.5 |      |", "|   4.5", r"run.txt:5: the line does not stand between bars"),
+    (files.JUBE_PRETTY, "|   8.25 |    a |", "|   8.25 |", r"run.txt:4: has 2 fields for 3 columns"),
+    (files.JUBE_PRETTY + files.JUBE_PRETTY.removeprefix("result:\n"), "", "", r"run.txt:7: a second table begins"),
+    (files.SACCT, "1-02:03:04|2", "tomorrow|2", r"run.txt:2: elapsed time 'tomorrow' is not"),
+    (files.SACCT, "|2|64", "|two|64", r"run.txt:2: 'two' is no number of nodes"),
+    (files.SACCT, "|2|64", "|2", r"run.txt:2: has 6 fields, expected 7"),
+    (files.SACCT, "Elapsed", "Start", r"run.txt:1: the fields elapsed are missing"),
     ("HPCG-Benchmark\nMachine Summary::Distributed Processes=4\n", "", "", r"txt:1: .* HPCG has no rate; was it cut"),
     ("LAMMPS (2 Aug 2023)\nStep Temp\n0 1.0\n10 1.1\n", "", "", "the run did not end"),
+    (sample("mlperf"), "success", "aborted", "no run that was completed"),
     # Texts for people name what is read.
     ("Linux 5.15.0 (n01) \t01/02/2025 \t_x86_64_\t(8 CPU)\n\n12:00:01 CPU %user\n", "", "", "sadf -d FILE"),
     ('{"commit_hash": "a1", "params": {"machine": "m"}, "results": {}}', "", "", "one commit.*perf gate"),
@@ -360,6 +338,12 @@ REFUSED = [
     ("# JMH version: 1.36\n# VM version: JDK 17\n", "", "", "-rf json"),
     ("Benchmark    (n)  Mode  Cnt  Score   Error  Units\nSum.sum      100  avgt    6   12.5 ± 0.3  us/op\n", "", "",
         "json"),
+    ("@ mpiP\n@ Command : ./a.out\n", "", "", r"awk '/\^@--- MPI Time/"),
+    ("# darshan log version: 3.41\n# exe: ./ior\n", "", "", "darshan-dxt-parser LOG"),
+    ("-----------------------\nCPU name:\tIntel\n-----\nGroup 1: FLOPS_DP\n+--+\n", "", "", "a row for each run"),
+    ("Connecting to host 10.0.0.2, port 5201\n[  5] local\n[ ID] Interval Transfer\n", "", "",
+        "its JSON is read: iperf3"),
+    ("HPCTOOLKITmeta\x04", "", "", "Pipit"),
 ]  # fmt: skip
 
 
@@ -370,6 +354,23 @@ def test_what_is_refused(read, content, old, new, message):
         read(content.replace(old, new) if old else content)
 
 
+def test_ranks_of_pme_are_counted_and_their_rows_left_out(read):
+    """They run beside those of the other ranks: the rows of these, with the rest, are the wall time."""
+    with progress.collected() as notes:
+        data = read(
+            "     R E A L   C Y C L E   A N D   T I M E   A C C O U N T I N G\n\n"
+            "On 12 MPI ranks doing PP, each using 4 OpenMP threads, and\n"
+            "on 4 MPI ranks doing PME, each using 4 OpenMP threads\n\n"
+            " Force                12    4      10001      28.250       1080.000  81.2\n"
+            " PME mesh *            4    4      10001      20.123        772.700  10.6\n"
+            " PME wait for PP *                             8.001        422.400   5.8\n"
+            " Rest                                          0.100          3.000   0.3\n"
+            " Total                                        28.350       1083.000 100.0\n"
+        )
+    assert data.table[["ranks", "threads", "time_s"]].to_numpy().tolist() == [[16, 4, 28.25], [16, 4, 0.1]]
+    assert "2 rows of PME" in notes[0]
+
+
 def factors(data, **where):
     table = data.table
     for column, value in where.items():
@@ -378,7 +379,7 @@ def factors(data, **where):
 
 
 def test_efficiencies(read):
-    data = read(TALP)
+    data = read(files.TALP)
     assert factors(data, region="Global") == pytest.approx({
         "parallel": 0.88, "MPI parallel": 0.88, "load balance": 0.94, "communication": 0.93, "elapsed_time_s": 2e-6,
         "useful_time_s": 7e-6, "mpi_time_s": 1e-6, "useful_cycles": 12000, "useful_instructions": 24000,
@@ -387,9 +388,9 @@ def test_efficiencies(read):
     assert with_threads["MPI load balance"] == 0.95  # of ranks, not of the run
     assert with_threads["OpenMP parallel"] == 0.8
     assert (set(data.table["region"]), data.table["p"].tolist()[0]) == ({"Global", "solve"}, 4)
-    older = factors(read(TALP_OLDER))
+    older = factors(read(files.TALP_OLDER))
     assert (older["communication"], older["load balance"], older["elapsed_time_s"]) == (0.9, 0.9, 3.0)
-    data = read(MODEL_FACTORS, name="modelfactors.csv")
+    data = read(files.MODEL_FACTORS, name="modelfactors.csv")
     assert factors(data, p=8) == pytest.approx({
         "global": 0.7785, "parallel": 0.95708, "load balance": 0.98281, "computation scalability": 0.81341,
         "IPC scalability": 0.93982, "average IPC": 1.4,
@@ -459,17 +460,11 @@ def test_real_files_of_test_suites_and_schedulers(real_data, table):
 
 
 def test_intervals_of_perf_stat_are_a_series(read):
-    row = "{},{},msec,task-clock,1200500000,100.00,0.998,CPUs utilized\n{},{},,cs,120050,100.00,,\n"
-    series = read(
-        "# started\n\n"
-        + row.format("1.000123456", 1200.5, "1.000123456", 0)
-        + row.format("2.500223456", 3, "2.500223456", 4)
-    )
+    row = "{0},{1},msec,task-clock,1200500000,100.00,0.998,CPUs utilized\n{0},{2},,cs,120050,100.00,,\n"
+    series = read("# started\n\n" + row.format("1.000123456", 1200.5, 0) + row.format("2.500223456", 3, 4))
     assert series.times.tolist() == [1.000123456, 2.500223456]
-    assert {name: column.tolist() for name, column in series.columns.items()} == {
-        "task-clock [ms]": [1200.5, 3.0],
-        "cs": [0.0, 4.0],
-    }
+    columns = {name: column.tolist() for name, column in series.columns.items()}
+    assert columns == {"task-clock [ms]": [1200.5, 3.0], "cs": [0.0, 4.0]}
 
 
 @pytest.mark.parametrize(("point", "head"), [(".", "99.9%"), (",", "99,9%")])
@@ -489,4 +484,4 @@ def test_csv_of_jmh_in_any_locale(read, point, head):
 
 def test_what_is_no_number_in_a_table_of_a_tool_is_refused_with_its_line(read):
     with pytest.raises(InputError, match=r"run.csv:2: 'abc' is no number or time"):
-        read("Method,Job,N,Mean,Error,StdDev\nSort,DefaultJob,1,abc,1 ns,1 ns\n", "run.csv")
+        read(sample("benchmark_dot_net").replace("1.500 us", "abc"), "run.csv")

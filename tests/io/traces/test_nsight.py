@@ -3,23 +3,19 @@
 import sqlite3
 
 import pytest
-from trace_samples import nsight
+from trace_samples import nsight, pieces
 
 import perfcore
 from perfcore.base.errors import InputError
 
+FILE = "report.sqlite"
 WAITING_FOR_HOST, NOT_STARTED = "(waiting for the host)", "(launched, not started)"
 WITHOUT_LAUNCHES = "no launches by the host: idle streams do not tell whether they wait for it"
 
 
 @pytest.fixture
-def write(tmp_path):
-    def write(rows=""):
-        path = tmp_path / "report.sqlite"
-        path.write_bytes(nsight(rows))
-        return path
-
-    return write
+def write(write):
+    return lambda rows="": write(nsight(rows))
 
 
 def test_streams_compute_in_kernels(write):
@@ -60,14 +56,9 @@ def test_gaps_wait_for_the_host_until_the_launch_has_returned(write):
         "FROM CUPTI_ACTIVITY_KIND_RUNTIME LIMIT 1;"
     )
     trace = perfcore.read(path, locations="stream")
-    gaps = [
-        (trace.locations[location][-2:], trace.states[state], start, end)
-        for location, state, start, end in zip(
-            trace.location, trace.state, trace.start_ns.tolist(), trace.end_ns.tolist(), strict=True
-        )
-        if trace.states[state].startswith("(")
-    ]
-    assert gaps == [(" 7", WAITING_FOR_HOST, 6500, 8000), (" 7", NOT_STARTED, 8000, 9000)]
+    gaps = [piece for piece in pieces(trace) if piece[1].startswith("(")]
+    seven = "GPU 0 / stream 7"
+    assert gaps == [(seven, NOT_STARTED, 8000, 9000), (seven, WAITING_FOR_HOST, 6500, 8000)]
     assert WITHOUT_LAUNCHES not in trace.notes
     assert WITHOUT_LAUNCHES in perfcore.read(write("DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME;")).notes
 

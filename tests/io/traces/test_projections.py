@@ -1,5 +1,6 @@
 """Projections: entry methods, idle times, several logs, and what is missing."""
 
+import functools
 import gzip
 import io
 import tarfile
@@ -75,17 +76,13 @@ def test_hello_of_charm(real_data):
 
 
 # Archives that nobody should unpack.
+FILE = "run.tar"
 FILES = {"a.sts": PROJECTIONS_STS.encode(), "a.0.log": PROJECTIONS_LOGS[0].encode()}
 
 
 @pytest.fixture
-def read(tmp_path):
-    def read(content, name="run.tar"):
-        path = tmp_path / name
-        path.write_bytes(content)
-        return perfcore.read(path, reader="projections")
-
-    return read
+def read(read):
+    return functools.partial(read, reader="projections")
 
 
 @pytest.mark.parametrize("name", ["../evil.log", "/tmp/evil.log", "a/../../evil.log"])
