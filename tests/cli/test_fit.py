@@ -45,29 +45,18 @@ def test_json_is_the_model_file_and_its_statistics(perf):
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(
-    ("words", "options"),
-    [
-        ((), {}),
-        (
-            ("--phases", "1..3", "--rule", "penalty", "--refine"),
-            {"phases": range(1, 4), "rule": "penalty", "refine": True},
-        ),
-        (
-            ("--fitter", "worley", "--phases", "2", "--functions", "exp,log"),
-            {"fitter": "worley", "phases": 2, "functions": ["exp", "log"]},
-        ),
-        (("--fitter", "worley", "--tolerance", "3"), {"fitter": "worley", "tolerance": 3.0}),
-        (
-            ("--phases=2", "--degree=1", "--segmenter=hill-climb", "--start=greedy"),
-            {"phases": 2, "degree": 1, "segmenter": "hill-climb", "start": "greedy"},
-        ),
-        (
-            ("--fitter", "worley", "--phases", "2", "--scale", "0.5", "--refine"),
-            {"fitter": "worley", "phases": 2, "scale": 0.5, "refine": True},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("words", "options"), [
+    ((), {}),
+    (("--phases", "1..3", "--rule", "penalty", "--refine"),
+        {"phases": range(1, 4), "rule": "penalty", "refine": True}),
+    (("--fitter", "worley", "--phases", "2", "--functions", "exp,log"),
+        {"fitter": "worley", "phases": 2, "functions": ["exp", "log"]}),
+    (("--fitter", "worley", "--tolerance", "3"), {"fitter": "worley", "tolerance": 3.0}),
+    (("--phases=2", "--degree=1", "--segmenter=hill-climb", "--start=greedy"),
+        {"phases": 2, "degree": 1, "segmenter": "hill-climb", "start": "greedy"}),
+    (("--fitter", "worley", "--phases", "2", "--scale", "0.5", "--refine"),
+        {"fitter": "worley", "phases": 2, "scale": 0.5, "refine": True}),
+])  # fmt: skip
 def test_python_and_the_command_line_are_the_same_call(perf, words, options):
     printed = json.loads(perf("fit", "curve.csv", "--json", *words).out)
     model = perfcore.fit("curve.csv", **{"fitter": "phases", **options})

@@ -68,30 +68,24 @@ def test_bad_paths_are_listed_the_others_fitted_and_the_status_is_3(perf, runs, 
 
 
 @pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--at", "q=3"), "unknown parameter 'q': choose from p"),
-        (("--at", "p=4,p=8"), "scaling: --at 'p=4,p=8': expected one value of each parameter"),
-        (("--at", "p=0"), "--at p=0: a positive level is expected"),
-        (("--at", "many"), "expected one value of each parameter, e.g. p=4096"),
-        (("--table", "html"), "'html' is not one of 'csv', 'spreadsheet', 'latex'"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    (("--at", "q=3"), "unknown parameter 'q': choose from p"),
+    (("--at", "p=4,p=8"), "scaling: --at 'p=4,p=8': expected one value of each parameter"),
+    (("--at", "p=0"), "--at p=0: a positive level is expected"),
+    (("--at", "many"), "expected one value of each parameter, e.g. p=4096"),
+    (("--table", "html"), "'html' is not one of 'csv', 'spreadsheet', 'latex'"),
+])  # fmt: skip
 def test_mistakes_in_options(refused, words, message):
     assert message in refused("fit", "runs.csv", "--fitter", "scaling", *words)
 
 
-@pytest.mark.parametrize(
-    ("columns", "at", "answer"),
-    [
-        ({"p": [1, 2, 4, 8, 16, 32]}, "128", "At p=128 (4x beyond the data): "),
-        ({"p": [4] * 6, "n": [10, 20, 40, 80, 160, 320]}, "n=640", "At n=640 (2x beyond the data): "),
-        ({"p": [4] * 6, "n": [10, 20, 40, 80, 160, 320]}, "640", "At n=640 (2x beyond the data): "),
-        ({"batch": [10, 20, 40, 80, 160, 320]}, "batch=640", "At batch=640 (2x beyond the data): "),
-        ({"threads": [1, 2, 4, 8, 16, 32]}, "threads=16", "At threads=16 (measured): "),
-    ],
-)
+@pytest.mark.parametrize(("columns", "at", "answer"), [
+    ({"p": [1, 2, 4, 8, 16, 32]}, "128", "At p=128 (4x beyond the data): "),
+    ({"p": [4] * 6, "n": [10, 20, 40, 80, 160, 320]}, "n=640", "At n=640 (2x beyond the data): "),
+    ({"p": [4] * 6, "n": [10, 20, 40, 80, 160, 320]}, "640", "At n=640 (2x beyond the data): "),
+    ({"batch": [10, 20, 40, 80, 160, 320]}, "batch=640", "At batch=640 (2x beyond the data): "),
+    ({"threads": [1, 2, 4, 8, 16, 32]}, "threads=16", "At threads=16 (measured): "),
+])  # fmt: skip
 def test_the_target_names_the_parameters(folder, columns, at, answer):
     table = {**columns, "time_s": [1.0, 1.6, 2.9, 5.2, 10.3, 20.1]}
     rows = [",".join(table), *(",".join(map(str, row)) for row in zip(*table.values(), strict=True))]

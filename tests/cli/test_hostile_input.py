@@ -25,38 +25,22 @@ def archive() -> bytes:
     return content.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("words", "content", "message"),
-    [
-        (
-            "info wide.csv",
-            f"{HEADER}\n{HEADER}\n".encode(),
-            "wide.csv:1: has 20,001 columns, more than the 10,000 that",
-        ),
-        (
-            "info bomb.csv.gz",
-            lambda: gzip.compress(TABLE + b"1" * (1 << 27)),
-            "bomb.csv.gz: decompresses to more than 200 times its",
-        ),
-        ("predict deep.toml", b"[a" + b".a" * 100_000 + b"]\nx = 1\n", "deep.toml: not TOML: a key has more than 100"),
-        ("experiment run deep.toml -- true", b"a = " + b"[" * 100_000, "deep.toml: not TOML"),
-        ("predict deep.json", b"[" * 100_000, "deep.json: not a model file"),
-        ("info run.tar --reader otf2", archive(), "run.tar: the archive leads out of its folder: '../../out.otf2'"),
-        (
-            "info rows.csv.gz",
-            lambda: gzip.compress(b"p,t\n" + b"1,1\n" * (13 << 20)),
-            "rows.csv.gz: decompresses to more than 200",
-        ),
-        ("info deep.json", b"[" * 100_000, "deep.json: not in any of the "),
-        ("info deep.json", b'{"traceEvents": ' + b"[" * 100_000, "deep.json"),
-        (
-            "predict nul.toml",
-            b'equation = "a"\n[inputs]\na = { file = "a\\u0000.json" }\n',
-            "the name of a file holds a NUL byte",
-        ),
-        ("info run.py", b"import sys, os\nx, y = 1, 2\n", "run.py: not in any of the "),
-    ],
-)
+@pytest.mark.parametrize(("words", "content", "message"), [
+    ("info wide.csv", f"{HEADER}\n{HEADER}\n".encode(), "wide.csv:1: has 20,001 columns, more than the 10,000 that"),
+    ("info bomb.csv.gz", lambda: gzip.compress(TABLE + b"1" * (1 << 27)),
+        "bomb.csv.gz: decompresses to more than 200 times its"),
+    ("predict deep.toml", b"[a" + b".a" * 100_000 + b"]\nx = 1\n", "deep.toml: not TOML: a key has more than 100"),
+    ("experiment run deep.toml -- true", b"a = " + b"[" * 100_000, "deep.toml: not TOML"),
+    ("predict deep.json", b"[" * 100_000, "deep.json: not a model file"),
+    ("info run.tar --reader otf2", archive(), "run.tar: the archive leads out of its folder: '../../out.otf2'"),
+    ("info rows.csv.gz", lambda: gzip.compress(b"p,t\n" + b"1,1\n" * (13 << 20)),
+        "rows.csv.gz: decompresses to more than 200"),
+    ("info deep.json", b"[" * 100_000, "deep.json: not in any of the "),
+    ("info deep.json", b'{"traceEvents": ' + b"[" * 100_000, "deep.json"),
+    ("predict nul.toml", b'equation = "a"\n[inputs]\na = { file = "a\\u0000.json" }\n',
+        "the name of a file holds a NUL byte"),
+    ("info run.py", b"import sys, os\nx, y = 1, 2\n", "run.py: not in any of the "),
+])  # fmt: skip
 def test_it_is_refused_in_one_line(refused, folder, words, content, message):
     file = folder / next(word for word in words.split()[1:] if "." in word)
     file.write_bytes(content() if callable(content) else content)

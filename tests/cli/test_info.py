@@ -114,14 +114,11 @@ def test_measurements_of_codes_on_systems():
     assert facts["next"] == []  # no pair was measured often enough
 
 
-@pytest.mark.parametrize(
-    ("columns", "reason", "told"),
-    [
-        ({"a": [1, 2], "b": [3, 4]}, "parameter='COLUMN'", ["--value", "--parameter"]),
-        ({"p": [1, 2], "a": [3, 4], "b": [5, 6]}, "value='COLUMN'", ["--value"]),
-        ({"p": [1, 0], "time_s": [3, 4]}, "row 1: p is 0", []),
-    ],
-)
+@pytest.mark.parametrize(("columns", "reason", "told"), [
+    ({"a": [1, 2], "b": [3, 4]}, "parameter='COLUMN'", ["--value", "--parameter"]),
+    ({"p": [1, 2], "a": [3, 4], "b": [5, 6]}, "value='COLUMN'", ["--value"]),
+    ({"p": [1, 0], "time_s": [3, 4]}, "row 1: p is 0", []),
+])  # fmt: skip
 def test_measurements_that_cannot_be_used_yet_are_described_all_the_same(columns, reason, told):
     facts = info(Measurements(pd.DataFrame(columns), source="runs.csv")).facts
     assert facts["columns"] == list(columns)

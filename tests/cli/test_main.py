@@ -54,16 +54,11 @@ def test_unknown_commands_are_refused_with_the_nearest(refused):
     assert "did you mean 'list'" in refused("experiment", "lits")
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (
-            ["stat", "ls"],
-            "unknown command 'stat': this is perfcore, for performance models; Linux perf is another program",
-        ),
-        (["top"], "unknown command 'top': this is perfcore"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    (["stat", "ls"],
+        "unknown command 'stat': this is perfcore, for performance models; Linux perf is another program"),
+    (["top"], "unknown command 'top': this is perfcore"),
+])  # fmt: skip
 def test_earlier_names_and_commands_of_linux_perf_are_told(refused, words, message):
     assert refused(*words).startswith(message)
 

@@ -115,15 +115,12 @@ def test_an_interrupted_fit_goes_on(perf, refused, table, monkeypatch):
     assert ": 2 s, 95% interval" in done.lines[0]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("one.csv", "-o", "m.parquet"), "name the column of a series with --path"),
-        (("one.csv", "--fitter", "individual", "-o", "m.parquet"), "models of this fitter are JSON files"),
-        (("nowhere.csv", "-o", "m.parquet"), "there is no such file"),
-        (("one.csv", "paths.csv", "-o", "m.parquet"), "give one file of all series"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    (("one.csv", "-o", "m.parquet"), "name the column of a series with --path"),
+    (("one.csv", "--fitter", "individual", "-o", "m.parquet"), "models of this fitter are JSON files"),
+    (("nowhere.csv", "-o", "m.parquet"), "there is no such file"),
+    (("one.csv", "paths.csv", "-o", "m.parquet"), "give one file of all series"),
+])  # fmt: skip
 def test_mistakes(refused, table, words, message):
     table[table["path"] == "main->weak1"].drop(columns="path").to_csv("one.csv", index=False)
     assert message in refused("fit", *words)

@@ -28,10 +28,9 @@ def test_processors_of_this_machine(perf, folder):
         assert ((known >= 0.0) & (known <= 1.0)).all()
 
 
-@pytest.mark.parametrize(
-    ("number", "ending"),
-    [(signal.SIGINT, "csv"), (signal.SIGHUP, "csv"), (signal.SIGTERM, "parquet"), (signal.SIGKILL, "parquet")],
-)
+@pytest.mark.parametrize(("number", "ending"), [
+    (signal.SIGINT, "csv"), (signal.SIGHUP, "csv"), (signal.SIGTERM, "parquet"), (signal.SIGKILL, "parquet"),
+])  # fmt: skip
 def test_no_signal_loses_samples(tmp_path, number, ending):
     file, rows = tmp_path / f"cpu.{ending}", tmp_path / ("cpu.csv" if ending == "csv" else "cpu.parquet.csv")
     command = [Path(sys.executable).with_name("perf"), "experiment", "sample", "cpu", "--every", "0.05s", "-o", file]

@@ -95,14 +95,10 @@ def test_a_package_of_each_kind_keeps_its_contract(new, tmp_path):
     assert tested[0] == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "message"),
-    [
-        ("Power", "fitter", "small letters, digits and hyphens"),
-        ("class", "fitter", "small letters, digits and hyphens"),
-        ("power", "model", "choose from fitter, segmenter, function, representation, reader, command"),
-    ],
-)
+@pytest.mark.parametrize(("name", "kind", "message"), [
+    ("Power", "fitter", "small letters, digits and hyphens"), ("class", "fitter", "small letters, digits and hyphens"),
+    ("power", "model", "choose from fitter, segmenter, function, representation, reader, command"),
+])  # fmt: skip
 def test_names_that_cannot_be_packages_are_refused(refused, tmp_path, name, kind, message):
     assert message in refused("plugins", "new", name, "--kind", kind, "--folder", tmp_path)
     assert not list(tmp_path.iterdir())

@@ -186,22 +186,17 @@ def test_work_is_divided(perf):
     assert content["unit"] == "ms"
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["model.toml", "none.toml"], "none.toml: there is no such file"),
-        (
-            ["model.toml", "--by", "median"],
-            "--by 'median': mean, upper, quantile:Q with Q between 0 and 1 or beyond:LIMIT",
-        ),
-        (["model.toml", "--by", "upper"], "fast has no upper bound; choose by quantile:0.99"),
-        (["model.toml", "--by", "upper", "--tuning", "1"], "use it with --by mean"),
-        (["model.toml", "--divide", "9"], "--divide needs --unit-time NAME"),
-        (["model.toml", "--unit-time", "row"], "belongs to --divide"),
-        (["model.toml", "--divide", "9", "--unit-time", "rows"], "unknown component or input 'rows'"),
-        (["model.toml", "--plot", "x.gif"], "cannot draw 'x.gif'"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    (["model.toml", "none.toml"], "none.toml: there is no such file"),
+    (["model.toml", "--by", "median"],
+        "--by 'median': mean, upper, quantile:Q with Q between 0 and 1 or beyond:LIMIT"),
+    (["model.toml", "--by", "upper"], "fast has no upper bound; choose by quantile:0.99"),
+    (["model.toml", "--by", "upper", "--tuning", "1"], "use it with --by mean"),
+    (["model.toml", "--divide", "9"], "--divide needs --unit-time NAME"),
+    (["model.toml", "--unit-time", "row"], "belongs to --divide"),
+    (["model.toml", "--divide", "9", "--unit-time", "rows"], "unknown component or input 'rows'"),
+    (["model.toml", "--plot", "x.gif"], "cannot draw 'x.gif'"),
+])  # fmt: skip
 def test_mistakes_of_schedules(refused, words, message):
     assert message in refused("stochastic", "schedule", *words)
 

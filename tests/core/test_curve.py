@@ -179,17 +179,14 @@ def test_utilization_counts_the_locations_that_compute(locations, busy, order):
     assert all(left != right for left, right in itertools.pairwise(curve.heights))
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"end_ns": [5, 1]}, "interval 1 of cpu1 ends at 1 ns before it starts at 2 ns"),
-        ({"state": [0]}, r"columns of the trace have different lengths: \[1, 2\]"),
-        ({"location": [0, 2]}, r"interval 1 has location 2, but there are 2 locations"),
-        ({"location": [-1, 0]}, r"interval 0 has location -1"),
-        ({"state": [0, 7]}, r"interval 1 has state 7, but there are 3 states"),
-        ({"location": [], "state": [], "start_ns": [], "end_ns": []}, "has no state intervals"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "message"), [
+    ({"end_ns": [5, 1]}, "interval 1 of cpu1 ends at 1 ns before it starts at 2 ns"),
+    ({"state": [0]}, r"columns of the trace have different lengths: \[1, 2\]"),
+    ({"location": [0, 2]}, r"interval 1 has location 2, but there are 2 locations"),
+    ({"location": [-1, 0]}, r"interval 0 has location -1"),
+    ({"state": [0, 7]}, r"interval 1 has state 7, but there are 3 states"),
+    ({"location": [], "state": [], "start_ns": [], "end_ns": []}, "has no state intervals"),
+])  # fmt: skip
 def test_what_is_no_trace_is_refused(changed, message):
     columns = {"location": [0, 1], "state": [0, 0], "start_ns": [0, 2], "end_ns": [4, 5]} | changed
     with pytest.raises(DataError, match=message):

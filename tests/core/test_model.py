@@ -81,16 +81,13 @@ def test_another_version(refused, content, schema):
     assert message == f"schema {schema!r} is not known here ({MODEL_SCHEMA!r} is); use the version that wrote it"
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"fitter": "worly"}, "unknown fitter 'worly': did you mean 'worley'"),
-        ({"fitter": None}, "unknown fitter 'None'"),
-        ({"kind": "scaling law"}, "kind 'scaling law' does not belong to fitter 'phases'"),
-        ({"colour": "red"}, "unknown field 'colour'"),
-        ({"options": 3}, "Expected `object`, got `int` - at `$.origin.options`"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "message"), [
+    ({"fitter": "worly"}, "unknown fitter 'worly': did you mean 'worley'"),
+    ({"fitter": None}, "unknown fitter 'None'"),
+    ({"kind": "scaling law"}, "kind 'scaling law' does not belong to fitter 'phases'"),
+    ({"colour": "red"}, "unknown field 'colour'"),
+    ({"options": 3}, "Expected `object`, got `int` - at `$.origin.options`"),
+])  # fmt: skip
 def test_fields_around_the_model(refused, content, changed, message):
     assert refused(content | changed).startswith(message)
 
@@ -192,16 +189,13 @@ def registered(*entries):
     return lambda: SimpleNamespace(entries=lambda kind: dict(sorted(made.items())))
 
 
-@pytest.mark.parametrize(
-    ("data", "options", "fitter", "kind"),
-    [
-        (CURVE, {}, "phases", "curve"),
-        (Series([0, 1, 2, 3], {"cpu": [0.5, 0.25, 0.5, 0.75]}, "s"), {}, "forecast", "series"),
-        (RUNS, {}, "strohmaier", "codes x systems over p"),
-        # What the options say of the columns and rows counts.
-        (RUNS, {"where": "system=a"}, "scaling", "timings over p"),
-    ],
-)
+@pytest.mark.parametrize(("data", "options", "fitter", "kind"), [
+    (CURVE, {}, "phases", "curve"),
+    (Series([0, 1, 2, 3], {"cpu": [0.5, 0.25, 0.5, 0.75]}, "s"), {}, "forecast", "series"),
+    (RUNS, {}, "strohmaier", "codes x systems over p"),
+    # What the options say of the columns and rows counts.
+    (RUNS, {"where": "system=a"}, "scaling", "timings over p"),
+])  # fmt: skip
 def test_without_a_name_the_kind_of_data_chooses_and_a_note_says_so(data, options, fitter, kind):
     with notes() as seen:
         model = fit(data, **options)

@@ -192,17 +192,14 @@ def test_lines_of_the_source_stay_with_their_rows(runs):
         chosen.refuse(1, "is odd")
 
 
-@pytest.mark.parametrize(
-    ("table", "problem"),
-    [
-        (pd.DataFrame({"p": [], "time_s": []}), "the table has no rows"),
-        (pd.DataFrame(), "the table has no rows"),
-        (pd.DataFrame([[1, 2.0]], columns=["p", "p"]), r"must be texts that differ, not \['p', 'p'\]"),
-        (pd.DataFrame([[1, 2.0]]), r"must be texts that differ, not \[0, 1\]"),
-        (pd.DataFrame([[1, 2.0]], columns=pd.MultiIndex.from_tuples([("a", "p"), ("a", "t")])), "must be texts"),
-        (pd.DataFrame(np.ones((1, 400)), columns=range(400)), "must be texts"),
-    ],
-)
+@pytest.mark.parametrize(("table", "problem"), [
+    (pd.DataFrame({"p": [], "time_s": []}), "the table has no rows"),
+    (pd.DataFrame(), "the table has no rows"),
+    (pd.DataFrame([[1, 2.0]], columns=["p", "p"]), r"must be texts that differ, not \['p', 'p'\]"),
+    (pd.DataFrame([[1, 2.0]]), r"must be texts that differ, not \[0, 1\]"),
+    (pd.DataFrame([[1, 2.0]], columns=pd.MultiIndex.from_tuples([("a", "p"), ("a", "t")])), "must be texts"),
+    (pd.DataFrame(np.ones((1, 400)), columns=range(400)), "must be texts"),
+])  # fmt: skip
 def test_tables_that_are_none_are_refused_in_one_short_line(table, problem):
     with pytest.raises(DataError, match=rf"^runs.csv: .*{problem}") as caught:
         Measurements(table, source="runs.csv")
@@ -239,16 +236,12 @@ def test_types():
         kind_of({})
 
 
-@pytest.mark.parametrize(
-    ("codes", "systems", "kind"),
-    [
-        ("xxyy", "abab", "codes x systems"),
-        ("xxy", "aba", "timings"),  # nothing but x on two systems, and but a with two codes
-        ("xyz", "abc", "timings"),  # each code on a system of its own
-        ("xxxx", "abab", "timings"),
-        ("xyxy", "aaaa", "timings"),
-    ],
-)
+@pytest.mark.parametrize(("codes", "systems", "kind"), [
+    ("xxyy", "abab", "codes x systems"),
+    ("xxy", "aba", "timings"),  # nothing but x on two systems, and but a with two codes
+    ("xyz", "abc", "timings"),  # each code on a system of its own
+    ("xxxx", "abab", "timings"), ("xyxy", "aaaa", "timings"),
+])  # fmt: skip
 def test_codes_and_systems_must_have_pairs_in_common(codes, systems, kind):
     assert kind_of(Measurements(table_of_kinds(list(codes), list(systems)))) == kind
 
@@ -261,21 +254,17 @@ def test_a_category_goes_before_codes_and_systems():
 
 
 @pytest.mark.real_data
-@pytest.mark.parametrize(
-    ("file", "kind"),
-    [
-        ("scaling/hecbiosim_gromacs_categories.csv", "times by category"),
-        ("scaling/hecbiosim_gromacs_runs.csv", "timings"),  # one code on several machines
-        ("scaling/mlperf_training.csv", "codes x systems"),  # its value must be named
-        ("scaling/npb_mpi_picluster.csv", "timings"),
-        ("benchresults/extrap/strong_scaling_one_parameter_2.txt", "timings"),
-        ("benchresults/reframe_perflog_excalibur.log", "timings"),  # rows that repeat others
-        ("timeseries/nyc_taxi.csv", "curve"),
-        ("timeseries/sadf-j.json", "series"),
-        ("traces/caliper/lulesh_weak/64_cores.cali", "categories"),
-        ("traces/paje/qr_trace.paje.worker_state.csv.gz", "trace"),
-    ],
-)
+@pytest.mark.parametrize(("file", "kind"), [
+    ("scaling/hecbiosim_gromacs_categories.csv", "times by category"),
+    ("scaling/hecbiosim_gromacs_runs.csv", "timings"),  # one code on several machines
+    ("scaling/mlperf_training.csv", "codes x systems"),  # its value must be named
+    ("scaling/npb_mpi_picluster.csv", "timings"),
+    ("benchresults/extrap/strong_scaling_one_parameter_2.txt", "timings"),
+    ("benchresults/reframe_perflog_excalibur.log", "timings"),  # rows that repeat others
+    ("timeseries/nyc_taxi.csv", "curve"), ("timeseries/sadf-j.json", "series"),
+    ("traces/caliper/lulesh_weak/64_cores.cali", "categories"),
+    ("traces/paje/qr_trace.paje.worker_state.csv.gz", "trace"),
+])  # fmt: skip
 def test_files_of_others(real_data, file, kind):
     assert kind_of(perfcore.read(real_data / file)) == kind
 

@@ -39,13 +39,10 @@ def test_the_interval_of_a_mean_is_within_that_of_a_single_run(fitter):
     assert prediction.single_run.equals(model.predict([8.0, 16.0], interval=0.95))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"fitter": "individual", "functions": "1/p", "value": "watt"}, "watt"),
-        ({"parameter": "q"}, "q"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"fitter": "individual", "functions": "1/p", "value": "watt"}, "watt"),
+    ({"parameter": "q"}, "q"),
+])  # fmt: skip
 def test_errors_in_python_name_keywords(options, message):
     with pytest.raises(perfcore.PerfError, match=message) as raised:
         perfcore.fit(RUNS, **options)

@@ -123,17 +123,14 @@ def test_a_missing_library_names_the_extra_that_brings_it():
 
 
 @pytest.mark.usefixtures("broken_modules")
-@pytest.mark.parametrize(
-    ("target", "message"),
-    [
-        ("demo_needs:Lca", "fitter 'lca' of dist-demo cannot be imported: ModuleNotFoundError: .*no_such_library"),
-        ("demo_other:Lca", "cannot be imported: ImportError: cannot import name 'no_such_function'"),
-        ("demo_syntax:Lca", "cannot be imported: SyntaxError"),
-        ("demo_attribute:Lca", "cannot be imported: AttributeError"),
-        ("demo_absent:Lca", "cannot be imported: ModuleNotFoundError: No module named 'demo_absent'"),
-        ("fractions:Lca", "fitter 'lca' of dist-demo names 'fractions:Lca': module 'fractions' has no attribute 'Lca'"),
-    ],
-)
+@pytest.mark.parametrize(("target", "message"), [
+    ("demo_needs:Lca", "fitter 'lca' of dist-demo cannot be imported: ModuleNotFoundError: .*no_such_library"),
+    ("demo_other:Lca", "cannot be imported: ImportError: cannot import name 'no_such_function'"),
+    ("demo_syntax:Lca", "cannot be imported: SyntaxError"),
+    ("demo_attribute:Lca", "cannot be imported: AttributeError"),
+    ("demo_absent:Lca", "cannot be imported: ModuleNotFoundError: No module named 'demo_absent'"),
+    ("fractions:Lca", "fitter 'lca' of dist-demo names 'fractions:Lca': module 'fractions' has no attribute 'Lca'"),
+])  # fmt: skip
 def test_what_cannot_be_imported_is_named(target, message):
     found = registry_of(demo=plugin(register_fitters=[("lca", target)]))
     with pytest.raises(PluginError, match=message):
@@ -198,20 +195,17 @@ def test_a_place_in_a_file():
     assert str(InputError("qr.prv", "the file is empty")) == "qr.prv: the file is empty"
 
 
-@pytest.mark.parametrize(
-    ("name", "known", "text"),
-    [
-        ("worly", ["worley", "lca"], "unknown fitter 'worly': did you mean 'worley'? Choose from lca, worley"),
-        ("Worley", ["worley", "lca"], "unknown fitter 'Worley': did you mean 'worley'? Choose from lca, worley"),
-        ("hist", ["list", "histogram"], "unknown fitter 'hist': did you mean 'histogram'? Choose from histogram, list"),
-        ("linear", ["interval", "normal"], "unknown fitter 'linear': choose from interval, normal"),
-        ("spline", ["scaling", "point"], "unknown fitter 'spline': choose from point, scaling"),
-        ("cq", ["cg", "lu"], "unknown fitter 'cq': did you mean 'cg'? Choose from cg, lu"),
-        ("usl", ["equal", "point"], "unknown fitter 'usl': choose from equal, point"),
-        ("x", ["worley", "lca"], "unknown fitter 'x': choose from lca, worley"),
-        ("x", [], "unknown fitter 'x': choose from none"),
-    ],
-)
+@pytest.mark.parametrize(("name", "known", "text"), [
+    ("worly", ["worley", "lca"], "unknown fitter 'worly': did you mean 'worley'? Choose from lca, worley"),
+    ("Worley", ["worley", "lca"], "unknown fitter 'Worley': did you mean 'worley'? Choose from lca, worley"),
+    ("hist", ["list", "histogram"], "unknown fitter 'hist': did you mean 'histogram'? Choose from histogram, list"),
+    ("linear", ["interval", "normal"], "unknown fitter 'linear': choose from interval, normal"),
+    ("spline", ["scaling", "point"], "unknown fitter 'spline': choose from point, scaling"),
+    ("cq", ["cg", "lu"], "unknown fitter 'cq': did you mean 'cg'? Choose from cg, lu"),
+    ("usl", ["equal", "point"], "unknown fitter 'usl': choose from equal, point"),
+    ("x", ["worley", "lca"], "unknown fitter 'x': choose from lca, worley"),
+    ("x", [], "unknown fitter 'x': choose from none"),
+])  # fmt: skip
 def test_the_nearest_name_is_suggested_where_one_is_near(name, known, text):
     error = UnknownNameError("fitter", name, iter(known))
     assert str(error) == text

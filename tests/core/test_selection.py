@@ -84,17 +84,14 @@ def test_a_number_may_be_spelt_in_several_ways(text, dtype):
     assert rows_that_meet(table, parse_conditions(text)).tolist() == [False, True, False]
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("proc=1", "unknown column 'proc': did you mean 'procs'"),
-        ("code=ly", "no row has code=ly; unknown value 'ly': did you mean 'lu'"),
-        ("code!=ly", "no row has code=ly"),
-        ("code=lu|cq", "no row has code=cq; unknown value 'cq': did you mean 'cg'"),
-        ("procs=3", r"no row has procs=3; unknown value '3': choose from 1, 2"),
-        ("code>1", "column 'code' does not hold numbers; use = or !="),
-    ],
-)
+@pytest.mark.parametrize(("text", "problem"), [
+    ("proc=1", "unknown column 'proc': did you mean 'procs'"),
+    ("code=ly", "no row has code=ly; unknown value 'ly': did you mean 'lu'"),
+    ("code!=ly", "no row has code=ly"),
+    ("code=lu|cq", "no row has code=cq; unknown value 'cq': did you mean 'cg'"),
+    ("procs=3", r"no row has procs=3; unknown value '3': choose from 1, 2"),
+    ("code>1", "column 'code' does not hold numbers; use = or !="),
+])  # fmt: skip
 def test_what_the_table_does_not_have_is_refused(text, problem):
     table = pd.DataFrame({"code": ["lu", "cg"], "procs": [1, 2]})
     with pytest.raises(OptionError, match=problem):

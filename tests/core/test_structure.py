@@ -169,15 +169,11 @@ print(json.dumps(sorted(sys.modules)))
 """
 
 
-@pytest.mark.parametrize(
-    ("words", "most", "absent"),
-    [
-        (["fit", "runs.csv"], 86, ["pydantic", "rich", "scipy", "matplotlib", "perf_timing.options"]),
-        (["gate", "old.json", "old.json"], 72, ["pydantic", "rich", "matplotlib", "perf_io.tables.csv"]),
-        (["overheads", str(ROOT / "examples/halo/halo.prv")], 120, ["pydantic", "rich", "scipy", "pandas", "duckdb"]),
-    ],
-    ids=["fit", "gate", "overheads"],
-)
+@pytest.mark.parametrize(("words", "most", "absent"), [
+    (["fit", "runs.csv"], 86, ["pydantic", "rich", "scipy", "matplotlib", "perf_timing.options"]),
+    (["gate", "old.json", "old.json"], 72, ["pydantic", "rich", "matplotlib", "perf_io.tables.csv"]),
+    (["overheads", str(ROOT / "examples/halo/halo.prv")], 120, ["pydantic", "rich", "scipy", "pandas", "duckdb"]),
+], ids=["fit", "gate", "overheads"])  # fmt: skip
 def test_a_command_imports_what_it_needs(words, most, absent, tmp_path):
     """Files of ours that are executed, and libraries of which others have the use."""
     (tmp_path / "runs.csv").write_text("p,time\n1,10.2\n2,5.4\n4,3.1\n8,1.9\n16,1.2\n32,0.86\n")

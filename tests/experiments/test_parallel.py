@@ -57,14 +57,11 @@ def test_a_run_that_always_ends_its_worker_is_named_and_the_others_stay(tmp_path
     assert kept(tmp_path).items() <= {**EXPECTED, (3, 1): None}.items()
 
 
-@pytest.mark.parametrize(
-    ("parallel", "message"),
-    [
-        ("local:0", "parallel='local:0': local:N"),
-        ("dask://localhost:1", "no scheduler of Dask answers there"),
-        ("mpi:4", "local:N, for N processes of this machine"),
-    ],
-)
+@pytest.mark.parametrize(("parallel", "message"), [
+    ("local:0", "parallel='local:0': local:N"),
+    ("dask://localhost:1", "no scheduler of Dask answers there"),
+    ("mpi:4", "local:N, for N processes of this machine"),
+])  # fmt: skip
 def test_wrong_places_are_refused_before_a_store_is_made(tmp_path, parallel, message):
     with pytest.raises(PerfError, match=message):
         made(tmp_path, parallel)

@@ -50,14 +50,11 @@ def test_processor_time_of_children_counts(run):
     assert done.user_s + done.system_s >= 0.29
 
 
-@pytest.mark.parametrize(
-    ("code", "problem"),
-    [
-        ("raise SystemExit(3)", "exit status 3"),
-        ("import os; os.kill(os.getpid(), 11)", "ended by SIGSEGV"),
-        ("import os; os.kill(os.getpid(), 40)", "ended by signal 40"),
-    ],
-)
+@pytest.mark.parametrize(("code", "problem"), [
+    ("raise SystemExit(3)", "exit status 3"),
+    ("import os; os.kill(os.getpid(), 11)", "ended by SIGSEGV"),
+    ("import os; os.kill(os.getpid(), 40)", "ended by signal 40"),
+])  # fmt: skip
 def test_failures_say_why(run, code, problem):
     assert run(code).problem == problem
 
@@ -175,36 +172,22 @@ def test_a_design_is_the_file_that_it_wrote(tmp_path):
 
 
 # Factors, templates and values: what a user may write, and what is refused.
-@pytest.mark.parametrize(
-    ("text", "levels"),
-    [
-        ("p=1,2,4", (1, 2, 4)),
-        ("p=128..1024*2", (128, 256, 512, 1024)),
-        ("p=0..1:0.5", (0, 0.5, 1)),
-        ("p= cg , lu", ("cg", "lu")),
-        ("p=-1e3", (-1000,)),
-    ],
-)
+@pytest.mark.parametrize(("text", "levels"), [
+    ("p=1,2,4", (1, 2, 4)), ("p=128..1024*2", (128, 256, 512, 1024)), ("p=0..1:0.5", (0, 0.5, 1)),
+    ("p= cg , lu", ("cg", "lu")), ("p=-1e3", (-1000,)),
+])  # fmt: skip
 def test_levels(text, levels):
     found = perfcore.design([text]).factors["p"]
     assert tuple(found) == levels
     assert [type(level) for level in found] == [type(level) for level in levels]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("p", "NAME=LEVEL,LEVEL,... or NAME=FIRST..LAST"),
-        ("p=", "NAME=LEVEL,LEVEL,..."),
-        ("p=1,2,4o", "'4o' is no number"),
-        ("p=1..8*1", "'1..8*1' is no number"),
-        ("p=1,1.0", "level 1 stands there twice"),
-        ("2p=1", "a name of letters, digits and _"),
-        ("wall_s=1", "reserved name"),
-        ("log=1", "reserved name"),
-        ("p=nan", "'nan' is no number"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("p", "NAME=LEVEL,LEVEL,... or NAME=FIRST..LAST"), ("p=", "NAME=LEVEL,LEVEL,..."),
+    ("p=1,2,4o", "'4o' is no number"), ("p=1..8*1", "'1..8*1' is no number"),
+    ("p=1,1.0", "level 1 stands there twice"), ("2p=1", "a name of letters, digits and _"),
+    ("wall_s=1", "reserved name"), ("log=1", "reserved name"), ("p=nan", "'nan' is no number"),
+])  # fmt: skip
 def test_factors_that_are_refused(text, message):
     with pytest.raises(OptionError, match=message.replace("*", r"\*").replace(".", r"\.")):
         perfcore.design([text])

@@ -50,15 +50,11 @@ def test_failures_are_kept_and_made_again_on_demand(runs, tmp_path):
     assert runs(code, retry_failed=True).made == 0
 
 
-@pytest.mark.parametrize(
-    ("code", "problem"),
-    [
-        ("print('x')", "value t is found nowhere in the output; once is expected"),
-        ("print('t=1 t=2')", "value t is found 2 times in the output; once is expected"),
-        ("import sys; print('t=1'); sys.exit(2)", "exit status 2"),
-        ("import sys; print('t=1', file=sys.stderr)", None),
-    ],
-)
+@pytest.mark.parametrize(("code", "problem"), [
+    ("print('x')", "value t is found nowhere in the output; once is expected"),
+    ("print('t=1 t=2')", "value t is found 2 times in the output; once is expected"),
+    ("import sys; print('t=1'); sys.exit(2)", "exit status 2"), ("import sys; print('t=1', file=sys.stderr)", None),
+])  # fmt: skip
 def test_values_of_a_run(runs, code, problem):
     summary = runs(code, {"n": [1]}, values=["t=t=([0-9])"])
     assert summary.failed == (problem is not None)
@@ -108,18 +104,15 @@ def test_a_busy_processor_is_seen(runs):
         thread.join()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"command": ["true", "{m}"]}, "unknown factor in '{m}' 'm'"),
-        ({"command": ["no-such-program"]}, "command 'no-such-program': there is no such program here"),
-        ({"command": ["./{n}"]}, "command './1': there is no such program here"),
-        ({"command": []}, "there is no command; write it after --"),
-        ({"command": ["true"], "launcher": "mpirun"}, "unknown factor in '{p}' 'p'"),
-        ({"command": ["true"], "launcher": "no-launcher -x"}, "command 'no-launcher'"),
-        ({"command": ["true"], "values": ["t"]}, "NAME=EXPRESSION is expected"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    ({"command": ["true", "{m}"]}, "unknown factor in '{m}' 'm'"),
+    ({"command": ["no-such-program"]}, "command 'no-such-program': there is no such program here"),
+    ({"command": ["./{n}"]}, "command './1': there is no such program here"),
+    ({"command": []}, "there is no command; write it after --"),
+    ({"command": ["true"], "launcher": "mpirun"}, "unknown factor in '{p}' 'p'"),
+    ({"command": ["true"], "launcher": "no-launcher -x"}, "command 'no-launcher'"),
+    ({"command": ["true"], "values": ["t"]}, "NAME=EXPRESSION is expected"),
+])  # fmt: skip
 def test_mistakes_are_said_before_anything_runs(runs, change, message):
     with pytest.raises(PerfError) as refused:
         run_design(Design(factors={"n": [1, 2]}), runs.store, RunOptions(**change))

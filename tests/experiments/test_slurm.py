@@ -179,19 +179,15 @@ def test_killed_while_handing_over(study, monkeypatch):
     assert len(kept(study)) == 1
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"sbatch": "array=0-3"}, "parallel='slurm:array=0-3': array does not go with one job for each run"),
-        ({"sbatch": "exclusive,wait"}, "wait does not go with"),
-        ({"sbatch": "-p short"}, "'-p short': KEY=VALUE is expected, such as ntasks=4,exclusive"),
-        ({"sbatch": "ntasks="}, "'ntasks=': KEY=VALUE is expected"),
-        ({"sbatch": "'"}, "No closing quotation"),
-        ({"sbatch": "ntasks={m}"}, "unknown factor in '--ntasks={m}' 'm'"),
-        ({"until": 0.1}, "until= looks at results between runs"),
-        ({"code": None}, "there is no command"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    ({"sbatch": "array=0-3"}, "parallel='slurm:array=0-3': array does not go with one job for each run"),
+    ({"sbatch": "exclusive,wait"}, "wait does not go with"),
+    ({"sbatch": "-p short"}, "'-p short': KEY=VALUE is expected, such as ntasks=4,exclusive"),
+    ({"sbatch": "ntasks="}, "'ntasks=': KEY=VALUE is expected"),
+    ({"sbatch": "'"}, "No closing quotation"),
+    ({"sbatch": "ntasks={m}"}, "unknown factor in '--ntasks={m}' 'm'"),
+    ({"until": 0.1}, "until= looks at results between runs"), ({"code": None}, "there is no command"),
+])  # fmt: skip
 def test_mistakes(study, change, message):
     with pytest.raises(PerfError) as refused:
         study(**change)

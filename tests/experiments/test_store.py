@@ -99,19 +99,16 @@ def test_a_store_whose_making_was_stopped_is_made_by_the_next(tmp_path):
         assert store.runs() == []
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ("PRAGMA application_id = 7", "is an SQLite file of another program"),
-        ("PRAGMA user_version = 1", "is a store of version 1, and 2 is known here; use the perfcore that wrote it"),
-        ("CREATE VIEW more AS SELECT * FROM runs", "it holds other tables than a store, or views or triggers"),
-        ("CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END", "or views or triggers"),
-        ("UPDATE runs SET wall_ns = 1", "run 1 does not match its checksum"),
-        ("UPDATE runs SET id = 2 WHERE id = 1", "run 1 is no longer there"),
-        ("UPDATE facts SET value = '{}' WHERE name = 'study'", "fact study does not match its checksum"),
-        ("UPDATE environments SET content = '{}'", "environment 1 does not match its checksum"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    ("PRAGMA application_id = 7", "is an SQLite file of another program"),
+    ("PRAGMA user_version = 1", "is a store of version 1, and 2 is known here; use the perfcore that wrote it"),
+    ("CREATE VIEW more AS SELECT * FROM runs", "it holds other tables than a store, or views or triggers"),
+    ("CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END", "or views or triggers"),
+    ("UPDATE runs SET wall_ns = 1", "run 1 does not match its checksum"),
+    ("UPDATE runs SET id = 2 WHERE id = 1", "run 1 is no longer there"),
+    ("UPDATE facts SET value = '{}' WHERE name = 'study'", "fact study does not match its checksum"),
+    ("UPDATE environments SET content = '{}'", "environment 1 does not match its checksum"),
+])  # fmt: skip
 def test_what_others_made_or_changed(path, change, message):
     with sqlite3.connect(path) as connection:
         connection.execute(change)

@@ -107,20 +107,14 @@ def test_the_story_of_the_example(model, stored):
     assert not Path("mine.toml").exists()
 
 
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        (["a", "a + b*D^"], "line 2: .*column 8"),
-        (["a + q(D)"], "line 1: .*column 5: unknown function"),
-        (["a*b*D"], "line 1: .*not linear"),
-        (["a + b/(D - 16)"], "not finite at D=16, which was measured"),
-        (["a + b*D", "c + e*x"], "line 2: .*the terms of line 1"),
-        ([], "no formula is left"),
-        (["a", "1 +", "b*D +"], "(?s)line 2: .*line 3: "),
-        (["a", "", "b*D +"], "^line 3: "),
-        (["", ""], "no formula is left"),
-    ],
-)
+@pytest.mark.parametrize(("lines", "message"), [
+    (["a", "a + b*D^"], "line 2: .*column 8"), (["a + q(D)"], "line 1: .*column 5: unknown function"),
+    (["a*b*D"], "line 1: .*not linear"),
+    (["a + b/(D - 16)"], "not finite at D=16, which was measured"),
+    (["a + b*D", "c + e*x"], "line 2: .*the terms of line 1"), ([], "no formula is left"),
+    (["a", "1 +", "b*D +"], "(?s)line 2: .*line 3: "), (["a", "", "b*D +"], "^line 3: "),
+    (["", ""], "no formula is left"),
+])  # fmt: skip
 def test_a_wrong_formula_is_named_by_line_and_column(model, stored, lines, message):
     with pytest.raises(DataError, match=message):
         model.views(None, stored).act(FORMULAE, typed(*lines))

@@ -82,10 +82,9 @@ def test_nothing_may_be_fetched_or_framed(ask):
     assert ask("/").headers["cache-control"] == "no-store"
 
 
-@pytest.mark.parametrize(
-    ("path", "status", "message"),
-    [("/no%0Awhere", 404, "there is no view"), ("/bad", 422, "does not converge"), ("/%FF", 404, "there is no view")],
-)
+@pytest.mark.parametrize(("path", "status", "message"), [
+    ("/no%0Awhere", 404, "there is no view"), ("/bad", 422, "does not converge"), ("/%FF", 404, "there is no view"),
+])  # fmt: skip
 def test_what_cannot_be_shown_is_said(ask, path, status, message):
     answer = ask(path)
     assert answer.status == status

@@ -24,27 +24,15 @@ def formula_of(tokens):
 formulas = TOKENS.map(formula_of).filter(lambda formula: formula is not None)
 
 
-@pytest.mark.parametrize(
-    ("text", "canonical"),
-    [
-        ("( (p) )**( (2/3) )*log2( p )", "p^(2/3)*log2(p)"),
-        ("a+(b*c)-d", "a + b*c - d"),
-        ("a-(b-c)", "a - (b - c)"),
-        ("(a^b)^c", "(a^b)^c"),
-        ("a^(b^c)", "a^b^c"),
-        ("(-a)^2", "(-a)^2"),
-        ("-(a^2)", "-a^2"),
-        ("a^(-b)", "a^-b"),
-        ("+a - +b", "a - b"),
-        ("(a<=b)and(not(c or d))", "a <= b and not (c or d)"),
-        ("(a<b)<(c<d)", "(a < b) < (c < d)"),
-        ("(a or b)or(c or d)", "a or b or (c or d)"),
-        ("(a and b)and(c and d)", "a and b and (c and d)"),
-        ("max(a,b)", "max(a, b)"),
-        ("2.0 + 0.50 + 1e3 + 1e-7 + 1E+30", "2 + 0.5 + 1000 + 1e-07 + 1e30"),
-        ("\ta\n+\r\nb ", "a + b"),
-    ],
-)
+@pytest.mark.parametrize(("text", "canonical"), [
+    ("( (p) )**( (2/3) )*log2( p )", "p^(2/3)*log2(p)"), ("a+(b*c)-d", "a + b*c - d"), ("a-(b-c)", "a - (b - c)"),
+    ("(a^b)^c", "(a^b)^c"), ("a^(b^c)", "a^b^c"), ("(-a)^2", "(-a)^2"), ("-(a^2)", "-a^2"), ("a^(-b)", "a^-b"),
+    ("+a - +b", "a - b"), ("(a<=b)and(not(c or d))", "a <= b and not (c or d)"), ("(a<b)<(c<d)", "(a < b) < (c < d)"),
+    ("(a or b)or(c or d)", "a or b or (c or d)"), ("(a and b)and(c and d)", "a and b and (c and d)"),
+    ("max(a,b)", "max(a, b)"),
+    ("2.0 + 0.50 + 1e3 + 1e-7 + 1E+30", "2 + 0.5 + 1000 + 1e-07 + 1e30"),
+    ("\ta\n+\r\nb ", "a + b"),
+])  # fmt: skip
 def test_canonical_text(text, canonical):
     assert str(Formula(text)) == Formula(text).canonical == canonical
 
@@ -103,14 +91,9 @@ def test_minimum_and_maximum_take_any_number_of_values():
     assert formula.canonical == Formula("max(max(p, 2*n), 3) - min(min(min(p, n), 3), n^2)").canonical
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "abs(1<1+1*" * 28 + "p" + ")" * 28,
-        "abs(1+1*" * 32 + "p" + ")" * 32,
-        "abs(" * 32 + "+".join("p" * 84) + ")" * 32,
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "abs(1<1+1*" * 28 + "p" + ")" * 28, "abs(1+1*" * 32 + "p" + ")" * 32, "abs(" * 32 + "+".join("p" * 84) + ")" * 32,
+])  # fmt: skip
 def test_the_deepest_formulas_need_few_calls(text):
     """Parsing, writing, evaluating and substituting recurse less than 300 calls deep."""
     before = sys.getrecursionlimit()

@@ -106,40 +106,14 @@ def test_groups_like_python_and_computes_like_numpy(tokens, data):
         assert np.array_equal(values_of(same, POINTS), np.broadcast_to(value, 6), equal_nan=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("-2^2", -4),
-        ("(-2)**2", 4),
-        ("2^-1", 0.5),
-        ("2^3^2", 512),
-        ("8 - 3 - 2", 3),
-        ("8/4/2", 1),
-        ("2*-3", -6),
-        ("1 - -1", 2),
-        ("not 1 == 2", 1),
-        ("not 0 and 0", 0),
-        ("1 or 0 and 0", 1),
-        ("(1 < 2) + (2 < 3)", 2),
-        ("2 and 3", 1),
-        ("9**9**9**9", np.inf),
-        ("-1/0", -np.inf),
-        ("log(1)", 0),
-        ("log2(1024)", 10),
-        ("log10(1000)", 3),
-        ("cbrt(-27)", -3),
-        ("max(2, -5)", 2),
-        ("min(2, -5)", -5),
-        ("floor(-1.5)", -2),
-        ("ceil(-1.5)", -1),
-        ("sqrt(abs(-16))", 4),
-        ("exp(0)", 1),
-        ("if(2 > 1, 5, 1/0)", 5),
-        ("if(0, 5, 7)", 7),
-        ("if(0/0, 5, 7)", 5),
-        ("if(1 > 2 or 2 > 3, 1, if(not 0, 8, 9))", 8),
-    ],
-)
+@pytest.mark.parametrize(("text", "value"), [
+    ("-2^2", -4), ("(-2)**2", 4), ("2^-1", 0.5), ("2^3^2", 512), ("8 - 3 - 2", 3), ("8/4/2", 1), ("2*-3", -6),
+    ("1 - -1", 2), ("not 1 == 2", 1), ("not 0 and 0", 0), ("1 or 0 and 0", 1), ("(1 < 2) + (2 < 3)", 2),
+    ("2 and 3", 1), ("9**9**9**9", np.inf), ("-1/0", -np.inf), ("log(1)", 0), ("log2(1024)", 10), ("log10(1000)", 3),
+    ("cbrt(-27)", -3), ("max(2, -5)", 2), ("min(2, -5)", -5), ("floor(-1.5)", -2), ("ceil(-1.5)", -1),
+    ("sqrt(abs(-16))", 4), ("exp(0)", 1), ("if(2 > 1, 5, 1/0)", 5), ("if(0, 5, 7)", 7), ("if(0/0, 5, 7)", 5),
+    ("if(1 > 2 or 2 > 3, 1, if(not 0, 8, 9))", 8),
+])  # fmt: skip
 def test_values_known_from_mathematics(text, value):
     assert values_of(text, {}) == value
 
@@ -174,45 +148,29 @@ ACCEPTED = "accepted are numbers, names, functions, + - * / % ^ ( ) < <= > >= ==
 KNOWN = ", ".join([*sorted([*FUNCTIONS, "if"])[:5], f"... ({len(FUNCTIONS) + 1} in all)"])
 
 
-@pytest.mark.parametrize(
-    ("text", "column", "problem"),
-    [
-        ("", 1, "there is no formula; an example is p^2*log2(p)"),
-        ("p^(2/3", 6, "')' is missing"),
-        ("max(p, 4", 8, "')' is missing"),
-        ("p)", 2, "')' closes nothing"),
-        ("p+", 2, f"the formula ends {OPERAND}"),
-        ("p + * n", 5, f"'*' stands {OPERAND}"),
-        ("()", 2, f"')' stands {OPERAND}"),
-        ("and p", 1, f"'and' stands {OPERAND}"),
-        ("2p", 2, "an operator is missing; for a product write 2*p"),
-        ("log(2 p)", 7, "an operator is missing; for a product write 2*p"),
-        ("2(p)", 2, "an operator is missing; for a product write 2*("),
-        ("p 2", 3, "an operator is missing before '2'"),
-        ("1.2.3", 4, "an operator is missing before '.3'"),
-        ("p not n", 3, "an operator is missing before 'not'"),
-        ("p + not n", 5, "'not' must stand in parentheses here"),
-        ("a < b <= c", 7, "comparisons do not chain; join two with 'and', as in a < b and b < c"),
-        ("1/p, p", 4, "',' may only separate the arguments of a function"),
-        ("(p, n)", 3, "',' may only separate the arguments of a function"),
-        ("1 + log", 5, "'log' is a function; write log(...)"),
-        ("log(p, p)", 1, "log takes one argument, not 2"),
-        ("2*max(p)", 3, "max takes two arguments or more, not 1"),
-        ("exp()", 1, "exp takes one argument, not 0"),
-        ("if(p, 1)", 1, "if takes three arguments, not 2"),
-        (
-            "lgo2(p)",
-            1,
-            f"unknown function 'lgo2': did you mean 'log2'? Choose from {KNOWN}; for a product write lgo2*(...)",
-        ),
-        ("1e400*p", 1, "the number is too large; at most 1.7976931348623157e308 is accepted"),
-        ("p = 2", 3, "'=' has no meaning here; write '=='"),
-        ("a && b", 3, "'&' has no meaning here; write 'and'"),
-        ("p\u00b7n", 2, "'\u00b7' has no meaning here; write '*'"),
-        ("p.real", 2, f"'.' has no meaning here; {ACCEPTED}"),
-        ("p[0]", 2, f"'[' has no meaning here; {ACCEPTED}"),
-    ],
-)
+@pytest.mark.parametrize(("text", "column", "problem"), [
+    ("", 1, "there is no formula; an example is p^2*log2(p)"), ("p^(2/3", 6, "')' is missing"),
+    ("max(p, 4", 8, "')' is missing"), ("p)", 2, "')' closes nothing"), ("p+", 2, f"the formula ends {OPERAND}"),
+    ("p + * n", 5, f"'*' stands {OPERAND}"), ("()", 2, f"')' stands {OPERAND}"),
+    ("and p", 1, f"'and' stands {OPERAND}"),
+    ("2p", 2, "an operator is missing; for a product write 2*p"),
+    ("log(2 p)", 7, "an operator is missing; for a product write 2*p"),
+    ("2(p)", 2, "an operator is missing; for a product write 2*("),
+    ("p 2", 3, "an operator is missing before '2'"), ("1.2.3", 4, "an operator is missing before '.3'"),
+    ("p not n", 3, "an operator is missing before 'not'"), ("p + not n", 5, "'not' must stand in parentheses here"),
+    ("a < b <= c", 7, "comparisons do not chain; join two with 'and', as in a < b and b < c"),
+    ("1/p, p", 4, "',' may only separate the arguments of a function"),
+    ("(p, n)", 3, "',' may only separate the arguments of a function"),
+    ("1 + log", 5, "'log' is a function; write log(...)"), ("log(p, p)", 1, "log takes one argument, not 2"),
+    ("2*max(p)", 3, "max takes two arguments or more, not 1"), ("exp()", 1, "exp takes one argument, not 0"),
+    ("if(p, 1)", 1, "if takes three arguments, not 2"),
+    ("lgo2(p)", 1,
+        f"unknown function 'lgo2': did you mean 'log2'? Choose from {KNOWN}; for a product write lgo2*(...)"),
+    ("1e400*p", 1, "the number is too large; at most 1.7976931348623157e308 is accepted"),
+    ("p = 2", 3, "'=' has no meaning here; write '=='"), ("a && b", 3, "'&' has no meaning here; write 'and'"),
+    ("p\u00b7n", 2, "'\u00b7' has no meaning here; write '*'"), ("p.real", 2, f"'.' has no meaning here; {ACCEPTED}"),
+    ("p[0]", 2, f"'[' has no meaning here; {ACCEPTED}"),
+])  # fmt: skip
 def test_errors_say_where_and_what_to_do(text, column, problem):
     with pytest.raises(PerfError) as caught:
         values_of(text, {"p": 1.0})
@@ -225,47 +183,15 @@ def refusal(text):
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "__import__('os')",
-        "__import__(os)",
-        "().__class__",
-        "p.__class__.__base__",
-        "lambda: 1",
-        "lambda x: x",
-        "f'{p}'",
-        "'p'*9",
-        "p if n else 1",
-        "[p for p in n]",
-        "{p: n}",
-        "p; n",
-        "p := 2",
-        "p @ n",
-        "p // n",
-        "~p",
-        "log(*p)",
-        "log(x=p)",
-        "eval(p)",
-        "p\x00",
-        "p\u2028+ 1",
-        "p\x1b[2J",
-        "\u202ep",
-        "\ud800",
-        "\u212f^p",  # script e, which Python's own names take for e
-        "\u0440 + 1",  # a Cyrillic letter that looks like p
-        "\u0663*p",  # an Arabic digit three, which float() takes
-        "1_000",
-        "0x10",
-        "1j",
-        "\xa0p",
-        "(" * 10**6,
-        "-" * 10**6,
-        "9" * 10**6,
-        "p" * 10**6,
-        "\n" * 10**6 + "+",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "__import__('os')", "__import__(os)", "().__class__", "p.__class__.__base__", "lambda: 1", "lambda x: x", "f'{p}'",
+    "'p'*9", "p if n else 1", "[p for p in n]", "{p: n}", "p; n", "p := 2", "p @ n", "p // n", "~p", "log(*p)",
+    "log(x=p)", "eval(p)", "p\x00", "p\u2028+ 1", "p\x1b[2J", "\u202ep", "\ud800",
+    "\u212f^p",  # script e, which Python's own names take for e
+    "\u0440 + 1",  # a Cyrillic letter that looks like p
+    "\u0663*p",  # an Arabic digit three, which float() takes
+    "1_000", "0x10", "1j", "\xa0p", "(" * 10**6, "-" * 10**6, "9" * 10**6, "p" * 10**6, "\n" * 10**6 + "+",
+])  # fmt: skip
 def test_attacks_are_refused_in_one_short_printable_line(text):
     message = refusal(text)
     assert message.isprintable()

@@ -41,16 +41,11 @@ def test_functions_are_of_processors_or_of_time():
     assert {name for candidate in ranking.candidates for name in candidate.functions} == set(EQUATION_3)
 
 
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("p^(2/3)*log2(p)", lambda p, n: p ** (2 / 3) * np.log2(p)),
-        (" 1 / p ", lambda p, n: 1 / p),
-        ("n^3/p + sqrt(n)", lambda p, n: n**3 / p + np.sqrt(n)),
-        ("max(p,4)", lambda p, n: np.maximum(p, 4)),
-        ("2.5", lambda p, n: np.full_like(p, 2.5)),
-    ],
-)
+@pytest.mark.parametrize(("text", "values"), [
+    ("p^(2/3)*log2(p)", lambda p, n: p ** (2 / 3) * np.log2(p)),
+    (" 1 / p ", lambda p, n: 1 / p), ("n^3/p + sqrt(n)", lambda p, n: n**3 / p + np.sqrt(n)),
+    ("max(p,4)", lambda p, n: np.maximum(p, 4)), ("2.5", lambda p, n: np.full_like(p, 2.5)),
+])  # fmt: skip
 def test_a_formula_is_a_function_of_a_model(text, values):
     """Times that are three times a formula are so elsewhere."""
     p, n = (each.ravel() for each in np.meshgrid([2.0, 3.0, 25.0, 1024.0], [64.0, 200.0, 408.0]))

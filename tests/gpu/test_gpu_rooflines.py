@@ -57,15 +57,10 @@ def test_flop_and_bytes_by_hand(tmp_path, name):
     assert (row["flop"], row["moved_bytes"], row["type"]) == (flop, moved, "fp32" if name == "bmm" else "fp16")
 
 
-@pytest.mark.parametrize(
-    "operator",
-    [
-        call("aten::conv2d", CONV),
-        call("aten::mm", [[3], [4, 5]]),
-        call("aten::mm", [[3, 4], [4, 5]], kind="unknown"),
-        event("cpu_op", "aten::mm", 0, 30, **{"Input Dims": "{"}),
-    ],
-)
+@pytest.mark.parametrize("operator", [
+    call("aten::conv2d", CONV), call("aten::mm", [[3], [4, 5]]), call("aten::mm", [[3, 4], [4, 5]], kind="unknown"),
+    event("cpu_op", "aten::mm", 0, 30, **{"Input Dims": "{"}),
+])  # fmt: skip
 def test_what_cannot_be_known_is_left_out(tmp_path, operator):
     assert "flop" not in profiled(tmp_path, operator)
 
@@ -73,16 +68,11 @@ def test_what_cannot_be_known_is_left_out(tmp_path, operator):
 PEAK = "bf16=2TFLOP/s, tf32=1000 GFLOPS, 10GB/s"
 
 
-@pytest.mark.parametrize(
-    ("kind", "n", "peak", "bound"),
-    [
-        ("c10::BFloat16", 300, PEAK, 1e12),  # 100 FLOP each byte: of memory
-        ("c10::BFloat16", 3000, PEAK, 2e12),
-        ("float", 6 * 10**6, PEAK, 1e12),
-        ("c10::Half", 3, PEAK, None),
-        ("c10::Half", 9, "10GB/s", 3e10),
-    ],
-)
+@pytest.mark.parametrize(("kind", "n", "peak", "bound"), [
+    ("c10::BFloat16", 300, PEAK, 1e12),  # 100 FLOP each byte: of memory
+    ("c10::BFloat16", 3000, PEAK, 2e12), ("float", 6 * 10**6, PEAK, 1e12), ("c10::Half", 3, PEAK, None),
+    ("c10::Half", 9, "10GB/s", 3e10),
+])  # fmt: skip
 def test_roofs(tmp_path, kind, n, peak, bound):
     """A product of square matrices of n rows has 2 n^3 FLOP, and 3 n^2 numbers are moved."""
     row = profiled(tmp_path, call("aten::mm", [[n, n], [n, n]], kind=kind), peak)

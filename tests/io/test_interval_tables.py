@@ -26,14 +26,10 @@ def test_names_and_units_in_many_spellings(write, header):
     assert trace.notes == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "note"),
-    [
-        ("start,duration_ms,w,task\n1,2,a,x\n".replace("w,", "worker,"), "as duration_ms is"),
-        ("finished_ms,elapsed,worker,task\n3,2,a,x\n", None),
-        ("start_ms,elapsed_us,worker,task\n1,2000,a,x\n", None),
-    ],
-)
+@pytest.mark.parametrize(("text", "note"), [
+    ("start,duration_ms,w,task\n1,2,a,x\n".replace("w,", "worker,"), "as duration_ms is"),
+    ("finished_ms,elapsed,worker,task\n3,2,a,x\n", None), ("start_ms,elapsed_us,worker,task\n1,2000,a,x\n", None),
+])  # fmt: skip
 def test_two_of_start_end_and_duration(write, text, note):
     trace = perfcore.read(write(text))
     assert pieces(trace) == [("a", "x", 1_000_000, 3_000_000)]
@@ -98,23 +94,16 @@ def test_lanes_are_as_many_as_intervals_are_at_once_and_none_overlaps(tmp_path_f
         assert sum(name.startswith(f"w{worker}") for name in trace.locations) == max(running)
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("start,duration,rank\n0,-5,a\n", r":2: the state of 'a' has the duration -5; none is negative"),
-        ("start,duration,rank\n0,5,a\n7,x,a\n", r":3: the duration is 'x'; a finite number"),
-        ("end,duration,rank\n3,,a\n", r":2: the duration is ''"),
-        ("end,duration,rank\n,3,a\n", r":2: the end is ''"),
-        ("start,end,load\n0,5,0\n6,7,1\n", r":3: start is '6' .* if each row is an interval: -r kind=trace"),
-        (
-            "start,end,user,system\n0,5,0,1\n5,7,1,1\n",
-            r":1: the columns start .* do not say",
-        ),
-        ("start,end,rank,task\n0;5,7,a,x\n1,2,a,x\n", r":2: the start is '0;5'"),
-        ("ts;ph;rank\nx;B;a\n1;E;a\n", r":2: a time, a location and a state are expected"),
-        ('start,duration,rank\n"0,5","1,5",a\n', r":2: the start is '0,5'; .* -r decimal=,"),
-    ],
-)
+@pytest.mark.parametrize(("text", "problem"), [
+    ("start,duration,rank\n0,-5,a\n", r":2: the state of 'a' has the duration -5; none is negative"),
+    ("start,duration,rank\n0,5,a\n7,x,a\n", r":3: the duration is 'x'; a finite number"),
+    ("end,duration,rank\n3,,a\n", r":2: the duration is ''"), ("end,duration,rank\n,3,a\n", r":2: the end is ''"),
+    ("start,end,load\n0,5,0\n6,7,1\n", r":3: start is '6' .* if each row is an interval: -r kind=trace"),
+    ("start,end,user,system\n0,5,0,1\n5,7,1,1\n", r":1: the columns start .* do not say"),
+    ("start,end,rank,task\n0;5,7,a,x\n1,2,a,x\n", r":2: the start is '0;5'"),
+    ("ts;ph;rank\nx;B;a\n1;E;a\n", r":2: a time, a location and a state are expected"),
+    ('start,duration,rank\n"0,5","1,5",a\n', r":2: the start is '0,5'; .* -r decimal=,"),
+])  # fmt: skip
 def test_bad_tables_of_intervals(write, text, problem):
     with pytest.raises(InputError, match=problem) as caught:
         perfcore.read(write(text))

@@ -44,15 +44,11 @@ def test_traces_and_series(tmp_path):
     assert perfcore.read(tmp_path / "s.json").heights.tolist()[0] == 1.0
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ('{"p": 1, "time_s": 3}\n{"p": 2, "time_s": 1.6\n', "Malformed JSON"),
-        ('[{"p": 1, "time_s": 3}, {"p": 2, "time_s":', "Malformed JSON"),
-        ('{"p": 1, "time_s": 3}\n{"p": 2, "time_s": 1, "x": ' + "[" * 10**5 + "]" * 10**5 + "}", "recursion depth"),
-    ],
-    ids=["object", "array", "deep"],
-)
+@pytest.mark.parametrize(("content", "message"), [
+    ('{"p": 1, "time_s": 3}\n{"p": 2, "time_s": 1.6\n', "Malformed JSON"),
+    ('[{"p": 1, "time_s": 3}, {"p": 2, "time_s":', "Malformed JSON"),
+    ('{"p": 1, "time_s": 3}\n{"p": 2, "time_s": 1, "x": ' + "[" * 10**5 + "]" * 10**5 + "}", "recursion depth"),
+], ids=["object", "array", "deep"])  # fmt: skip
 def test_damaged_records_are_refused_in_one_line(tmp_path, content, message):
     (tmp_path / "runs.json").write_text(content)
     with pytest.raises(InputError, match=message) as caught:

@@ -164,15 +164,11 @@ def test_a_file_that_was_cut_short_is_told(write):
         perfcore.read(write("p,size,time_s\n1,100,64.25\n2,10"))
 
 
-@pytest.mark.parametrize(
-    ("column", "cells"),
-    [
-        ("State", ["COMPLETED", "CANCELLED by 100", "COMPLETED", "TIMEOUT"]),
-        ("job state", ["CD", "", "finished", "crashed"]),
-        ("exit_code", ["0", "139", "0", "1"]),
-        ("ExitCode", ["0:0", "0:15", "0:0", "1:0"]),
-    ],
-)
+@pytest.mark.parametrize(("column", "cells"), [
+    ("State", ["COMPLETED", "CANCELLED by 100", "COMPLETED", "TIMEOUT"]),
+    ("job state", ["CD", "", "finished", "crashed"]), ("exit_code", ["0", "139", "0", "1"]),
+    ("ExitCode", ["0:0", "0:15", "0:0", "1:0"]),
+])  # fmt: skip
 def test_rows_of_runs_that_did_not_complete_are_left_out(write, column, cells):
     table = write(f"procs,time_s,{column}\n" + "".join(f"{1 << k},{8 / (1 << k)},{c}\n" for k, c in enumerate(cells)))
     with progress.collected() as notes:

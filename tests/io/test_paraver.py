@@ -50,22 +50,18 @@ def test_the_header_tells_the_unit(write):
     assert (trace.time_unit, trace.span_ns) == ("ns", (0, 100))
 
 
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        ("1:2:1:1:2:20:30", r":7: state record has 7 fields, expected 8"),
-        ("1:2:1:1:2:30:20:1", r":7: the state of '1.1.2' ends at 20, before it starts at 30"),
-        ("1:2:1:1:2:20:x:1", r":7: the end is 'x'"),
-        ("1:2:1:1:2:20:30:run", r":7: the state is 'run'"),
-        ("1:2:1:1:2:15:30:4", r":7: '1.1.2' is in state '4' from 15 although '1' \(line 6\) lasts until 20"),
-        ("9:what", r":7: '9:what' is no record of Paraver"),
-        ("11:1:1:1:1:50:60:1", r":7: '11:1:1:1:1:50:60:1' is no record of Paraver"),
-        ("1:2:1:1:2:20:30:5000000000", r":7: the state is '5000000000'; a number below 4294967296"),
-        ("1:2:1:1:2:20:9999999999999999999:1", r":7: the end is '9999999999999999999'; a finite number within 64 bits"),
-        ("1:2:1:1:2:20:9223372036854775:1\n1:2:1:1:2:30:40:1", r":8: '1.1.2' .* lasts until 9223372036854775;"),
-        ("2:1:1:1:1:10:\udcff", r":7: is no UTF-8"),
-    ],
-)
+@pytest.mark.parametrize(("line", "problem"), [
+    ("1:2:1:1:2:20:30", r":7: state record has 7 fields, expected 8"),
+    ("1:2:1:1:2:30:20:1", r":7: the state of '1.1.2' ends at 20, before it starts at 30"),
+    ("1:2:1:1:2:20:x:1", r":7: the end is 'x'"), ("1:2:1:1:2:20:30:run", r":7: the state is 'run'"),
+    ("1:2:1:1:2:15:30:4", r":7: '1.1.2' is in state '4' from 15 although '1' \(line 6\) lasts until 20"),
+    ("9:what", r":7: '9:what' is no record of Paraver"),
+    ("11:1:1:1:1:50:60:1", r":7: '11:1:1:1:1:50:60:1' is no record of Paraver"),
+    ("1:2:1:1:2:20:30:5000000000", r":7: the state is '5000000000'; a number below 4294967296"),
+    ("1:2:1:1:2:20:9999999999999999999:1", r":7: the end is '9999999999999999999'; a finite number within 64 bits"),
+    ("1:2:1:1:2:20:9223372036854775:1\n1:2:1:1:2:30:40:1", r":8: '1.1.2' .* lasts until 9223372036854775;"),
+    ("2:1:1:1:1:10:\udcff", r":7: is no UTF-8"),
+])  # fmt: skip
 @pytest.mark.parametrize(("in_memory", "compiled_from"), [(1 << 20, 1), (2, 1), (2, 1 << 20)])
 def test_bad_records_are_refused_with_their_line(write, monkeypatch, line, problem, in_memory, compiled_from):
     monkeypatch.setattr("perf_io.traces.paraver.IN_MEMORY_ROWS", in_memory)

@@ -74,10 +74,9 @@ def test_utf_16(tmp_path):
     assert rows(perfcore.read(tmp_path / "runs.csv")) == TIMES
 
 
-@pytest.mark.parametrize(
-    "header",
-    ["p,t1,t2,t3", "p,run 1 [s],run 2 [s],run 3 [s]", "p,time,time,time", "p,rep_0,rep_1,rep_2", "p,Test1,Test2,Test3"],
-)
+@pytest.mark.parametrize("header", [
+    "p,t1,t2,t3", "p,run 1 [s],run 2 [s],run 3 [s]", "p,time,time,time", "p,rep_0,rep_1,rep_2", "p,Test1,Test2,Test3",
+])  # fmt: skip
 def test_columns_of_repetitions_become_rows(tmp_path, header):
     """The mean follows from the runs; three parts of a run that differ are no repetitions of it."""
     (tmp_path / "runs.csv").write_text(f"{header},avg\n1,8,8.1,7.9,8\n2,4.5,4.4,4.6,4.5\n4,2.5,2.4,2.6,2.5\n")
@@ -259,17 +258,13 @@ TWICE = "load,throughput\n" + 2 * "1,64.9\n18,995.9\n36,1652.4\n72,1853.2\n108,1
 OF_TWICE = ("--parameter", "load", "--value", "throughput")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("fit", "twice.csv", *OF_TWICE),
-        ("fit", "twice.csv", *OF_TWICE, "--fitter", "usl"),
-        ("fit", "twice.csv", *OF_TWICE, "--fitter", "regression", "--formula", "a + b*load"),
-        ("gate", "twice.csv", "once.csv", "--value", "throughput"),
-        ("stochastic", "summarize", "twice.csv", "--column", "throughput"),
-        ("validate", "model.json", "twice.csv"),
-    ],
-)
+@pytest.mark.parametrize("words", [
+    ("fit", "twice.csv", *OF_TWICE), ("fit", "twice.csv", *OF_TWICE, "--fitter", "usl"),
+    ("fit", "twice.csv", *OF_TWICE, "--fitter", "regression", "--formula", "a + b*load"),
+    ("gate", "twice.csv", "once.csv", "--value", "throughput"),
+    ("stochastic", "summarize", "twice.csv", "--column", "throughput"),
+    ("validate", "model.json", "twice.csv"),
+])  # fmt: skip
 def test_a_file_joined_with_itself_is_refused_by_every_command_that_takes_runs(tmp_path, monkeypatch, capsys, words):
     monkeypatch.chdir(tmp_path)
     for name, text in (("twice.csv", TWICE), ("once.csv", TWICE[: len(TWICE) // 2 + 8])):

@@ -132,10 +132,9 @@ def shown_texts(tree):
             yield from [(node.lineno, node.value)] * (" " in node.value)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["worley", "phases", "scaling", "strohmaier", "individual", "regression", "usl", "lca", "modgen", "forecast"],
-)
+@pytest.mark.parametrize("name", [
+    "worley", "phases", "scaling", "strohmaier", "individual", "regression", "usl", "lca", "modgen", "forecast",
+])  # fmt: skip
 def test_a_fitter_on_one_screen(name, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["perf", "plugins", name])
     with pytest.raises(SystemExit):

@@ -424,18 +424,13 @@ def test_as_many_points_as_functions():
     assert fits.leave_one_out[0, 0] == np.inf
 
 
-@pytest.mark.parametrize(
-    ("design", "rank"),
-    [
-        (np.column_stack([np.arange(1.0, 7), 1e-7 * np.arange(1.0, 7), np.ones(6)]), 2),
-        (np.column_stack([np.arange(1.0, 7), np.zeros(6), np.ones(6)]), 2),
-        (np.column_stack([np.full(6, 3.0), np.full(6, 1e9), np.ones(6)]), 1),
-        (np.zeros((6, 3)), 0),
-        (characteristic(np.array([2.0, 5.0]))[:, [1, 4, 6]], 2),
-        (characteristic(np.array([2.0]))[:, [1, 4, 6]], 1),
-    ],
-    ids=["multiple", "zero", "constants", "nothing", "two points", "one point"],
-)
+@pytest.mark.parametrize(("design", "rank"), [
+    (np.column_stack([np.arange(1.0, 7), 1e-7 * np.arange(1.0, 7), np.ones(6)]), 2),
+    (np.column_stack([np.arange(1.0, 7), np.zeros(6), np.ones(6)]), 2),
+    (np.column_stack([np.full(6, 3.0), np.full(6, 1e9), np.ones(6)]), 1),
+    (np.zeros((6, 3)), 0), (characteristic(np.array([2.0, 5.0]))[:, [1, 4, 6]], 2),
+    (characteristic(np.array([2.0]))[:, [1, 4, 6]], 1),
+], ids=["multiple", "zero", "constants", "nothing", "two points", "one point"])  # fmt: skip
 def test_deficient_rank(design, rank):
     """The solution of least norm in scaled columns, from numpy's pseudo-inverse; fitted values do not depend on it."""
     y = np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0])[: len(design)]
@@ -463,18 +458,12 @@ def test_steps_do_not_show(monkeypatch, floats):
     assert np.allclose(parts.coefficients, whole.coefficients, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"values": np.ones((2, 4))}, "do not agree"),
-        ({"values": np.full((2, 5), np.nan)}, "finite"),
-        ({"designs": np.full((1, 5, 3), np.inf)}, "finite"),
-        ({"group": [0, 1]}, "group: indices from 0 to 0"),
-        ({"subsets": [[0, 3]]}, "subsets: indices from 0 to 2"),
-        ({"subsets": [0, 1]}, r"subsets \(H, m\)"),
-        ({"subsets": np.zeros((1, 0))}, "at least one"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    ({"values": np.ones((2, 4))}, "do not agree"), ({"values": np.full((2, 5), np.nan)}, "finite"),
+    ({"designs": np.full((1, 5, 3), np.inf)}, "finite"), ({"group": [0, 1]}, "group: indices from 0 to 0"),
+    ({"subsets": [[0, 3]]}, "subsets: indices from 0 to 2"), ({"subsets": [0, 1]}, r"subsets \(H, m\)"),
+    ({"subsets": np.zeros((1, 0))}, "at least one"),
+])  # fmt: skip
 def test_refused(change, message):
     given = {"designs": np.ones((1, 5, 3)), "group": [0, 0], "values": np.ones((2, 5)), "subsets": [[0, 1]]}
     with pytest.raises(ValueError, match=message):

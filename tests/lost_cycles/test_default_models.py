@@ -14,21 +14,12 @@ OVERHEADS = ["load imbalance", "insufficient parallelism", "synchronization loss
              "resource contention", "pure computation"]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("formula", "terms"),
-    [
-        ("a + b*P*log2(P)", ("1", "x*log2(x)")),
-        ("a*(P - 1) + b", ("x - 1", "1")),
-        ("a*P", ("x",)),
-        ("b + a/P", ("1", "1/x")),
-        ("(a*P + b)/sqrt(P)", ("x/sqrt(x)", "1/sqrt(x)")),
-        ("P*(a + b*(x + c))", None),
-        ("P*(a + b*x) - c", ("x", "x*x", "-1")),
-        ("-(a - b*p^2)", ("-1", "--x^2")),
-        ("2*a + 0*b + b*P", ("2", "x")),
-        ("a*P + a*log(P)", ("x + log(x)",)),
-    ],
-)
+@pytest.mark.parametrize(("formula", "terms"), [
+    ("a + b*P*log2(P)", ("1", "x*log2(x)")), ("a*(P - 1) + b", ("x - 1", "1")), ("a*P", ("x",)),
+    ("b + a/P", ("1", "1/x")), ("(a*P + b)/sqrt(P)", ("x/sqrt(x)", "1/sqrt(x)")), ("P*(a + b*(x + c))", None),
+    ("P*(a + b*x) - c", ("x", "x*x", "-1")), ("-(a - b*p^2)", ("-1", "--x^2")), ("2*a + 0*b + b*P", ("2", "x")),
+    ("a*P + a*log(P)", ("x + log(x)",)),
+])  # fmt: skip
 def test_a_linear_formula_becomes_one_term_for_each_coefficient(formula, terms):
     if terms is None:
         with pytest.raises(PerfError, match="not linear in b, c"):
@@ -54,23 +45,14 @@ def test_the_terms_times_the_coefficients_are_the_formula(parts):
     np.testing.assert_allclose(summed, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("formula", "problem"),
-    [
-        ("a*b*P", "is not linear in a, b"),
-        ("a^2*P", "is not linear in a, see 'a"),
-        ("exp(a*P) + b", "is not linear in a, see 'exp"),
-        ("b/(a + P)", "is not linear in b, a"),
-        ("a + b*Q", "is not linear in b, Q.*every name that is not the factor's is a coefficient"),
-        ("a > b", "is not linear in a, b"),
-        ("P + a", "the term 'x' has no coefficient"),
-        ("3*P", "has no coefficient"),
-        ("a*0 + b", "coefficient 'a' cancels out"),
-        ("a + b*", "the formula ends"),
-        ("a + __import__('os')", "has no meaning here"),
-        ("a + open(P)", "unknown function 'open'"),
-    ],
-)
+@pytest.mark.parametrize(("formula", "problem"), [
+    ("a*b*P", "is not linear in a, b"), ("a^2*P", "is not linear in a, see 'a"),
+    ("exp(a*P) + b", "is not linear in a, see 'exp"), ("b/(a + P)", "is not linear in b, a"),
+    ("a + b*Q", "is not linear in b, Q.*every name that is not the factor's is a coefficient"),
+    ("a > b", "is not linear in a, b"), ("P + a", "the term 'x' has no coefficient"), ("3*P", "has no coefficient"),
+    ("a*0 + b", "coefficient 'a' cancels out"), ("a + b*", "the formula ends"),
+    ("a + __import__('os')", "has no meaning here"), ("a + open(P)", "unknown function 'open'"),
+])  # fmt: skip
 def test_what_is_not_linear_in_its_coefficients_is_refused_in_one_line(formula, problem):
     with pytest.raises(PerfError, match=problem) as caught:
         DefaultModel("*", "P", formula)
@@ -106,19 +88,15 @@ def test_standard_models_can_be_edited_and_written_back(tmp_path):
     assert read_models(tmp_path / "models.toml") == models
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        ("[[model", "not TOML"),
-        ("", "Object missing required field `model`"),
-        ("model = []", r"there is no \[\[model\]\] in it"),
-        ('[[model]]\ncategory = "a"\nfactor = "P"\n', "missing required field `formula`"),
-        ('[[model]]\ncategory = "a"\nfactor = "P"\nformula = "a"\ncolour = "red"', "unknown field `colour`"),
-        ('[[model]]\ncategory = "a"\nfactor = "P"\nformula = "a*b*P"', r"model 1 \(a\): default model .* not linear"),
-        ('[[model]]\ncategory = ""\nfactor = "P"\nformula = "a"', "category is empty"),
-        ('[[model]]\ncategory = "a"\nfactor = "P|"\nformula = "a"', "factor is empty"),
-    ],
-)
+@pytest.mark.parametrize(("content", "problem"), [
+    ("[[model", "not TOML"), ("", "Object missing required field `model`"),
+    ("model = []", r"there is no \[\[model\]\] in it"),
+    ('[[model]]\ncategory = "a"\nfactor = "P"\n', "missing required field `formula`"),
+    ('[[model]]\ncategory = "a"\nfactor = "P"\nformula = "a"\ncolour = "red"', "unknown field `colour`"),
+    ('[[model]]\ncategory = "a"\nfactor = "P"\nformula = "a*b*P"', r"model 1 \(a\): default model .* not linear"),
+    ('[[model]]\ncategory = ""\nfactor = "P"\nformula = "a"', "category is empty"),
+    ('[[model]]\ncategory = "a"\nfactor = "P|"\nformula = "a"', "factor is empty"),
+])  # fmt: skip
 def test_a_wrong_file_is_refused_in_one_line_that_names_it(tmp_path, content, problem):
     path = tmp_path / "wrong.toml"
     path.write_text(content)

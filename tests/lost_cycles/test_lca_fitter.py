@@ -243,14 +243,11 @@ def test_leave_one_out_is_what_leaving_out_gives(noisy, tmp_path):
         np.testing.assert_allclose(found, 1.0 - squares / centered, rtol=1e-8)
 
 
-@pytest.mark.parametrize(
-    ("terms", "levels", "note"),
-    [
-        (("1", "x", "2*x"), LEVELS, "dependent terms: 1 of 3"),  # collinear everywhere
-        (("x", "2*x + 0*x"), LEVELS, "dependent terms: 1 of 2"),
-        (("1", "x", "x^2", "1/x"), LEVELS[:3], "fewer points than coefficients: 1 of 4"),
-    ],
-)
+@pytest.mark.parametrize(("terms", "levels", "note"), [
+    (("1", "x", "2*x"), LEVELS, "dependent terms: 1 of 3"),  # collinear everywhere
+    (("x", "2*x + 0*x"), LEVELS, "dependent terms: 1 of 2"),
+    (("1", "x", "x^2", "1/x"), LEVELS[:3], "fewer points than coefficients: 1 of 4"),
+])  # fmt: skip
 def test_deficient_rank_gives_the_solution_of_least_norm(terms, levels, note, noisy, tmp_path):
     values = noisy[: len(levels)]
     model, fits = fits_of(tmp_path, [terms, ("1",)], values, levels, criterion="r2")

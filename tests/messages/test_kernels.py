@@ -220,10 +220,9 @@ def test_a_run_may_begin_at_any_time():
     assert later.runtime_ns(0.5) == first.runtime_ns(0.5)
 
 
-@pytest.mark.parametrize(
-    ("location", "when", "index"),
-    [(0, 0, -1), (0, 1, 0), (0, 4, 0), (0, 9, 1), (1, 1, -1), (1, 2, 2), (1, 9, 3), (-1, 9, -1), (2, 9, -1)],
-)
+@pytest.mark.parametrize(("location", "when", "index"), [
+    (0, 0, -1), (0, 1, 0), (0, 4, 0), (0, 9, 1), (1, 1, -1), (1, 2, 2), (1, 9, 3), (-1, 9, -1), (2, 9, -1),
+])  # fmt: skip
 def test_the_last_time_that_is_not_after_a_moment(location, when, index):
     first, times = np.array([0, 2, 4]), np.array([1, 5, 2, 3])
     assert last_not_after(first, times, np.array([location]), np.array([when])).tolist() == [index]

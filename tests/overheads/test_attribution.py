@@ -207,28 +207,23 @@ def test_states_in_no_class_of_a_set_of_ones_own_are_named_with_time_and_first_m
         profiled(trace, write(GOOD))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (("[classes]", "[clases]"), "own.toml: object missing required field `classes`|unknown field `clases`"),
-        (('name = "work"', ""), r"category\[0\]|category"),
-        (('of = "computing"', 'of = "computng"'), r"category\[0\]\.of: unknown class 'computng': did you mean 'comput"),
-        (('name = "work"', 'name = "rest"'), "category: two are named 'rest'"),
-        (("idle = []", 'idle = []\n"two words" = ["x"]'), "classes.two words: a name of letters, digits and _"),
-        (("idle = []", "idle = []\nready = []"), "classes.ready: the name has a meaning already"),
-        (("idle = []", 'idle = []\n[counts]\nidle = ["x"]'), "counts.idle: the name has a meaning already"),
-        (("idle = []", "idle = 3"), "classes"),
-        (("[classes]", 'without_state = "none"\n[classes]'), "without_state: unknown class 'none'"),
-        (("[classes]", 'needs = ["locks"]\n[classes]'), "needs: unknown class or count 'locks'"),
-        (("[classes]", "[classes"), "own.toml: not TOML"),
-        (('of = "computing"', 'of = "computing"\nwhen = "computing >"'), r"category\[0\]\.when: formula 'computing >'"),
-        (
-            ('of = "computing"', "of = \"computing\"\nwhen = \"__import__('os').system('true')\""),
-            r"category\[0\]\.when: formula",
-        ),
-        (('of = "computing"', 'of = "computing"\nwhen = "lambda: 1"'), r"category\[0\]\.when: formula"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    (("[classes]", "[clases]"), "own.toml: object missing required field `classes`|unknown field `clases`"),
+    (('name = "work"', ""), r"category\[0\]|category"),
+    (('of = "computing"', 'of = "computng"'), r"category\[0\]\.of: unknown class 'computng': did you mean 'comput"),
+    (('name = "work"', 'name = "rest"'), "category: two are named 'rest'"),
+    (("idle = []", 'idle = []\n"two words" = ["x"]'), "classes.two words: a name of letters, digits and _"),
+    (("idle = []", "idle = []\nready = []"), "classes.ready: the name has a meaning already"),
+    (("idle = []", 'idle = []\n[counts]\nidle = ["x"]'), "counts.idle: the name has a meaning already"),
+    (("idle = []", "idle = 3"), "classes"),
+    (("[classes]", 'without_state = "none"\n[classes]'), "without_state: unknown class 'none'"),
+    (("[classes]", 'needs = ["locks"]\n[classes]'), "needs: unknown class or count 'locks'"),
+    (("[classes]", "[classes"), "own.toml: not TOML"),
+    (('of = "computing"', 'of = "computing"\nwhen = "computing >"'), r"category\[0\]\.when: formula 'computing >'"),
+    (('of = "computing"', "of = \"computing\"\nwhen = \"__import__('os').system('true')\""),
+        r"category\[0\]\.when: formula"),
+    (('of = "computing"', 'of = "computing"\nwhen = "lambda: 1"'), r"category\[0\]\.when: formula"),
+])  # fmt: skip
 def test_mistakes_name_file_and_key(write, change, message):
     assert change[0] in GOOD
     with pytest.raises(InputError, match=message) as error:

@@ -151,10 +151,9 @@ def in_memory(trace):
     )
 
 
-@pytest.mark.parametrize(
-    ("level", "categories"),
-    [("device", None), ("process", None), ("stream", None), ("node", None), ("device", STREAMS), ("stream", STANDARD)],
-)
+@pytest.mark.parametrize(("level", "categories"), [
+    ("device", None), ("process", None), ("stream", None), ("node", None), ("device", STREAMS), ("stream", STANDARD),
+])  # fmt: skip
 def test_the_overheads_are_those_of_the_run_in_memory(run, level, categories):
     run.levels["node"] = ("n",) * len(run.locations)
     rules = None if categories is None else read_categories(categories)

@@ -83,15 +83,11 @@ def models(laws):
     }
 
 
-@pytest.mark.parametrize(
-    ("kind", "names"),
-    [
-        ("laws", ["curves", "curves-2"]),
-        ("individual", ["curves", "curves-2", "residuals", "quantiles"]),
-        ("lca", ["curves", "curves-2"]),
-        ("phases", ["model", "activity", "breaks", "errors"]),
-    ],
-)
+@pytest.mark.parametrize(("kind", "names"), [
+    ("laws", ["curves", "curves-2"]),
+    ("individual", ["curves", "curves-2", "residuals", "quantiles"]),
+    ("lca", ["curves", "curves-2"]), ("phases", ["model", "activity", "breaks", "errors"]),
+])  # fmt: skip
 def test_each_panel_is_drawn_by_itself(models, kind, names):
     with pytest.raises(OptionError, match=f"no panel 'nope'; there are {', '.join(names)}$"):
         plot(models[kind], panels="nope")

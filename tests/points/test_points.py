@@ -50,20 +50,17 @@ def test_an_array_is_the_only_parameter(given):
     assert perfcore.fit(table, fitter="individual", functions="1/p").predict(given) == pytest.approx([8.0, 4.0])
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"q": 1}, UnknownNameError, "unknown variable 'q'"),
-        ({"code": "SP"}, UnknownNameError, "unknown code 'SP': .*hoose from BT, LU"),
-        ({"system": "T3E"}, UnknownNameError, "unknown system 'T3E': did you mean 'T3D'"),
-        ({"p": 0}, DataError, "p=0: a positive number is expected"),
-        ({"p": [4, -2]}, DataError, "p=-2: a positive number is expected"),
-        ({"p": np.nan}, DataError, "p=nan: a positive number is expected"),
-        ({"n": np.inf}, DataError, "n=inf: a positive number is expected"),
-        ({"n": ["64", "big"]}, DataError, "n must be numbers, not 'big'"),
-        ({"p": [1, 2, 4], "n": [1, 2]}, DataError, r"different lengths \(p: 3, n: 2, code: 1, system: 1\)"),
-    ],
-)
+@pytest.mark.parametrize(("change", "error", "message"), [
+    ({"q": 1}, UnknownNameError, "unknown variable 'q'"),
+    ({"code": "SP"}, UnknownNameError, "unknown code 'SP': .*hoose from BT, LU"),
+    ({"system": "T3E"}, UnknownNameError, "unknown system 'T3E': did you mean 'T3D'"),
+    ({"p": 0}, DataError, "p=0: a positive number is expected"),
+    ({"p": [4, -2]}, DataError, "p=-2: a positive number is expected"),
+    ({"p": np.nan}, DataError, "p=nan: a positive number is expected"),
+    ({"n": np.inf}, DataError, "n=inf: a positive number is expected"),
+    ({"n": ["64", "big"]}, DataError, "n must be numbers, not 'big'"),
+    ({"p": [1, 2, 4], "n": [1, 2]}, DataError, r"different lengths \(p: 3, n: 2, code: 1, system: 1\)"),
+])  # fmt: skip
 def test_mistakes(model, change, error, message):
     with pytest.raises(error, match=message):
         model.predict({"p": 1, "n": 1, "code": "BT", "system": "SP2"} | change)
@@ -75,20 +72,15 @@ def asked(model, at):
     return {name: list(dict.fromkeys(np.asarray(values).tolist())) for name, values in points.items()}
 
 
-@pytest.mark.parametrize(
-    ("at", "p", "n", "codes"),
-    [
-        (["p=1,2,4", "n=10"], [1, 2, 4], [10], CODES),
-        (["p=1..64*4,n=10"], [1, 4, 16, 64], [10], CODES),
-        (["n=512,p=64"], [64], [512], CODES),
-        (["p=1", "n=2", "p=8,16"], [1, 8, 16], [2], CODES),
-        ("p=1, n = 2", [1], [2], CODES),
-        (["code=LU", "n=10..30:10,procs=2,8"], [2, 8], [10, 20, 30], ["LU"]),
-        (["code=k=3, n=4", "p=1,n=2"], [1], [2], ["k=3, n=4"]),
-        ({"procs": np.array([2, 4]), "n": 10, "code": ["LU", "k=3, n=4"]}, [2, 4], [10], ["LU", "k=3, n=4"]),
-        ({"p": "1..4*2", "n": 1, "code": "SP, class A"}, [1, 2, 4], [1], ["SP, class A"]),
-    ],
-)
+@pytest.mark.parametrize(("at", "p", "n", "codes"), [
+    (["p=1,2,4", "n=10"], [1, 2, 4], [10], CODES), (["p=1..64*4,n=10"], [1, 4, 16, 64], [10], CODES),
+    (["n=512,p=64"], [64], [512], CODES), (["p=1", "n=2", "p=8,16"], [1, 8, 16], [2], CODES),
+    ("p=1, n = 2", [1], [2], CODES),
+    (["code=LU", "n=10..30:10,procs=2,8"], [2, 8], [10, 20, 30], ["LU"]),
+    (["code=k=3, n=4", "p=1,n=2"], [1], [2], ["k=3, n=4"]),
+    ({"procs": np.array([2, 4]), "n": 10, "code": ["LU", "k=3, n=4"]}, [2, 4], [10], ["LU", "k=3, n=4"]),
+    ({"p": "1..4*2", "n": 1, "code": "SP, class A"}, [1, 2, 4], [1], ["SP, class A"]),
+])  # fmt: skip
 def test_levels_go_by_symbol_or_column(typed, at, p, n, codes):
     """A piece with a sign of equality begins another name; names that were left out have all levels."""
     assert asked(typed, at) == {"procs": p, "n": n, "code": list(codes)}
@@ -103,17 +95,13 @@ def test_every_combination_in_the_order_of_the_model(typed):
     assert found.to_frame()["value"].tolist() == pytest.approx([5.0 * k / p for p in (1, 2) for k in (1, 2, 3, 4)])
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("p=many", r"at='p=many': NAME=VALUE,\.\.\. is expected.*such as p=1\.\.1024\*2"),
-        ("p=1..1e9*1.000000001", "and at most 1,000,000 can be asked for"),
-        ("p=1..900000:1,1..900000:1", "and at most 1,000,000 can be asked for"),
-        ("p=1..900000:1,n=1,2", r"at: 7.2e\+06 points, and at most 1,000,000 can be asked for"),
-        ("p=1,,2", r"at='p=': "),
-        ("p=1 and n=2", r"at='p=1' and n=2: "),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("p=many", r"at='p=many': NAME=VALUE,\.\.\. is expected.*such as p=1\.\.1024\*2"),
+    ("p=1..1e9*1.000000001", "and at most 1,000,000 can be asked for"),
+    ("p=1..900000:1,1..900000:1", "and at most 1,000,000 can be asked for"),
+    ("p=1..900000:1,n=1,2", r"at: 7.2e\+06 points, and at most 1,000,000 can be asked for"),
+    ("p=1,,2", r"at='p=': "), ("p=1 and n=2", r"at='p=1' and n=2: "),
+])  # fmt: skip
 def test_mistakes_as_they_are_typed(typed, text, message):
     with pytest.raises(OptionError, match=message):
         perfcore.predict(typed, at=[text])

@@ -136,16 +136,11 @@ def test_times_are_exact_beyond_what_floats_hold():
 
 
 @pytest.mark.real_data
-@pytest.mark.parametrize(
-    ("name", "elapsed_ns", "n_locations"),
-    [
-        # published runtimes of EPOCH, in microseconds
-        ("paraver/epoch/epoch_2proc.prv.gz", 11_528_374_000, 2),
-        ("paraver/epoch/epoch_8proc.prv.gz", 3_513_565_000, 8),
-        ("otf2/sst-10rank/traces.otf2", None, 10),
-        ("chrome/rank0.json.gz", None, 1),
-    ],
-)
+@pytest.mark.parametrize(("name", "elapsed_ns", "n_locations"), [
+    # published runtimes of EPOCH, in microseconds
+    ("paraver/epoch/epoch_2proc.prv.gz", 11_528_374_000, 2), ("paraver/epoch/epoch_8proc.prv.gz", 3_513_565_000, 8),
+    ("otf2/sst-10rank/traces.otf2", None, 10), ("chrome/rank0.json.gz", None, 1),
+])  # fmt: skip
 def test_real_traces_are_whole(real_data, name, elapsed_ns, n_locations):
     found = profiled(real_data / "traces" / name, by="function")
     assert len(found.locations) == n_locations

@@ -245,34 +245,30 @@ def test_standard_errors_are_those_of_differences(text):
     assert slope @ (y - at(a)) == pytest.approx(0.0, abs=1e-7 * np.linalg.norm(slope) * np.linalg.norm(y))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({}, "the formula is missing"),
-        ({"formula": "a + b/p + c/prcs"}, "not linear in prcs; give start values .* columns are p, code"),
-        ({"formula": "a*exp(-b*p)"}, r"not linear in b; give start values \(start='b=1'\)"),
-        ({"formula": "a + b*p + c*(2*p + 1)"}, "terms of a, b, c are collinear"),
-        ({"formula": "1/p"}, "no coefficient"),
-        ({"formula": "a + b"}, "no column"),
-        ({"formula": "a*time_s + p"}, "time_s is the value"),
-        ({"formula": "a + b/p", "start": "d=1"}, "unknown coefficient 'd'"),
-        ({"formula": "a + b/p", "start": "b=x"}, "numbers by coefficient are expected"),
-        ({"formula": "a + b/p", "quantile": 1.5}, "must be below 1"),
-        ({"formula": "a + b/p", "quantile": 0}, "must be greater than 0"),
-        ({"formula": "a + b/p", "quantile": 0.99}, "24 runs are too few for standard errors of the 0.99 quantile"),
-        ({"formula": "a + b/p", "robust": "hubr"}, "did you mean 'huber'"),
-        ({"formula": "a + b/p", "robust": "huber", "quantile": 0.5}, "do not go together"),
-        ({"formula": "a + b/p", "weights": "wieght"}, "did you mean 'weight'"),
-        ({"formula": "a + b/p", "errors": "HC9"}, "HC3 or cluster:COLUMN"),
-        ({"formula": "a + b/p", "errors": "cluster:nod"}, "did you mean 'node'"),
-        ({"formula": "a + b/p", "by": "cod"}, "did you mean 'code'"),
-        ({"formula": "a + b/p", "by": "weight"}, "weight=.*: only 1 runs for 2 coefficients"),
-        ({"formula": "a + b/(p - 1)"}, "not finite at p=1; leave such rows out"),
-        ({"formula": "__import__('os')"}, "column"),
-        ({"formula": "a + b/p", "value": "tmie"}, "unknown column 'tmie'"),
-        ({"formula": "a + max(b, p)"}, "has no derivative"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({}, "the formula is missing"),
+    ({"formula": "a + b/p + c/prcs"}, "not linear in prcs; give start values .* columns are p, code"),
+    ({"formula": "a*exp(-b*p)"}, r"not linear in b; give start values \(start='b=1'\)"),
+    ({"formula": "a + b*p + c*(2*p + 1)"}, "terms of a, b, c are collinear"),
+    ({"formula": "1/p"}, "no coefficient"), ({"formula": "a + b"}, "no column"),
+    ({"formula": "a*time_s + p"}, "time_s is the value"),
+    ({"formula": "a + b/p", "start": "d=1"}, "unknown coefficient 'd'"),
+    ({"formula": "a + b/p", "start": "b=x"}, "numbers by coefficient are expected"),
+    ({"formula": "a + b/p", "quantile": 1.5}, "must be below 1"),
+    ({"formula": "a + b/p", "quantile": 0}, "must be greater than 0"),
+    ({"formula": "a + b/p", "quantile": 0.99}, "24 runs are too few for standard errors of the 0.99 quantile"),
+    ({"formula": "a + b/p", "robust": "hubr"}, "did you mean 'huber'"),
+    ({"formula": "a + b/p", "robust": "huber", "quantile": 0.5}, "do not go together"),
+    ({"formula": "a + b/p", "weights": "wieght"}, "did you mean 'weight'"),
+    ({"formula": "a + b/p", "errors": "HC9"}, "HC3 or cluster:COLUMN"),
+    ({"formula": "a + b/p", "errors": "cluster:nod"}, "did you mean 'node'"),
+    ({"formula": "a + b/p", "by": "cod"}, "did you mean 'code'"),
+    ({"formula": "a + b/p", "by": "weight"}, "weight=.*: only 1 runs for 2 coefficients"),
+    ({"formula": "a + b/(p - 1)"}, "not finite at p=1; leave such rows out"),
+    ({"formula": "__import__('os')"}, "column"),
+    ({"formula": "a + b/p", "value": "tmie"}, "unknown column 'tmie'"),
+    ({"formula": "a + max(b, p)"}, "has no derivative"),
+])  # fmt: skip
 def test_mistakes_are_said_in_one_line(options, message):
     with pytest.raises(PerfError, match=message) as caught:
         perfcore.fit(runs(), fitter="regression", **options)

@@ -51,15 +51,11 @@ def test_a_fit_is_printed_saved_used_and_drawn(perf, tmp_path, words):
     assert (tmp_path / "some.svg").stat().st_size > 1000
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("regression",), "the formula is missing"),
-        (("regression", "--formula", "a + b/"), "column 6"),
-        (("regression", "--formula", "a + b/p", "--quantile", "2"), "below 1"),
-        (("usl", "--value", "time"), "unknown column 'time'"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    (("regression",), "the formula is missing"), (("regression", "--formula", "a + b/"), "column 6"),
+    (("regression", "--formula", "a + b/p", "--quantile", "2"), "below 1"),
+    (("usl", "--value", "time"), "unknown column 'time'"),
+])  # fmt: skip
 def test_mistakes_end_with_status_2_and_one_line(perf, words, message):
     printed = perf("fit", "runs.csv", "--fitter", *words, status=2)
     assert message in printed

@@ -101,20 +101,16 @@ def test_a_peak_beyond_the_data_is_said():
     assert any("beyond the data, which end at p = 64" in line for line in model.report().closing())
 
 
-@pytest.mark.parametrize(
-    ("table", "options", "message"),
-    [
-        (SDM91[:3], {}, "needs 4 or more values of load; there are 3"),
-        (SDM91.rename(columns={"throughput": "y"}), {}, "is y a throughput or a time.*quantity="),
-        (SDM91.rename(columns={"throughput": "time_s"}), {}, "does not scale like a time.*quantity='throughput'"),
-        (SDM91, {"quantity": "time"}, "does not scale like a time.*value="),
-        (SDM91.rename(columns={"throughput": "time_s"}), {"quantity": "throughput"}, "is a time by its unit s"),
-        (SDM91.assign(throughput=-1.0), {}, "a positive number is expected"),
-        (SDM91, {"quantity": "speed"}, "throughput"),
-        (SDM91, {"weights": "load"}, "unknown value 'load'"),
-        (SDM91.assign(code=list("abababa")), {}, "usl fits one program.*where='code=a'"),
-    ],
-)
+@pytest.mark.parametrize(("table", "options", "message"), [
+    (SDM91[:3], {}, "needs 4 or more values of load; there are 3"),
+    (SDM91.rename(columns={"throughput": "y"}), {}, "is y a throughput or a time.*quantity="),
+    (SDM91.rename(columns={"throughput": "time_s"}), {}, "does not scale like a time.*quantity='throughput'"),
+    (SDM91, {"quantity": "time"}, "does not scale like a time.*value="),
+    (SDM91.rename(columns={"throughput": "time_s"}), {"quantity": "throughput"}, "is a time by its unit s"),
+    (SDM91.assign(throughput=-1.0), {}, "a positive number is expected"),
+    (SDM91, {"quantity": "speed"}, "throughput"), (SDM91, {"weights": "load"}, "unknown value 'load'"),
+    (SDM91.assign(code=list("abababa")), {}, "usl fits one program.*where='code=a'"),
+])  # fmt: skip
 def test_mistakes_are_said_in_one_line(table, options, message):
     with pytest.raises(PerfError, match=message) as caught:
         fit(table, **options)

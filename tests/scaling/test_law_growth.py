@@ -317,24 +317,17 @@ def flat(p):
     return 8.0 + 0.08 * np.log2(p)
 
 
-@pytest.mark.parametrize(
-    ("columns", "scaling"),
-    [
-        ({}, ""),
-        ({"cells_per_rank": [1000] * 6}, "weak"),
-        ({"atoms per core": [5e4] * 6}, "weak"),
-        ({"tasks_per_node": [128] * 6}, ""),
-        ({"gpus_per_node": [4] * 6, "memory_per_core": [2.0] * 6, "atoms": [1403180.0] * 6}, "strong"),
-        ({"local_size": [64] * 6}, "weak"),
-        ({"cells": [1000 * p for p in RANKS]}, "weak"),
-        ({"n_atoms": [990, 2000, 4010, 7990, 16000, 32050]}, "weak"),
-        ({"problem_size": [4096] * 6}, "strong"),
-        ({"scaling": ["weak"] * 6, "n": [7] * 6}, "weak"),
-        ({"experiment": ["Strong scaling, full node"] * 6}, "strong"),
-        ({"iterations": [100] * 6, "seed": [1] * 6, "nodes": [1, 1, 1, 1, 2, 4]}, ""),
-        ({"cells": [1000, 1000, 2000, 5000, 5000, 5000]}, ""),
-    ],
-)
+@pytest.mark.parametrize(("columns", "scaling"), [
+    ({}, ""), ({"cells_per_rank": [1000] * 6}, "weak"), ({"atoms per core": [5e4] * 6}, "weak"),
+    ({"tasks_per_node": [128] * 6}, ""),
+    ({"gpus_per_node": [4] * 6, "memory_per_core": [2.0] * 6, "atoms": [1403180.0] * 6}, "strong"),
+    ({"local_size": [64] * 6}, "weak"), ({"cells": [1000 * p for p in RANKS]}, "weak"),
+    ({"n_atoms": [990, 2000, 4010, 7990, 16000, 32050]}, "weak"),
+    ({"problem_size": [4096] * 6}, "strong"), ({"scaling": ["weak"] * 6, "n": [7] * 6}, "weak"),
+    ({"experiment": ["Strong scaling, full node"] * 6}, "strong"),
+    ({"iterations": [100] * 6, "seed": [1] * 6, "nodes": [1, 1, 1, 1, 2, 4]}, ""),
+    ({"cells": [1000, 1000, 2000, 5000, 5000, 5000]}, ""),
+])  # fmt: skip
 def test_the_table_says_it(columns, scaling):
     found = perfcore.fit(Measurements(table(flat, **columns), "ranks", "time_s"), fitter="scaling").speedup
     assert (found.scaling if found.is_told else "") == scaling

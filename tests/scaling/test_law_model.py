@@ -46,26 +46,23 @@ def term(exponent):
     return {"symbol": "p", "exponent": exponent, "logarithm": 0}
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda content: content["paths"].pop(), "not as many paths as data"),
-        (lambda content: content["points"].update(p=[4, 8]), "as there are points"),
-        (lambda content: content["data"][0].update(laws=[10_000] * len(content["data"][0]["laws"])), "does not have"),
-        (lambda content: content["data"][0].update(laws=[]), "not as many weights as laws"),
-        (lambda content: content.update(target={"q": 3.0}), "target"),
-        (lambda content: content.update(points={}), "points"),
-        (lambda content: content["points"]["p"].__setitem__(0, -4.0), "no positive numbers that differ"),
-        (lambda content: content["target"].update(p=0.0), "no positive numbers that differ"),
-        (lambda content: content["data"][0]["weights"].__setitem__(0, -0.5), "add up to 1"),
-        (lambda content: content["data"][0]["levels"].__setitem__(0, 5), "deviates that was not measured"),
-        (lambda content: content["data"][0].update(spread=-1.0), "noise of a path"),
-        (lambda content: content["settings"].__setitem__(0, [0.0, 0.0, 3.0]), "no positive number"),
-        (lambda content: content["data"][0]["means"].__setitem__(0, 1e300), "no positive numbers"),
-        (lambda content: content["laws"].__setitem__(0, [[1.0, [["p", 99.0, 0]]]]), "no powers of a term"),
-        (lambda content: content["laws"].__setitem__(0, [[1.0, [["p", 0.0, 0]]]]), "constant"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda content: content["paths"].pop(), "not as many paths as data"),
+    (lambda content: content["points"].update(p=[4, 8]), "as there are points"),
+    (lambda content: content["data"][0].update(laws=[10_000] * len(content["data"][0]["laws"])), "does not have"),
+    (lambda content: content["data"][0].update(laws=[]), "not as many weights as laws"),
+    (lambda content: content.update(target={"q": 3.0}), "target"),
+    (lambda content: content.update(points={}), "points"),
+    (lambda content: content["points"]["p"].__setitem__(0, -4.0), "no positive numbers that differ"),
+    (lambda content: content["target"].update(p=0.0), "no positive numbers that differ"),
+    (lambda content: content["data"][0]["weights"].__setitem__(0, -0.5), "add up to 1"),
+    (lambda content: content["data"][0]["levels"].__setitem__(0, 5), "deviates that was not measured"),
+    (lambda content: content["data"][0].update(spread=-1.0), "noise of a path"),
+    (lambda content: content["settings"].__setitem__(0, [0.0, 0.0, 3.0]), "no positive number"),
+    (lambda content: content["data"][0]["means"].__setitem__(0, 1e300), "no positive numbers"),
+    (lambda content: content["laws"].__setitem__(0, [[1.0, [["p", 99.0, 0]]]]), "no powers of a term"),
+    (lambda content: content["laws"].__setitem__(0, [[1.0, [["p", 0.0, 0]]]]), "constant"),
+])  # fmt: skip
 def test_a_file_that_was_edited_wrongly_is_refused(model, tmp_path, change, message):
     content = json.loads(json.dumps(model.to_dict()))
     change(content["model"])
@@ -108,14 +105,11 @@ def test_measurements_are_seen_as_means_of_each_path_at_each_point():
         model.observed(runs, where="function=c")
 
 
-@pytest.mark.parametrize(
-    ("column", "rate"),
-    [
-        ("speedup", lambda p: 1.0 / (0.03 + 0.97 / p)),  # Amdahl
-        ("tokens_per_s", lambda p: 2600.0 * p / (p + 38.0)),  # saturates
-        ("requests/s", lambda p: 900.0 * p / (1.0 + 0.02 * (p - 1.0) + 1e-3 * p * (p - 1.0))),  # falls again
-    ],
-)
+@pytest.mark.parametrize(("column", "rate"), [
+    ("speedup", lambda p: 1.0 / (0.03 + 0.97 / p)),  # Amdahl
+    ("tokens_per_s", lambda p: 2600.0 * p / (p + 38.0)),  # saturates
+    ("requests/s", lambda p: 900.0 * p / (1.0 + 0.02 * (p - 1.0) + 1e-3 * p * (p - 1.0))),  # falls again
+])  # fmt: skip
 def test_rates_are_what_the_time_of_a_unit_of_work_says(column, rate, tmp_path):
     levels = 2.0 ** np.arange(7)
     noise = np.random.default_rng(1).lognormal(0.0, 0.005, 7)
@@ -338,13 +332,10 @@ def test_a_path_missing_at_some_points_is_fitted_from_the_others():
     assert model.named[2].formula == "3 + 0.2*p"
 
 
-@pytest.mark.parametrize(
-    ("points", "reason"),
-    [
-        ([(p, 10.0) for p in LEVELS], "only one value of n"),
-        ([(p, 100 * p) for p in LEVELS], "n = 100 x p at every point"),
-    ],
-)
+@pytest.mark.parametrize(("points", "reason"), [
+    ([(p, 10.0) for p in LEVELS], "only one value of n"),
+    ([(p, 100 * p) for p in LEVELS], "n = 100 x p at every point"),
+])  # fmt: skip
 def test_two_parameters_that_cannot_be_told_apart(points, reason):
     data = pd.DataFrame([(p, n, 1 + p * n) for p, n in points], columns=["p", "n", "time_s"])
     with pytest.raises(DataError) as raised:

@@ -251,10 +251,9 @@ def test_functions_of_the_user_are_terms():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("functions", "problem"),
-    [("log2(p) - 2", "is -2 at p=1"), ("1", "no function of a parameter"), ("q^2", "the data have p")],
-)
+@pytest.mark.parametrize(("functions", "problem"), [
+    ("log2(p) - 2", "is -2 at p=1"), ("1", "no function of a parameter"), ("q^2", "the data have p"),
+])  # fmt: skip
 def test_functions_that_are_no_terms_are_refused(functions, problem):
     table = pd.DataFrame({"p": [1, 2, 4, 8], "time_s": [8.0, 4.0, 2.0, 1.0]})
     with pytest.raises(PerfError, match=problem):

@@ -73,10 +73,9 @@ def test_what_is_refused(data, options, error, message):
         take_window(data, **options)
 
 
-@pytest.mark.parametrize(
-    ("text", "nanoseconds"),
-    [("1", 10**9), ("1.5ms", 1_500_000), (" 2 h ", 7200 * 10**9), ("1d", 86400 * 10**9), (".5us", 500), ("1ns", 1)],
-)
+@pytest.mark.parametrize(("text", "nanoseconds"), [
+    ("1", 10**9), ("1.5ms", 1_500_000), (" 2 h ", 7200 * 10**9), ("1d", 86400 * 10**9), (".5us", 500), ("1ns", 1),
+])  # fmt: skip
 def test_durations(text, nanoseconds):
     """As many samples as fit, of twenty in each duration."""
     data = Series(np.arange(61) * (nanoseconds / 20), {"cpu": np.arange(61.0)}, "ns")

@@ -77,16 +77,12 @@ def test_the_users_table_goes_first(tmp_path, monkeypatch):
     assert classes_of("solve 1", "MPI_Send") == {"computing": {"solve 1"}, "communicating": {"MPI_Send"}}
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (OWN.replace("idle", "idel"), r"states\[0\]\.class: unknown class of states 'idel': did you mean 'idle'"),
-        (OWN.replace("why", "because"), r"own.toml: .*states"),
-        (OWN + OWN.replace("idle", "io"), r"states\[1\]\.names: 'solve\*' is in two classes, idle and io"),
-        ("[[states]", "not TOML"),
-        (None, "there is no such file"),
-    ],
-)
+@pytest.mark.parametrize(("text", "problem"), [
+    (OWN.replace("idle", "idel"), r"states\[0\]\.class: unknown class of states 'idel': did you mean 'idle'"),
+    (OWN.replace("why", "because"), r"own.toml: .*states"),
+    (OWN + OWN.replace("idle", "io"), r"states\[1\]\.names: 'solve\*' is in two classes, idle and io"),
+    ("[[states]", "not TOML"), (None, "there is no such file"),
+])  # fmt: skip
 def test_mistakes_in_a_table(tmp_path, monkeypatch, text, problem):
     own = tmp_path / "own.toml"
     if text is not None:

@@ -116,22 +116,14 @@ def test_intervals_are_enclosed():
     assert math.isnan(found.statistics["mean"])
 
 
-@pytest.mark.parametrize(
-    ("equation", "message"),
-    [
-        ("x/(x - 0.5)", "the divisor x - 0.5 can be zero"),
-        ("y/(1 - 2*x)*y", "the divisor -2.x . 1 can be zero"),
-        ("max(x - 0.6, 0)/max(x - 0.5, 0)", r"the divisor max\(x . 0.5, 0\) can be zero: it was 0 to 0"),
-        ("1/z0", "the divisor z0 can be zero: it was 0 to 1"),
-        ("log(z0) + x", "is not defined everywhere"),
-        (
-            "max_over(z, 3*x)",
-            r"max_over\(z\[1\], z\[2\], 3\*x\): the number of copies came to .* to 3; 1 to 2 is accepted",
-        ),
-        ("log(x - 0.5)*x", "is not defined everywhere"),
-        ("sqrt(x - 0.5)*x", "is not defined everywhere"),
-    ],
-)
+@pytest.mark.parametrize(("equation", "message"), [
+    ("x/(x - 0.5)", "the divisor x - 0.5 can be zero"), ("y/(1 - 2*x)*y", "the divisor -2.x . 1 can be zero"),
+    ("max(x - 0.6, 0)/max(x - 0.5, 0)", r"the divisor max\(x . 0.5, 0\) can be zero: it was 0 to 0"),
+    ("1/z0", "the divisor z0 can be zero: it was 0 to 1"), ("log(z0) + x", "is not defined everywhere"),
+    ("max_over(z, 3*x)",
+        r"max_over\(z\[1\], z\[2\], 3\*x\): the number of copies came to .* to 3; 1 to 2 is accepted"),
+    ("log(x - 0.5)*x", "is not defined everywhere"), ("sqrt(x - 0.5)*x", "is not defined everywhere"),
+])  # fmt: skip
 def test_what_sampling_meets(equation, message):
     with pytest.raises(StructuralModelError, match=message):
         predicted(equation, {"x": UNIFORM, "y": UNIFORM, "z": [UNIFORM, UNIFORM], "z0": ATOM}, method="sample")
@@ -147,16 +139,12 @@ def test_an_unbounded_divisor_near_zero_is_noted():
     assert found.statistics["p50"] > 0.5
 
 
-@pytest.mark.parametrize(
-    ("equation", "divisor", "mean"),
-    [
-        ("1/y", {"histogram": {"edges": [0, 1, 3], "masses": [0.4, 0.6]}}, math.nan),
-        ("1/y", {"exponential": [0, 2]}, math.nan),
-        ("min(4, 1/y)", {"histogram": {"edges": [0, 1], "masses": [1]}}, 1 + math.log(4)),
-        ("1/y", {"lognormal": [0, 1]}, math.exp(0.5)),
-        ("1/y", {"gamma": [3, 3**0.5]}, 0.5),
-    ],
-)
+@pytest.mark.parametrize(("equation", "divisor", "mean"), [
+    ("1/y", {"histogram": {"edges": [0, 1, 3], "masses": [0.4, 0.6]}}, math.nan),
+    ("1/y", {"exponential": [0, 2]}, math.nan),
+    ("min(4, 1/y)", {"histogram": {"edges": [0, 1], "masses": [1]}}, 1 + math.log(4)),
+    ("1/y", {"lognormal": [0, 1]}, math.exp(0.5)), ("1/y", {"gamma": [3, 3**0.5]}, 0.5),
+])  # fmt: skip
 def test_what_divides_by_zero_has_a_mean_where_its_tail_allows_one(equation, divisor, mean):
     """Of 1/U none; of what is bounded, or of 1/x for a lognormal or gamma x, the integral."""
     found = predicted(equation, {"y": divisor}, method="sample").statistics["mean"]
@@ -175,41 +163,15 @@ def test_many_inputs_are_drawn_in_pieces():
 BETWEEN_1_AND_2 = {name: {"histogram": {"edges": [1.0, 2.0], "masses": [1.0]}} for name in "xyz"}
 
 
-@pytest.mark.parametrize(
-    ("text", "same"),
-    [
-        ("x - x", "0"),
-        ("x*x", "x^2"),
-        ("x/x", "1"),
-        ("x + x", "2*x"),
-        ("max(x, x)", "x"),
-        ("min(x, min(y, x))", "min(y, x)"),
-        ("max(x, min(x, y))", "x"),
-        ("min(max(y, x), y)", "y"),
-        ("max(3, max(x, 5))", "max(x, 5)"),
-        ("(x + y) - x", "y"),
-        ("2*(x + y) - y - y", "2*x"),
-        ("x*y/x", "y"),
-        ("x^3/x", "x*x"),
-        ("(x*y)^2", "x^2*y^2"),
-        ("x^0", "1"),
-        ("0*x", "0"),
-        ("-(-x)", "x"),
-        ("-x + y", "y - x"),
-        ("x^0.5", "sqrt(x)"),
-        ("exp(x)*exp(x)", "exp(x)^2"),
-        ("log(x + y) - log(y + x)", "0"),
-        ("max(x, y)/max(y, x)", "1"),
-        ("x*(y + z)/(z + y)", "x"),
-        ("(x + 1) + 2", "x + 3"),
-        ("2*x*3", "x*6"),
-        ("x/2", "0.5*x"),
-        ("x == x", "1"),
-        ("x + y < y + x", "0"),
-        ("2^x", "exp(log(2)*x)"),
-        ("log2(8*1) + x", "x + 3"),
-    ],
-)
+@pytest.mark.parametrize(("text", "same"), [
+    ("x - x", "0"), ("x*x", "x^2"), ("x/x", "1"), ("x + x", "2*x"), ("max(x, x)", "x"),
+    ("min(x, min(y, x))", "min(y, x)"), ("max(x, min(x, y))", "x"), ("min(max(y, x), y)", "y"),
+    ("max(3, max(x, 5))", "max(x, 5)"), ("(x + y) - x", "y"), ("2*(x + y) - y - y", "2*x"), ("x*y/x", "y"),
+    ("x^3/x", "x*x"), ("(x*y)^2", "x^2*y^2"), ("x^0", "1"), ("0*x", "0"), ("-(-x)", "x"), ("-x + y", "y - x"),
+    ("x^0.5", "sqrt(x)"), ("exp(x)*exp(x)", "exp(x)^2"), ("log(x + y) - log(y + x)", "0"),
+    ("max(x, y)/max(y, x)", "1"), ("x*(y + z)/(z + y)", "x"), ("(x + 1) + 2", "x + 3"), ("2*x*3", "x*6"),
+    ("x/2", "0.5*x"), ("x == x", "1"), ("x + y < y + x", "0"), ("2^x", "exp(log(2)*x)"), ("log2(8*1) + x", "x + 3"),
+])  # fmt: skip
 def test_equal_expressions_are_one(text, same):
     one, other = (perfcore.evaluate(each, BETWEEN_1_AND_2, method="exact").value for each in (text, same))
     assert one.support == other.support
@@ -217,19 +179,12 @@ def test_equal_expressions_are_one(text, same):
     assert one.quantile(levels) == pytest.approx(other.quantile(levels), rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("text", "twice"),
-    [
-        ("x + y*z", []),
-        ("x*x + y", []),
-        ("(x + y)^2", []),
-        ("x*(1 - x)", ["x"]),
-        ("x*y + x*z", ["x"]),
-        ("max(x, y) + min(x, y)", ["x", "y"]),
-        ("sqrt(x)*x", ["x"]),  # not x^1.5 without saying that a root needs x >= 0
-        ("(x + y - y)*z/(x/x)", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "twice"), [
+    ("x + y*z", []), ("x*x + y", []), ("(x + y)^2", []), ("x*(1 - x)", ["x"]), ("x*y + x*z", ["x"]),
+    ("max(x, y) + min(x, y)", ["x", "y"]),
+    ("sqrt(x)*x", ["x"]),  # not x^1.5 without saying that a root needs x >= 0
+    ("(x + y - y)*z/(x/x)", []),
+])  # fmt: skip
 def test_what_occurs_twice(text, twice):
     if not twice:
         assert perfcore.evaluate(text, BETWEEN_1_AND_2, method="exact").value.has_distribution

@@ -231,15 +231,12 @@ def test_candidates_are_corrected_too(learned):
     assert 0.9 < found.beaten["b"] <= 1.0
 
 
-@pytest.mark.parametrize(
-    ("predictions", "actual", "message"),
-    [
-        (PREDICTED[:39], ACTUAL[:39], "39 runs with a predicted distribution; a recalibration needs 40 or more"),
-        ([interval(0, 100)], ACTUAL[:50], "0 runs with a predicted distribution"),
-        (PREDICTED[:200], MEANS[:200] + RNG.normal(0.0, 5.0, 200), "a recalibration does not help"),
-        (PREDICTED[:2], [1.0, np.nan], "at least one, and all of them finite"),
-    ],
-)
+@pytest.mark.parametrize(("predictions", "actual", "message"), [
+    (PREDICTED[:39], ACTUAL[:39], "39 runs with a predicted distribution; a recalibration needs 40 or more"),
+    ([interval(0, 100)], ACTUAL[:50], "0 runs with a predicted distribution"),
+    (PREDICTED[:200], MEANS[:200] + RNG.normal(0.0, 5.0, 200), "a recalibration does not help"),
+    (PREDICTED[:2], [1.0, np.nan], "at least one, and all of them finite"),
+])  # fmt: skip
 def test_recalibrations_that_are_refused(predictions, actual, message):
     with pytest.raises(DataError, match=message):
         recalibrate(predictions, actual)
@@ -295,17 +292,11 @@ def test_bounds_are_kept_in_operations(method):
     assert quotient.statistics["lowest"] == pytest.approx(1.0, abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "is_refused"),
-    [
-        ("x.csv", "time_s,latency_ms\n0,5\n1,-1\n2,3\n", True),
-        ("x.csv", "host,wall_s\na,5\nb,-1\n", True),
-        ("runtimes.txt", "5\n-1\n", True),
-        ("x.csv", "host,offset_s\na,5\nb,-1\n", False),
-        ("x.csv", "time_s,celsius\n0,5\n1,-1\n", False),
-        ("x.txt", "5\n-1\n", False),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "is_refused"), [
+    ("x.csv", "time_s,latency_ms\n0,5\n1,-1\n2,3\n", True), ("x.csv", "host,wall_s\na,5\nb,-1\n", True),
+    ("runtimes.txt", "5\n-1\n", True), ("x.csv", "host,offset_s\na,5\nb,-1\n", False),
+    ("x.csv", "time_s,celsius\n0,5\n1,-1\n", False), ("x.txt", "5\n-1\n", False),
+])  # fmt: skip
 def test_times_are_not_negative(tmp_path, name, text, is_refused):
     """A quantity is a time by its name, or by that of a file of mere numbers, unless it is declared to be another."""
     path = tmp_path / name

@@ -69,24 +69,11 @@ def test_there_is_an_end_to_it():
     assert len(algebra) == MAX_NODES
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "scale"),
-    [
-        ("s", "ms", 1e3),
-        ("us", "s", 1e-6),
-        ("ns", "us", 1e-3),
-        ("h", "min", 60),
-        ("MB", "kB", 1e3),
-        ("MiB", "KiB", 1024),
-        ("MiB", "B", 1048576),
-        ("GiB", "MB", 1073.741824),
-        ("Mbit/s", "B/s", 125_000),
-        ("MB/s", "B/us", 1),
-        ("Gflop/s", "Mflop/s", 1e3),
-        ("s^2", "ms^2", 1e6),
-        ("row", "row", 1),
-    ],
-)
+@pytest.mark.parametrize(("one", "other", "scale"), [
+    ("s", "ms", 1e3), ("us", "s", 1e-6), ("ns", "us", 1e-3), ("h", "min", 60), ("MB", "kB", 1e3), ("MiB", "KiB", 1024),
+    ("MiB", "B", 1048576), ("GiB", "MB", 1073.741824), ("Mbit/s", "B/s", 125_000), ("MB/s", "B/us", 1),
+    ("Gflop/s", "Mflop/s", 1e3), ("s^2", "ms^2", 1e6), ("row", "row", 1),
+])  # fmt: skip
 def test_conversions(one, other, scale):
     assert parse_unit(one).kind == parse_unit(other).kind
     assert parse_unit(one).scale_to(parse_unit(other)) == scale
@@ -148,17 +135,10 @@ def stepped(shares, grain, steps, random):
     return steps * grain / now
 
 
-@pytest.mark.parametrize(
-    ("shares", "grain", "tolerance"),
-    [
-        ((0.5, 0.5), 0.1, 0.06),
-        ((0.5, 0.5), 1.0, 0.06),
-        ((0.5, 0.5), 10.0, 0.06),
-        ((0.3, 0.6), 1.0, 0.08),
-        ((0.5, 0.5, 0.5, 0.5), 1.0, 0.12),
-        ((0.9,) * 8, 3.0, 0.06),
-    ],
-)
+@pytest.mark.parametrize(("shares", "grain", "tolerance"), [
+    ((0.5, 0.5), 0.1, 0.06), ((0.5, 0.5), 1.0, 0.06), ((0.5, 0.5), 10.0, 0.06), ((0.3, 0.6), 1.0, 0.08),
+    ((0.5, 0.5, 0.5, 0.5), 1.0, 0.12), ((0.9,) * 8, 3.0, 0.06),
+])  # fmt: skip
 def test_progress_of_workers_that_meet_at_barriers_as_simulated(shares, grain, tolerance):
     simulated = stepped(shares, grain, 2000 if grain >= 1 else 20_000, RANDOM)
     assert float(grained_progress(*shares, grain, 1.0)) == pytest.approx(simulated, rel=tolerance)

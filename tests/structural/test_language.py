@@ -51,26 +51,13 @@ def test_as_numpy_simulates_it(equation):
         assert near[0] - 1e-9 <= found[name] <= near[1] + 1e-9
 
 
-@pytest.mark.parametrize(
-    ("equation", "value"),
-    [
-        ("mean_over(x)", 3),
-        ("sum_over(x, 2)", 6),
-        ("sum_over(x, 0)", 0),
-        ("max_over(x, 2)", 5),
-        ("mean_over(x, 2)", 3),
-        ("k_th_over(1, x)", 1),
-        ("k_th_over(2, x)", 3),
-        ("k_th(3, 4, 8, 6)", 8),
-        ("p95(4)", 4),
-        ("if(2 > 1, 5, x2)", 5),
-        ("barrier_over(x/10, 0)", 0.1),
-        ("grained_barrier_over(x/10, 0, 1)", 0.015),
-        ("grained_barrier_over(x/10, 1e9, 1)", 0.1),
-        ("grained_barrier_over(x/5, 0, 1)", 0.12),
-        ("grained_barrier_over(x - x, 1, 1)", 0),
-    ],
-)
+@pytest.mark.parametrize(("equation", "value"), [
+    ("mean_over(x)", 3), ("sum_over(x, 2)", 6), ("sum_over(x, 0)", 0), ("max_over(x, 2)", 5), ("mean_over(x, 2)", 3),
+    ("k_th_over(1, x)", 1), ("k_th_over(2, x)", 3), ("k_th(3, 4, 8, 6)", 8), ("p95(4)", 4), ("if(2 > 1, 5, x2)", 5),
+    ("barrier_over(x/10, 0)", 0.1), ("grained_barrier_over(x/10, 0, 1)", 0.015),
+    ("grained_barrier_over(x/10, 1e9, 1)", 0.1), ("grained_barrier_over(x/5, 0, 1)", 0.12),
+    ("grained_barrier_over(x - x, 1, 1)", 0),
+])  # fmt: skip
 def test_numbers_stay_exact(equation, value):
     model = StructuralModel(equation, inputs={"x": [1, 5, 3], "x2": 7})
     assert model.predict(method="exact").value.mean == pytest.approx(value, rel=1e-12)
@@ -116,33 +103,29 @@ def test_the_stages_may_be_the_second_index():
     assert found.value.mean == blocked_line(np.array([[1.0, 1.0], [2.0, 2.0], [4.0, 4.0]]), 1)
 
 
-@pytest.mark.parametrize(
-    ("equation", "message"),
-    [
-        ("if(a > 0, a, s)", "'if(a > 0, a, s)': if needs one unit, but 'a' is in s and 's' is in flop"),
-        ("k_th(a, 1, 2)", "the place takes a number without unit, but 'a' is in s"),
-        ("k_th(4, a, a)", "the place came to 4; 1 to 2 is accepted"),
-        ("k_th_over(9, t)", "the place came to 9; 1 to 2 is accepted"),
-        ("max_over(t, 3)", "the number of copies came to 3; 1 to 2 is accepted"),
-        ("max_over(t, t)", "max_over takes a number without unit, but 't' is in s"),
-        ("max_over(t, u)", "'u' is replicated itself; one number is expected"),
-        ("max_over(a)", "'a' is not replicated"),
-        ("quantile(a, 1)", "the level of a quantile is a number between 0 and 1, such as 0.95"),
-        ("p100(a)", "unknown function 'p100'"),
-        ("p95(a, a)", "p95 takes one argument, not 2"),
-        ("k_th(1, a)", "k_th takes three arguments or more, not 2"),
-        ("barrier_over(2*u, 1)", "the share of a processor came to 2; 0 to 1 is accepted"),
-        ("grained_barrier_over(u/2, 1, 0)", "the slice came to 0; more than 0 is accepted"),
-        ("grained_barrier_over(u/2, -1, 1)", "the grain came to -1; at least 0 is accepted"),
-        ("grained_barrier_over(u/2, a, 3)", "'a' is in s"),
-        ("grained_barrier_over(t, a, a)", "a share takes a number without unit, but 't' is in s"),
-        ("pipeline_over(t, 1)", "'t' is replicated over processor; one time for each stage and item is expected"),
-        ("pipeline_over(a, 1)", "'a' is not replicated; one time for each stage and item is expected"),
-        ("+".join(["a"] * 10_001), "more than 10,000 numbers, names and operations"),
-        ("a" * 100_001, "it has 100,001 characters; at most 100,000 are accepted"),
-        ("if(1, " * 40 + "a" + ", a)" * 40, "more than 32 levels of parentheses"),
-    ],
-)
+@pytest.mark.parametrize(("equation", "message"), [
+    ("if(a > 0, a, s)", "'if(a > 0, a, s)': if needs one unit, but 'a' is in s and 's' is in flop"),
+    ("k_th(a, 1, 2)", "the place takes a number without unit, but 'a' is in s"),
+    ("k_th(4, a, a)", "the place came to 4; 1 to 2 is accepted"),
+    ("k_th_over(9, t)", "the place came to 9; 1 to 2 is accepted"),
+    ("max_over(t, 3)", "the number of copies came to 3; 1 to 2 is accepted"),
+    ("max_over(t, t)", "max_over takes a number without unit, but 't' is in s"),
+    ("max_over(t, u)", "'u' is replicated itself; one number is expected"),
+    ("max_over(a)", "'a' is not replicated"),
+    ("quantile(a, 1)", "the level of a quantile is a number between 0 and 1, such as 0.95"),
+    ("p100(a)", "unknown function 'p100'"), ("p95(a, a)", "p95 takes one argument, not 2"),
+    ("k_th(1, a)", "k_th takes three arguments or more, not 2"),
+    ("barrier_over(2*u, 1)", "the share of a processor came to 2; 0 to 1 is accepted"),
+    ("grained_barrier_over(u/2, 1, 0)", "the slice came to 0; more than 0 is accepted"),
+    ("grained_barrier_over(u/2, -1, 1)", "the grain came to -1; at least 0 is accepted"),
+    ("grained_barrier_over(u/2, a, 3)", "'a' is in s"),
+    ("grained_barrier_over(t, a, a)", "a share takes a number without unit, but 't' is in s"),
+    ("pipeline_over(t, 1)", "'t' is replicated over processor; one time for each stage and item is expected"),
+    ("pipeline_over(a, 1)", "'a' is not replicated; one time for each stage and item is expected"),
+    ("+".join(["a"] * 10_001), "more than 10,000 numbers, names and operations"),
+    ("a" * 100_001, "it has 100,001 characters; at most 100,000 are accepted"),
+    ("if(1, " * 40 + "a" + ", a)" * 40, "more than 32 levels of parentheses"),
+])  # fmt: skip
 def test_what_is_refused_is_refused_in_one_line(equation, message):
     inputs = {
         "a": {"normal": [10, 1], "unit": "s"},

@@ -34,17 +34,12 @@ CANDIDATES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("by", "tuning", "chosen", "figure"),
-    [
-        ("mean", None, "fast", 10.0),
-        ("mean", 0.4, "fast", 11.2),
-        ("mean", 0.6, "steady", 11.6),
-        ("quantile:0.5", None, "fast", 10.0),
-        ("quantile:0.95", None, "steady", NormalDist(11, 1).inv_cdf(0.95)),
-        ("quantile:0.65", None, "fast", NormalDist(10, 3).inv_cdf(0.65)),
-    ],
-)
+@pytest.mark.parametrize(("by", "tuning", "chosen", "figure"), [
+    ("mean", None, "fast", 10.0), ("mean", 0.4, "fast", 11.2), ("mean", 0.6, "steady", 11.6),
+    ("quantile:0.5", None, "fast", 10.0),
+    ("quantile:0.95", None, "steady", NormalDist(11, 1).inv_cdf(0.95)),
+    ("quantile:0.65", None, "fast", NormalDist(10, 3).inv_cdf(0.65)),
+])  # fmt: skip
 def test_the_choice_depends_on_what_variation_costs(by, tuning, chosen, figure):
     choice = choose(predict_candidates(MODEL, CANDIDATES), parse_statistic(by, tuning))
     assert choice.chosen == chosen
@@ -58,10 +53,9 @@ def test_upper_bounds():
     assert choice.beaten == {}  # bounds have no probability of being smaller
 
 
-@pytest.mark.parametrize(
-    ("by", "message"),
-    [("mean", "x has no mean; choose by upper"), ("quantile:0.9", "x has no 90% quantile; choose by upper")],
-)
+@pytest.mark.parametrize(("by", "message"), [
+    ("mean", "x has no mean; choose by upper"), ("quantile:0.9", "x has no 90% quantile; choose by upper"),
+])  # fmt: skip
 def test_an_interval_has_bounds_only(by, message):
     predictions = predict_candidates(MODEL, {"x": {"t": {"interval": [1, 9]}}})
     with pytest.raises(DataError, match=message):
@@ -178,10 +172,9 @@ def test_the_least_number_of_servers():
     assert frame.loc[frame["found"], "servers"].tolist() == [10]
 
 
-@pytest.mark.parametrize(
-    ("equation", "value", "most"),
-    [("t/x", 10 + NormalDist().inv_cdf(0.9), False), ("t*x", 10 / (10 + NormalDist().inv_cdf(0.9)), True)],
-)
+@pytest.mark.parametrize(("equation", "value", "most"), [
+    ("t/x", 10 + NormalDist().inv_cdf(0.9), False), ("t*x", 10 / (10 + NormalDist().inv_cdf(0.9)), True),
+])  # fmt: skip
 def test_a_number_that_is_not_whole(equation, value, most):
     limit = 1.0 if not most else 10.0
     found = solve(equation, "x=0.5..20.0", limit, 0.9, inputs={"t": {"normal": [10, 1]}})

@@ -56,19 +56,11 @@ def test_a_model_file(tmp_path):
     assert prediction.notes == ()
 
 
-@pytest.mark.parametrize(
-    ("equation", "value"),
-    [
-        ("sum_over(a)", 6.0),
-        ("max_over(a)", 3.0),
-        ("min_over(a)", 1.0),
-        ("sum_over(a*b)", 1 * 4 + 2 * 5 + 3 * 6),
-        ("sum_over(a)*sum_over(b)", 6 * 15),
-        ("max_over(b - c*a)", 3.0),
-        ("sum_over(c*a)/c", 6.0),
-        ("max_over(max(a, c)) + min_over(a)", 4.0),
-    ],
-)
+@pytest.mark.parametrize(("equation", "value"), [
+    ("sum_over(a)", 6.0), ("max_over(a)", 3.0), ("min_over(a)", 1.0), ("sum_over(a*b)", 1 * 4 + 2 * 5 + 3 * 6),
+    ("sum_over(a)*sum_over(b)", 6 * 15), ("max_over(b - c*a)", 3.0), ("sum_over(c*a)/c", 6.0),
+    ("max_over(max(a, c)) + min_over(a)", 4.0),
+])  # fmt: skip
 def test_reductions(equation, value):
     assert number(equation, a=[1, 2, 3], b=[4, 5, 6], c=1) == value
 
@@ -109,22 +101,11 @@ def test_a_component_is_one_quantity_wherever_it_is_used():
     assert model.predict().value.support == (1.0, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("equation", "unit", "value"),
-    [
-        ("t + u", "s", 3.5e-3),
-        ("max(t, u)", "us", 3000.0),
-        ("t/u", None, 6.0),
-        ("exp(log(t/u))", None, 6.0),
-        ("t*r", "B", 6e3),
-        ("sqrt(t*t)", "s", 3e-3),
-        ("t^2/u", "ms", 18.0),
-        ("max(t, 0)", "s", 3e-3),
-        ("t > u", None, 1.0),
-        ("twice*t", "s", 6e-3),
-        ("abs(u - t)", "ms", 2.5),
-    ],
-)
+@pytest.mark.parametrize(("equation", "unit", "value"), [
+    ("t + u", "s", 3.5e-3), ("max(t, u)", "us", 3000.0), ("t/u", None, 6.0), ("exp(log(t/u))", None, 6.0),
+    ("t*r", "B", 6e3), ("sqrt(t*t)", "s", 3e-3), ("t^2/u", "ms", 18.0), ("max(t, 0)", "s", 3e-3), ("t > u", None, 1.0),
+    ("twice*t", "s", 6e-3), ("abs(u - t)", "ms", 2.5),
+])  # fmt: skip
 def test_units(equation, unit, value):
     inputs = {
         "t": {"value": 3, "unit": "ms"},
@@ -274,18 +255,11 @@ INTERVAL = {"lower": 1, "upper": 9}
 NORMAL = {"representation": "normal", "mean": 5.0, "std": 1.0}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        json.dumps([INTERVAL, INTERVAL]),
-        json.dumps(NORMAL),
-        json.dumps(NORMAL, indent=1) + "\n" + json.dumps(INTERVAL),
-        json.dumps({"schema": 1, "kind": "predictions", "rows": [{"p": 4, "value": 5, **INTERVAL}]}),
-        json.dumps({"name": "x", "notes": ["a"], "value": NORMAL}),
-        " [3.5, 4]",
-        "\ufeff-3",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    json.dumps([INTERVAL, INTERVAL]), json.dumps(NORMAL), json.dumps(NORMAL, indent=1) + "\n" + json.dumps(INTERVAL),
+    json.dumps({"schema": 1, "kind": "predictions", "rows": [{"p": 4, "value": 5, **INTERVAL}]}),
+    json.dumps({"name": "x", "notes": ["a"], "value": NORMAL}), " [3.5, 4]", "\ufeff-3",
+])  # fmt: skip
 def test_predictions_are_recognised(tmp_path, text):
     path = tmp_path / "predictions.json"
     path.write_text(text, encoding="utf-8")
@@ -305,16 +279,13 @@ def write(tmp_path):
     return write
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        json.dumps([NORMAL, 3]),
-        json.dumps([NORMAL, {"representation": "point", "value": 3.0}]),
-        json.dumps(NORMAL) + "\n3\n",  # one after another
-        json.dumps({"value": NORMAL, "mean": 10.0}, indent=1) + json.dumps([3.0]),  # as commands print them with --json
-        "\ufeff" + json.dumps([NORMAL, 3]),
-    ],
-)
+@pytest.mark.parametrize("text", [
+    json.dumps([NORMAL, 3]),
+    json.dumps([NORMAL, {"representation": "point", "value": 3.0}]),
+    json.dumps(NORMAL) + "\n3\n",  # one after another
+    json.dumps({"value": NORMAL, "mean": 10.0}, indent=1) + json.dumps([3.0]),  # as commands print them with --json
+    "\ufeff" + json.dumps([NORMAL, 3]),
+])  # fmt: skip
 def test_values_in_a_list_or_one_after_another(write, text):
     judgement = judge(write(text), [4.0, 5.0])
     assert judgement.representations == ("normal", "point")

@@ -95,17 +95,10 @@ def test_a_law_of_a_rate_is_found_in_its_own_scale():
     assert model.predict({"p": [32]}) == pytest.approx([320.0])
 
 
-@pytest.mark.parametrize(
-    ("steps", "formula"),
-    [
-        ("auto", "t' = t * p / operations * peak"),
-        ("none", "t' = t"),
-        ("parameter", "t' = t * p"),
-        ("operations", "t' = t / operations"),
-        ("peak", "t' = t * peak"),
-        ("peak,parameter", "t' = t * p * peak"),
-    ],
-)
+@pytest.mark.parametrize(("steps", "formula"), [
+    ("auto", "t' = t * p / operations * peak"), ("none", "t' = t"), ("parameter", "t' = t * p"),
+    ("operations", "t' = t / operations"), ("peak", "t' = t * peak"), ("peak,parameter", "t' = t * p * peak"),
+])  # fmt: skip
 def test_steps_by_name(runs, steps, formula):
     assert fitted(runs, operations=OPERATIONS, peak=PEAK, prepare=steps).preparation.formula == formula
 
@@ -196,18 +189,12 @@ def small_table(tmp_path, monkeypatch):
     return write
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"SP": 85.01, "BT D": 7}, ("SP=85.01", "BT D=7.0")),
-        ("SP=85,BT=168.3", ("SP=85", "BT=168.3")),
-        ("mops*time_s", ("mops*time_s",)),
-        (" max(mops,gflop) ", ("max(mops,gflop)",)),
-        ("counts.csv:gflop", ("counts.csv:gflop",)),
-        (Path("counts.csv"), ("counts.csv",)),
-        (["SP=85", "BT=168"], ("SP=85", "BT=168")),
-    ],
-)
+@pytest.mark.parametrize(("given", "words"), [
+    ({"SP": 85.01, "BT D": 7}, ("SP=85.01", "BT D=7.0")), ("SP=85,BT=168.3", ("SP=85", "BT=168.3")),
+    ("mops*time_s", ("mops*time_s",)), (" max(mops,gflop) ", ("max(mops,gflop)",)),
+    ("counts.csv:gflop", ("counts.csv:gflop",)), (Path("counts.csv"), ("counts.csv",)),
+    (["SP=85", "BT=168"], ("SP=85", "BT=168")),
+])  # fmt: skip
 def test_quantities_as_an_option_takes_them(given, words):
     chosen, _ = build_options(registry().entry("fitters", "individual"), {"operations": given})
     assert chosen.operations == words
@@ -238,27 +225,22 @@ def test_what_differs_by_rounding_is_one_quantity(factors, size):
     assert found["lu"] == pytest.approx(values.mean(), rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        ("size", r"^runs.csv: size of code lu is between 1 and 2; .*name the code by more columns, or give a table"),
-        ("wrong", r"^runs.csv: row 2: wrong of code cg is -2; a positive number is expected"),
-        ("gflop - 1.5", r"^runs.csv: row 0: gflop - 1.5 of code lu is 0; a positive number"),
-        ("1/(size - 1)", r"of code lu is inf; a positive number"),
-        ("text", r"^runs.csv: row 0: text is 'a'; a number is expected"),
-        ("gflops", r"^unknown column of runs.csv \(and there is no such file\) 'gflops': did you mean 'gflop'"),
-        ("mops*tim_s", r"unknown column .* 'tim_s': did you mean 'time_s'"),
-        ("mops *", r"^operations='mops \*': neither a column, nor a file, nor a formula"),
-        ("counts.csv", r"^operations='counts.csv': neither a column, nor a file, nor a formula"),
-        ("lu=1,cg=", r"^operations='cg=': NAME=VALUE with a positive number is expected"),
-        ("lu=1,cg=x", r"'cg=x': NAME=VALUE with a positive number"),
-        ("lu=0", r"'lu=0': NAME=VALUE with a positive number"),
-        ("lu=-1", r"'lu=-1': NAME=VALUE with a positive number"),
-        ("lu=inf", r"'lu=inf': NAME=VALUE with a positive number"),
-        ("lu=nan", r"'lu=nan': NAME=VALUE with a positive number"),
-        ("lu=1,gflop", r"^operations="),
-    ],
-)
+@pytest.mark.parametrize(("given", "problem"), [
+    ("size", r"^runs.csv: size of code lu is between 1 and 2; .*name the code by more columns, or give a table"),
+    ("wrong", r"^runs.csv: row 2: wrong of code cg is -2; a positive number is expected"),
+    ("gflop - 1.5", r"^runs.csv: row 0: gflop - 1.5 of code lu is 0; a positive number"),
+    ("1/(size - 1)", r"of code lu is inf; a positive number"),
+    ("text", r"^runs.csv: row 0: text is 'a'; a number is expected"),
+    ("gflops", r"^unknown column of runs.csv \(and there is no such file\) 'gflops': did you mean 'gflop'"),
+    ("mops*tim_s", r"unknown column .* 'tim_s': did you mean 'time_s'"),
+    ("mops *", r"^operations='mops \*': neither a column, nor a file, nor a formula"),
+    ("counts.csv", r"^operations='counts.csv': neither a column, nor a file, nor a formula"),
+    ("lu=1,cg=", r"^operations='cg=': NAME=VALUE with a positive number is expected"),
+    ("lu=1,cg=x", r"'cg=x': NAME=VALUE with a positive number"),
+    ("lu=0", r"'lu=0': NAME=VALUE with a positive number"), ("lu=-1", r"'lu=-1': NAME=VALUE with a positive number"),
+    ("lu=inf", r"'lu=inf': NAME=VALUE with a positive number"),
+    ("lu=nan", r"'lu=nan': NAME=VALUE with a positive number"), ("lu=1,gflop", r"^operations="),
+])  # fmt: skip
 def test_what_is_no_quantity_is_refused_in_one_line(data, given, problem):
     with pytest.raises(PerfError, match=problem) as caught:
         of_codes(given, data)

@@ -261,27 +261,19 @@ def test_no_part_is_negative_when_asked_for(table):
     assert bound.theta == pytest.approx(unbound.theta, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        (("functions",), ["1/p", "os.system"], "os.system"),
-        (("functions",), ["1/p"], "work does not belong to the model's functions, codes and systems"),
-        (("work", 0), [1.0], "work does not belong"),
-        (("work", 0, 0), None, "Expected `float`, got `null`"),
-        (("inverse_speed",), [[1.0, 1.0]], "inverse_speed does not belong"),
-        (("covariance",), [[1.0]], "covariance does not belong"),
-        (("reference",), "T3E", "reference does not belong"),
-        (("undetermined",), [], "undetermined does not belong"),
-        (("at_bound",), [True], "at_bound does not belong"),
-        (("left_out",), [1.0], "left_out does not belong"),
-        (("root_weights",), [1.0], "weights"),
-        (("observations", "code"), [0], "columns of different lengths"),
-        (("codes",), ["BT"], "of a code or system that has no name"),
-        (("rank",), 1.5, "Expected `int`"),
-        (("status",), None, "Expected `str`"),
-        (("extra",), 1, "unknown field `extra`"),
-    ],
-)
+@pytest.mark.parametrize(("path", "value", "message"), [
+    (("functions",), ["1/p", "os.system"], "os.system"),
+    (("functions",), ["1/p"], "work does not belong to the model's functions, codes and systems"),
+    (("work", 0), [1.0], "work does not belong"), (("work", 0, 0), None, "Expected `float`, got `null`"),
+    (("inverse_speed",), [[1.0, 1.0]], "inverse_speed does not belong"),
+    (("covariance",), [[1.0]], "covariance does not belong"), (("reference",), "T3E", "reference does not belong"),
+    (("undetermined",), [], "undetermined does not belong"), (("at_bound",), [True], "at_bound does not belong"),
+    (("left_out",), [1.0], "left_out does not belong"), (("root_weights",), [1.0], "weights"),
+    (("observations", "code"), [0], "columns of different lengths"),
+    (("codes",), ["BT"], "of a code or system that has no name"),
+    (("rank",), 1.5, "Expected `int`"), (("status",), None, "Expected `str`"),
+    (("extra",), 1, "unknown field `extra`"),
+])  # fmt: skip
 def test_files_edited_by_hand(table, tmp_path, path, value, message):
     content = json.loads(json.dumps(fit(table).to_dict()))
     place = content["model"]

@@ -143,18 +143,15 @@ def test_a_marker_by_its_own_name_by_its_place_and_by_what_counts(file):
         perfcore.read(path, region="stpe")
 
 
-@pytest.mark.parametrize(
-    ("how", "problem"),
-    [
-        ({"since": "7us"}, "from 7 us to 6.1 us lies outside of the run, 900 ns to 6.1 us"),
-        ({"until": 900}, "lies outside of the run"),
-        ({"since": 2_000, "until": 1_000}, "ends at 1 us, before it begins at 2 us"),
-        ({"since": 2_000, "until": 2_000}, "is empty: it begins and ends at 2 us"),
-        ({"since": 2_000, "region": "step#1"}, "leave out from= and to="),
-        ({"since": "nowhere"}, "unknown time or marker of .* 'nowhere'"),
-        ({"since": 900, "until": 910}, "no location is in any state in the part 900 ns .. 910 ns"),
-    ],
-)
+@pytest.mark.parametrize(("how", "problem"), [
+    ({"since": "7us"}, "from 7 us to 6.1 us lies outside of the run, 900 ns to 6.1 us"),
+    ({"until": 900}, "lies outside of the run"),
+    ({"since": 2_000, "until": 1_000}, "ends at 1 us, before it begins at 2 us"),
+    ({"since": 2_000, "until": 2_000}, "is empty: it begins and ends at 2 us"),
+    ({"since": 2_000, "region": "step#1"}, "leave out from= and to="),
+    ({"since": "nowhere"}, "unknown time or marker of .* 'nowhere'"),
+    ({"since": 900, "until": 910}, "no location is in any state in the part 900 ns .. 910 ns"),
+])  # fmt: skip
 def test_what_cannot_be_is_said_in_a_line(file, how, problem):
     with pytest.raises((OptionError, DataError), match=problem) as error:
         perfcore.read(file(0, markers=STEPS), **how)

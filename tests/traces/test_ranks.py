@@ -51,15 +51,11 @@ def test_the_joined_arrays_are_those_of_the_ranks(tmp_path):
     assert one_by_one[2].start_ns.min() == 14_000
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        ("trace_rank-0.json", "trace_rank-1.json"),
-        ("rank_0/trace.json", "rank_1/trace.json"),
-        ("job.0.json", "job.1.json"),
-        ("node7_100.1700000000.pt.trace.json", "node8_90.1700000001.pt.trace.json"),
-    ],
-)
+@pytest.mark.parametrize("names", [
+    ("trace_rank-0.json", "trace_rank-1.json"), ("rank_0/trace.json", "rank_1/trace.json"),
+    ("job.0.json", "job.1.json"),
+    ("node7_100.1700000000.pt.trace.json", "node8_90.1700000001.pt.trace.json"),
+])  # fmt: skip
 def test_names_tell_ranks_where_the_files_do_not(tmp_path, names):
     for rank, name in enumerate(names):
         write_rank(tmp_path, rank, name, told=False)

@@ -93,15 +93,10 @@ def test_the_shipped_run_has_four_phases():
 
 
 @pytest.mark.real_data
-@pytest.mark.parametrize(
-    ("path", "least", "most"),
-    [
-        ("traces/paje/qr_trace.paje.worker_state.csv.gz", 2, 9),
-        ("traces/paraver/qsort_beo3.prv", 2, 9),
-        ("traces/paraver/imagemagick_omp4", 3, 3),
-        ("traces/chrome/rank0.json.gz", 1, 9),
-    ],
-)
+@pytest.mark.parametrize(("path", "least", "most"), [
+    ("traces/paje/qr_trace.paje.worker_state.csv.gz", 2, 9), ("traces/paraver/qsort_beo3.prv", 2, 9),
+    ("traces/paraver/imagemagick_omp4", 3, 3), ("traces/chrome/rank0.json.gz", 1, 9),
+])  # fmt: skip
 def test_recorded_runs_have_few_phases(real_data, path, least, most):
     path = real_data / path
     if path.is_dir():

@@ -59,15 +59,12 @@ def test_r_squared_is_labelled_and_right():
     assert figures["r2_centered"] == pytest.approx(0.0)
 
 
-@pytest.mark.parametrize(
-    ("phases", "said"),
-    [
-        ("auto", "number of phases by rule 'penalty' from 1..3 (--phases N)"),
-        ("1..9", "number of phases by rule 'penalty' from 1..3 (--phases N)"),
-        ("9", "9 phases requested, but the curve has only 3 steps"),
-        ("5..9", "5..9 phases requested, but the curve has only 3 steps"),
-    ],
-)
+@pytest.mark.parametrize(("phases", "said"), [
+    ("auto", "number of phases by rule 'penalty' from 1..3 (--phases N)"),
+    ("1..9", "number of phases by rule 'penalty' from 1..3 (--phases N)"),
+    ("9", "9 phases requested, but the curve has only 3 steps"),
+    ("5..9", "5..9 phases requested, but the curve has only 3 steps"),
+])  # fmt: skip
 def test_no_more_phases_than_steps(phases, said):
     model = perfcore.fit(UtilizationCurve([0, 1, 2, 5], [1, 9, 4]), phases=phases, degree=0, rule="penalty")
     assert len(model.phases) == 3
@@ -132,14 +129,11 @@ def test_bounds_of_predictions(ramp):
         model.predict_array(times, interval=1.5)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"phases": []}, "a model has at least one phase"),
-        ({"time_unit": "min"}, "time_unit 'min' is none of ns, us, ms, s"),
-        ({"functions": ["sine"]}, "function 'sine' is not installed"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    ({"phases": []}, "a model has at least one phase"),
+    ({"time_unit": "min"}, "time_unit 'min' is none of ns, us, ms, s"),
+    ({"functions": ["sine"]}, "function 'sine' is not installed"),
+])  # fmt: skip
 def test_model_files_edited_by_hand(ramp, tmp_path, change, message):
     content = perfcore.fit(ramp, phases=2, degree=1).to_dict()
     content["model"] |= change
@@ -157,26 +151,20 @@ def test_nanoseconds_since_1970_keep_their_differences():
     assert model.sum_of_squares == 0.0
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"phases": 0}, "the number of phases must be at least 1"),
-        ({"phases": "5..2"}, "the range must not decrease"),
-        ({"phases": 2.5}, r"expected a number \(9\), a range \(1..20\) or auto"),
-        ({"phases": "many"}, r"expected a number \(9\), a range \(1..20\) or auto"),
-        ({"degree": 4}, "unknown value '4'"),
-        ({"segmenter": "hillclimb"}, "did you mean 'hill-climb'"),
-        ({"degree": "mixed"}, "degree='mixed': unknown value 'mixed': choose from"),
-        ({"segmenter": "minimax"}, "segmenter='minimax': unknown value 'minimax': choose"),
-        ({"fitter": "phases", "functions": "exp"}, "unknown option of phases 'functions'"),
-        ({"fitter": "worley", "degree": "auto"}, "degree='auto': unknown value 'auto': choose from"),
-        ({"fitter": "worley", "segmenter": "greedy"}, "unknown option of worley 'segmenter'"),
-        ({"fitter": "worley", "phases": 3, "tolerance": 5.0}, "tolerance= says how many phases there are"),
-        ({"fitter": "worley", "tolerance": -1}, "must be greater than 0"),
-        ({"busy": "run"}, "these data have no states"),
-        ({"column": "cpu"}, "column= belongs to time series"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"phases": 0}, "the number of phases must be at least 1"), ({"phases": "5..2"}, "the range must not decrease"),
+    ({"phases": 2.5}, r"expected a number \(9\), a range \(1..20\) or auto"),
+    ({"phases": "many"}, r"expected a number \(9\), a range \(1..20\) or auto"),
+    ({"degree": 4}, "unknown value '4'"), ({"segmenter": "hillclimb"}, "did you mean 'hill-climb'"),
+    ({"degree": "mixed"}, "degree='mixed': unknown value 'mixed': choose from"),
+    ({"segmenter": "minimax"}, "segmenter='minimax': unknown value 'minimax': choose"),
+    ({"fitter": "phases", "functions": "exp"}, "unknown option of phases 'functions'"),
+    ({"fitter": "worley", "degree": "auto"}, "degree='auto': unknown value 'auto': choose from"),
+    ({"fitter": "worley", "segmenter": "greedy"}, "unknown option of worley 'segmenter'"),
+    ({"fitter": "worley", "phases": 3, "tolerance": 5.0}, "tolerance= says how many phases there are"),
+    ({"fitter": "worley", "tolerance": -1}, "must be greater than 0"),
+    ({"busy": "run"}, "these data have no states"), ({"column": "cpu"}, "column= belongs to time series"),
+])  # fmt: skip
 def test_options_that_are_refused(ramp, options, message):
     with pytest.raises(OptionError, match=message):
         perfcore.fit(ramp, **options)
@@ -219,14 +207,10 @@ def test_refined_penalty_finds_the_true_number_on_independent_noise(seed):
 
 
 @pytest.mark.real_data
-@pytest.mark.parametrize(
-    ("path", "changes", "utilization"),
-    [
-        ("traces/paje/qr_trace.paje.worker_state.csv.gz", 9678, 0.754),
-        ("traces/paraver/qsort_beo3.prv", 111, 0.293),
-        ("traces/picl/conceptual_pingpong.trf", 3, 0.625),
-    ],
-)
+@pytest.mark.parametrize(("path", "changes", "utilization"), [
+    ("traces/paje/qr_trace.paje.worker_state.csv.gz", 9678, 0.754),
+    ("traces/paraver/qsort_beo3.prv", 111, 0.293), ("traces/picl/conceptual_pingpong.trf", 3, 0.625),
+])  # fmt: skip
 def test_real_traces(real_data, path, changes, utilization):
     """Figures of independent parsers, which count the changes of height, from and to nothing outside of the run."""
     trace = perfcore.read(real_data / path)
@@ -328,16 +312,12 @@ def test_phases_are_those_of_the_markers(unit):
     assert model.report().shown_tables[0][1][:2] == ["phase", "marker"]
 
 
-@pytest.mark.parametrize(
-    ("marks", "edges", "labels"),
-    [
-        ([("a", 0, 100)], [0, 100], ["a"]),
-        ([("a", -20, 50)], [0, 50, 100], ["a", "outside"]),
-        ([("a", 10, 60), ("b", 50, 90)], [0, 10, 50, 90, 100], ["outside", "a", "b", "outside"]),
-        ([("a", 10, 90), ("b", 20, 30)], [0, 10, 20, 30, 100], ["outside", "a", "b", "outside"]),
-        ([("a", 10, 20), ("a", 20, 20), ("b", 20, 100)], [0, 10, 20, 100], ["outside", "a", "b"]),
-    ],
-)
+@pytest.mark.parametrize(("marks", "edges", "labels"), [
+    ([("a", 0, 100)], [0, 100], ["a"]), ([("a", -20, 50)], [0, 50, 100], ["a", "outside"]),
+    ([("a", 10, 60), ("b", 50, 90)], [0, 10, 50, 90, 100], ["outside", "a", "b", "outside"]),
+    ([("a", 10, 90), ("b", 20, 30)], [0, 10, 20, 30, 100], ["outside", "a", "b", "outside"]),
+    ([("a", 10, 20), ("a", 20, 20), ("b", 20, 100)], [0, 10, 20, 100], ["outside", "a", "b"]),
+])  # fmt: skip
 def test_stretches_fill_the_run(marks, edges, labels):
     trace = Trace([0], [0], [0], [100], ["cpu"], ["run"], markers=marks, time_unit="ns")
     model = perfcore.fit(trace, fitter="phases", phases_from=sorted({name for name, _, _ in marks}))

@@ -101,23 +101,14 @@ def test_names_say_shares_and_who_is_idle():
     assert activities(quiet, [0, 50, 60], busy=["run"])[0].name == "all 2 idle (MPI_Init)"
 
 
-@pytest.mark.parametrize(
-    ("name", "plain"),
-    [
-        ("void (anonymous namespace)::elementwise<int, (A)2>(int, B<C>)", "elementwise"),
-        ("Hello::Hello(CkMigrateMessage*)", "Hello::Hello"),
-        ("std::pair<int, int> lib::sorted(std::vector<int> const&) const", "sorted"),
-        ("bool lib::T::operator<(T const&)", "T::operator<"),
-        ("lapack_dgemm", "lapack_dgemm"),
-        ("Wait/WaitAll", "Wait/WaitAll"),
-        ("(outside of all regions)", "(outside of all regions)"),
-        ("a  b\nc", "a b c"),
-        ("<", "<"),
-        ("::", "::"),
-        ("f(", "f("),
-        ("((((<<<<::", "((((<<<<::"),
-    ],
-)
+@pytest.mark.parametrize(("name", "plain"), [
+    ("void (anonymous namespace)::elementwise<int, (A)2>(int, B<C>)", "elementwise"),
+    ("Hello::Hello(CkMigrateMessage*)", "Hello::Hello"),
+    ("std::pair<int, int> lib::sorted(std::vector<int> const&) const", "sorted"),
+    ("bool lib::T::operator<(T const&)", "T::operator<"), ("lapack_dgemm", "lapack_dgemm"),
+    ("Wait/WaitAll", "Wait/WaitAll"), ("(outside of all regions)", "(outside of all regions)"), ("a  b\nc", "a b c"),
+    ("<", "<"), ("::", "::"), ("f(", "f("), ("((((<<<<::", "((((<<<<::"),
+])  # fmt: skip
 def test_names_of_functions(name, plain):
     trace = Trace([0], [0], [0], [100], ["cpu"], [name])
     assert [each.name for each in activities(trace, [0, 100], busy=[name])] == [plain]

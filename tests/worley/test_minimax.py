@@ -204,12 +204,9 @@ def test_step_exactly_at_a_breakpoint():
 
 
 @pytest.mark.parametrize("degree", [0, 1, 2, 3])
-@pytest.mark.parametrize(
-    ("edges", "heights"),
-    [
-        *((np.arange(n + 1.0).tolist(), ((np.arange(n) * 7919) % 50).tolist()) for n in (1, 2, 63, 64, 65, 128, 321)),
-    ],
-)
+@pytest.mark.parametrize(("edges", "heights"), [
+    *((np.arange(n + 1.0).tolist(), ((np.arange(n) * 7919) % 50).tolist()) for n in (1, 2, 63, 64, 65, 128, 321)),
+])  # fmt: skip
 def test_errors_of_one_phase_in_exact_arithmetic(exact, edges, heights, degree):
     error = worley(UtilizationCurve(edges, heights), phases=1, degree=degree).epsilon
     expected = float(exact(edges, heights, 0, edges[-1], degree))

@@ -259,29 +259,23 @@ def test_a_kernel_that_lasts_beyond_the_next_ones_of_its_stream_is_clipped(read)
     assert not any("outlast" in note for note in read(events, locations="thread").notes)
 
 
-@pytest.mark.parametrize(
-    ("document", "problem"),
-    [
-        ('{"traceEvents": [\n{"ph": "X", "ts": 1, "dur": 1},\n{"ph": "X", "ts": x}]}', r":3: is no JSON: .*invalid"),
-        (
-            '{"traceEvents": [\n{"ph": "X", "ts": 1},\n{"ph": "X", "ts": []}]}',
-            r":3: an element is not as expected: expected `int \| float \| str \| null`, got `array` in 'ts'",
-        ),
-        ('{"traceEvents": [\n{"ph": "X", "ts": 1},\n{"ph": "X", ', "no events of threads that last; the file is cut"),
-        ('[{"ph": "X", "dur": 1}]', "no time 'ts'"),
-        ('[{"ph": "X", "ts": 1e300, "dur": 1}]', "beyond 64 bits of nanoseconds"),
-        ('[{"ph": "X", "ts": 10000000000000000, "dur": "x", "dur": 1}]', "a time is no number"),
-        ('[{"ph": "X", "ts": 3, "dur": -1}]', "with a negative duration: 1 events"),
-        ('[{"ph": "i", "ts": 3}]', "no events of threads that last"),
-        ('{"a": {"traceEvents": [{"ph": "X"}]}}', "no JSON object that has one called 'traceEvents'"),
-        ('[{"ph": "X", "a": ' + "[" * 100_000 + "]" * 100_000 + "}]", "nested too deeply"),
-        ("[" * 100_000, "an element is not as expected: expected `object`, got `array`"),
-        ("hello", "no JSON array of objects"),
-        ('[{"ph": "X"}]]', "no time 'ts'|is no JSON"),
-        ('{"a": ["' + '\\"traceEvents\\": [' * 200 + '"], "traceEvents": []}', "no events of threads that last"),
-        ('{"a": {' + '"traceEvents": [1], ' * 200, "no JSON object that has one called 'traceEvents'"),
-    ],
-)
+@pytest.mark.parametrize(("document", "problem"), [
+    ('{"traceEvents": [\n{"ph": "X", "ts": 1, "dur": 1},\n{"ph": "X", "ts": x}]}', r":3: is no JSON: .*invalid"),
+    ('{"traceEvents": [\n{"ph": "X", "ts": 1},\n{"ph": "X", "ts": []}]}',
+        r":3: an element is not as expected: expected `int \| float \| str \| null`, got `array` in 'ts'"),
+    ('{"traceEvents": [\n{"ph": "X", "ts": 1},\n{"ph": "X", ', "no events of threads that last; the file is cut"),
+    ('[{"ph": "X", "dur": 1}]', "no time 'ts'"),
+    ('[{"ph": "X", "ts": 1e300, "dur": 1}]', "beyond 64 bits of nanoseconds"),
+    ('[{"ph": "X", "ts": 10000000000000000, "dur": "x", "dur": 1}]', "a time is no number"),
+    ('[{"ph": "X", "ts": 3, "dur": -1}]', "with a negative duration: 1 events"),
+    ('[{"ph": "i", "ts": 3}]', "no events of threads that last"),
+    ('{"a": {"traceEvents": [{"ph": "X"}]}}', "no JSON object that has one called 'traceEvents'"),
+    ('[{"ph": "X", "a": ' + "[" * 100_000 + "]" * 100_000 + "}]", "nested too deeply"),
+    ("[" * 100_000, "an element is not as expected: expected `object`, got `array`"),
+    ("hello", "no JSON array of objects"), ('[{"ph": "X"}]]', "no time 'ts'|is no JSON"),
+    ('{"a": ["' + '\\"traceEvents\\": [' * 200 + '"], "traceEvents": []}', "no events of threads that last"),
+    ('{"a": {' + '"traceEvents": [1], ' * 200, "no JSON object that has one called 'traceEvents'"),
+])  # fmt: skip
 def test_what_is_wrong_is_said_with_its_place(read, document, problem):
     with pytest.raises(InputError, match=problem):
         read(document)

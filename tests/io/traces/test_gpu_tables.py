@@ -43,13 +43,10 @@ def test_a_row_without_a_time_is_refused_with_its_line(write):
         perfcore.read(write(HEAD + '"KERNEL_DISPATCH","Agent 1",1,0,7,"k",1,x,5\n'))
 
 
-@pytest.mark.parametrize(
-    ("head", "row"),
-    [
-        ("Time (%),Total Time (ns),Instances,Avg (ns),Name", "60.0,{},{},1.5,{}"),
-        ('"Name","Calls","TotalDurationNs","AverageNs","Percentage"', '"{2}",{1},{0},1.5,60.0'),
-    ],
-)
+@pytest.mark.parametrize(("head", "row"), [
+    ("Time (%),Total Time (ns),Instances,Avg (ns),Name", "60.0,{},{},1.5,{}"),
+    ('"Name","Calls","TotalDurationNs","AverageNs","Percentage"', '"{2}",{1},{0},1.5,60.0'),
+])  # fmt: skip
 def test_sums_by_kernel_are_a_profile(write, head, row):
     for ranks, time in ((1, 800), (2, 500), (4, 300)):
         text = "\n".join([head, row.format(time, 20, "gemm"), row.format(10 * ranks, 5, "nccl")]) + "\n"

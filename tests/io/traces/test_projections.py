@@ -32,17 +32,14 @@ def test_processors_compute_in_entry_methods(folder):
     assert trace.utilization(busy=["idle"]).integral == 40
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "problem"),
-    [
-        ("2 4 0 110", "2 4 9 110", r"\(cell\.0\.log\):3: entry '9' is not defined in cell\.sts"),
-        ("2 4 0 110 16 0 104", "2 4 0", r":3: record of type 2 has 3 fields; it is cut short"),
-        ("14 150 0", "14 1x0 0", r":6: time '1x0' is not a finite number"),
-        ("14 150 0", "14 90 0", r":6: the time goes back from 150000 to 90000 ns"),
-        ("14 150 0", "idle 150 0", r":6: 'idle' is no type of a record"),
-        ("PROJECTIONS-RECORD", "PROJECTIONS-RECORD DELTA", r":1: does not begin with PROJECTIONS-RECORD"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "problem"), [
+    ("2 4 0 110", "2 4 9 110", r"\(cell\.0\.log\):3: entry '9' is not defined in cell\.sts"),
+    ("2 4 0 110 16 0 104", "2 4 0", r":3: record of type 2 has 3 fields; it is cut short"),
+    ("14 150 0", "14 1x0 0", r":6: time '1x0' is not a finite number"),
+    ("14 150 0", "14 90 0", r":6: the time goes back from 150000 to 90000 ns"),
+    ("14 150 0", "idle 150 0", r":6: 'idle' is no type of a record"),
+    ("PROJECTIONS-RECORD", "PROJECTIONS-RECORD DELTA", r":1: does not begin with PROJECTIONS-RECORD"),
+])  # fmt: skip
 def test_damaged_logs_are_refused_with_their_line(folder, old, new, problem):
     log = folder / "cell.0.log"
     log.write_text(log.read_text().replace(old, new, 1))
