@@ -3,7 +3,6 @@
 import io
 import json
 import sys
-import time
 
 import pytest
 
@@ -27,18 +26,15 @@ class Terminal(io.StringIO):
         return True
 
 
-def work(seconds):
+@pytest.mark.parametrize(("seconds", "is_shown"), [(0.9, False), (1.1, True)])
+def test_a_bar_appears_on_a_terminal_after_a_second(monkeypatch, capsys, seconds, is_shown):
+    terminal, now_s = Terminal(), [0.0]
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr("tqdm.std.time", lambda: now_s[0])
     with reporting(), progress.bar("reading", total=2) as advance:
         advance(1)
-        time.sleep(seconds)
+        now_s[0] = seconds
         advance(1)
-
-
-@pytest.mark.parametrize(("seconds", "is_shown"), [(0.0, False), (1.05, True)])
-def test_a_bar_appears_on_a_terminal_after_a_second(monkeypatch, capsys, seconds, is_shown):
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    work(seconds)
     assert ("reading" in terminal.getvalue()) == is_shown
     assert capsys.readouterr().out == ""
 

@@ -73,16 +73,9 @@ def test_fingerprint_tells_data_apart():
     edges, heights = np.arange(2001), np.arange(2000) % 7 + 1
     same = {UtilizationCurve(edges, heights, source=name).fingerprint for name in ("a.csv", "b.csv")}
     assert len(same) == 1
-    other_height, other_edge = heights.copy(), edges.copy()
-    other_height[1234] += 1
-    other_edge[-1] += 1
-    others = {
-        UtilizationCurve(edges, other_height).fingerprint,
-        UtilizationCurve(other_edge, heights).fingerprint,
-        UtilizationCurve(edges, heights, "ms").fingerprint,
-        UtilizationCurve(edges[:-1], heights[:-1]).fingerprint,
-    }
-    assert len(others | same) == 5
+    higher, later = heights + (edges[1:] == 1234), edges + (edges == 2000)
+    others = [(edges, higher), (later, heights), (edges, heights, "ms"), (edges[:-1], heights[:-1])]
+    assert len({UtilizationCurve(*other).fingerprint for other in others} | same) == 5
 
 
 @given(widths_and_heights, st.integers(1, 12))
@@ -113,27 +106,17 @@ def test_areas_and_joined_steps_do_not_depend_on_the_chunks(steps, start, chunk)
 
 
 # The time series: several columns, gaps, and one column as a curve.
-def test_columns_and_gaps_are_kept():
-    series = Series([0, 1, 5], {"user": [1, np.nan, 3], "system": [4, 5, 6]}, "ms", source="x.csv", notes=["a"])
+def test_columns_and_gaps_are_kept_and_a_column_becomes_a_curve():
+    columns = {"user": [1, np.nan, 3], "system": [4, 5, 6]}
+    series = Series([0, 1, 3], columns, "ms", source="x.csv", notes=["a"])
     assert repr(series) == "Series(3 samples of user, system, from x.csv)"
-    np.testing.assert_array_equal(series.columns["user"], [1, np.nan, 3])
-    assert series.times.dtype == np.int64
-    assert series.notes == ("a",)
-
-
-def test_a_column_becomes_a_curve():
-    series = Series([0, 1, 3], {"user": [1, 2, 3], "system": [4, 5, 6]}, "s", source="x.csv")
+    np.testing.assert_equal(dict(series.columns), columns)
+    assert (series.times.dtype, series.notes) == (np.int64, ("a",))
     curve = series.curve("system")
     # Widths 1 and 2: the median is 1.5, so whole times are rounded down.
-    assert curve.edges.tolist() == [0, 1, 3, 4]
-    assert curve.heights.tolist() == [4, 5, 6]
-    assert (curve.time_unit, curve.source) == ("s", "x.csv (system)")
-
-
-def test_of_several_columns_the_first_is_taken_or_the_named_one():
-    series = Series([0, 1], {"user": [1, 2], "system": [4, 5]}, source="x.csv")
-    assert series.curve().heights.tolist() == [1.0, 2.0]
-    assert series.curve("system").heights.tolist() == [4.0, 5.0]
+    assert (curve.edges.tolist(), curve.heights.tolist()) == ([0, 1, 3, 4], [4, 5, 6])
+    assert (curve.time_unit, curve.source) == ("ms", "x.csv (system)")
+    assert Series([0, 1], {"user": [1, 2], "system": [4, 5]}).curve().heights.tolist() == [1.0, 2.0]  # of the first
     with pytest.raises(UnknownNameError, match="did you mean 'user'"):
         series.curve("usr")
 

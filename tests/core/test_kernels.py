@@ -16,14 +16,6 @@ from perf_statistics import kernels
 from perfcore.base import progress
 
 
-class Notes(progress.Sink):
-    def __init__(self):
-        self.notes = []
-
-    def note(self, text):
-        self.notes.append(text)
-
-
 @pytest.fixture
 def double(tmp_path, monkeypatch):
     """A function in a file of its own, whose machine code is kept beside it."""
@@ -36,22 +28,24 @@ def double(tmp_path, monkeypatch):
 
 def announced(compiled) -> list[str]:
     kernels._note_once.cache_clear()
-    sink = Notes()
-    with progress.show_with(sink):
+    with progress.collected() as notes:
         assert compiled(2) == 4
-    return sink.notes
+    return notes
+
+
+COMPILES = ["compiling numerical kernels, a few seconds, first use only"]
 
 
 def test_says_that_it_compiles_only_while_there_is_something_to_compile(double):
     first = kernels.kernel(double)
-    assert announced(first) == ["compiling numerical kernels, a few seconds, first use only"]
+    assert announced(first) == COMPILES
     assert announced(first) == []
     assert announced(kernels.kernel(double)) == []  # found on disk
 
 
 def test_works_without_a_cache_folder_and_says_that_it_compiles(double, monkeypatch):
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])  # what numba finds where no folder can be written
-    assert announced(kernels.kernel(double)) == ["compiling numerical kernels, a few seconds, first use only"]
+    assert announced(kernels.kernel(double)) == COMPILES
 
 
 def test_small_arrays_are_left_to_python_and_what_is_called_with_them(double):
@@ -126,7 +120,7 @@ def test_a_damaged_cache_is_made_again(double, tmp_path, suffix):
     whole = file.read_bytes()
     for damaged in (b"", b"not machine code", whole[: len(whole) // 2]):
         file.write_bytes(damaged)
-        assert announced(kernels.kernel(double)) == ["compiling numerical kernels, a few seconds, first use only"]
+        assert announced(kernels.kernel(double)) == COMPILES
         assert announced(kernels.kernel(double)) == []
 
 
@@ -145,10 +139,9 @@ def test_without_numba_kernels_run_in_python(monkeypatch):
     kernels._note_once.cache_clear()
     half = kernels.kernel(lambda values: 0.5 * values)
     both = kernels.kernel(lambda values: half(values) + values.sum())
-    sink = Notes()
-    with progress.show_with(sink):
+    with progress.collected() as notes:
         assert both(np.array([2.0, 4.0])).tolist() == [7.0, 8.0]
         assert half(np.array([2.0])).tolist() == [1.0]
-    assert len(sink.notes) == 1
-    assert "numba is not installed" in sink.notes[0]
+    [note] = notes
+    assert "numba is not installed" in note
     assert not kernels.can_compile()

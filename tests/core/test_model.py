@@ -1,6 +1,5 @@
 """The model file: written whole, read back equal, and refused in one line where it is not what it should be."""
 
-import contextlib
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -168,21 +167,6 @@ RUNS = pd.DataFrame(
 )
 
 
-class Notes(progress.Sink):
-    def __init__(self):
-        self.seen = []
-
-    def note(self, text):
-        self.seen.append(text)
-
-
-@contextlib.contextmanager
-def notes():
-    sink = Notes()
-    with progress.show_with(sink):
-        yield sink.seen
-
-
 def registered(*entries):
     """A registry of fitters: name, distribution, and what each is the default for."""
     made = {name: Entry("fitters", name, "a:A", "", whose, default_for=kinds) for name, whose, kinds in entries}
@@ -197,20 +181,20 @@ def registered(*entries):
     (RUNS, {"where": "system=a"}, "scaling", "timings over p"),
 ])  # fmt: skip
 def test_without_a_name_the_kind_of_data_chooses_and_a_note_says_so(data, options, fitter, kind):
-    with notes() as seen:
+    with progress.collected() as seen:
         model = fit(data, **options)
     assert model.origin.fitter == fitter
     assert seen[0] == f"fitter: {fitter} (for {kind}; set with --fitter)"
 
 
 def test_options_are_checked_against_the_fitter_that_is_chosen():
-    with notes() as seen, pytest.raises(UnknownNameError, match="unknown option of phases 'terms'"):
+    with progress.collected() as seen, pytest.raises(UnknownNameError, match="unknown option of phases 'terms'"):
         fit(CURVE, terms=2)
     assert seen == []
 
 
 def test_what_ranks_is_registered_apart_from_what_fits():
-    with notes() as seen:
+    with progress.collected() as seen:
         assert len(perfcore.rank(RUNS, terms=1).candidates) == 8  # the seven functions, and the best of each pair
     assert seen == ["fitter: individual (for codes x systems over p; set with --fitter)"]
     with pytest.raises(OptionError, match="no fitter can rank curve"):

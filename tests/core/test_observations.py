@@ -15,7 +15,7 @@ from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, InputError
 from perfcore.data import kind_of
 
-QUICK = settings(max_examples=40, deadline=None, derandomize=True)
+QUICK = settings(max_examples=40)
 JOIN = {"median": np.median, "mean": np.mean, "minimum": np.min}
 
 
@@ -25,14 +25,10 @@ def observe(aggregate="median", duplicates="refuse", roles=None, **columns):
 
 def content(seen):
     """What was observed, whatever the order: value, runs and spread by code, system and point."""
-    return {
-        (seen.codes[seen.code[k]], seen.systems[seen.system[k]], *(float(v[k]) for v in seen.points.values())): (
-            float(seen.value[k]),
-            int(seen.repetitions[k]),
-            float(seen.spread[k]),
-        )
-        for k in range(len(seen))
-    }
+    points = zip(*(map(float, values) for values in seen.points.values()), strict=True)
+    names = [(seen.codes[code], seen.systems[system]) for code, system in zip(seen.code, seen.system, strict=True)]
+    found = zip(seen.value.tolist(), seen.repetitions.tolist(), seen.spread.tolist(), strict=True)
+    return {(*name, *point): row for name, point, row in zip(names, points, found, strict=True)}
 
 
 def about(expected):
@@ -43,16 +39,9 @@ def about(expected):
     }
 
 
-rows = st.lists(
-    st.tuples(
-        st.sampled_from(["lu", "cg", "mg"]),
-        st.sampled_from(["T3D", "SP2"]),
-        st.sampled_from([1, 2, 4]),
-        st.one_of(st.none(), st.floats(1e-3, 1e4)),
-    ),
-    min_size=1,
-    max_size=40,
-).filter(lambda found: any(value is not None for *_, value in found))
+sizes, times = st.sampled_from([1, 2, 4]), st.one_of(st.none(), st.floats(1e-3, 1e4))
+row = st.tuples(st.sampled_from(["lu", "cg", "mg"]), st.sampled_from(["T3D", "SP2"]), sizes, times)
+rows = st.lists(row, min_size=1, max_size=40).filter(lambda found: any(value is not None for *_, value in found))
 
 
 def table(found):
@@ -82,9 +71,8 @@ def test_every_row_is_in_an_observation_or_named(found):
     empty = [row for row, (*_, value) in enumerate(found) if value is None]
     assert int(seen.repetitions.sum()) + len(empty) == len(found)
     named = next((note for note in seen.notes if "time_s" in note), "")
-    assert named.partition("(row ")[2] == (", ".join(map(str, empty[:5])) + ", ..." * (len(empty) > 5) + ")") * bool(
-        empty
-    )
+    listed = ", ".join(map(str, empty[:5])) + ", ..." * (len(empty) > 5) + ")"
+    assert named.partition("(row ")[2] == listed * bool(empty)
     joined = any("several runs" in note for note in seen.notes)
     assert joined == bool((seen.repetitions > 1).any())
 
@@ -105,23 +93,14 @@ def test_a_row_without_a_value_is_left_out_and_named(empty):
     assert note == "left out, without time_s: 1 of 4 rows: empty (row 1)"
 
 
-def missing_cells(observations):
-    cells = range(len(observations.codes) * len(observations.systems))
-    return {observations.cell_name(cell) for cell in set(cells) - set(observations.cell.tolist())}
-
-
 def test_the_fingerprint_changes_with_the_data():
     plain = {"code": ["a", "b"], "p": [1, 2], "time_s": [8.0, 4.0]}
     changed = [
-        plain,
-        {**plain, "time_s": [8.0, np.nextafter(4.0, 5.0)]},
-        {**plain, "p": [1, 3]},
-        {**plain, "code": ["a", "c"]},
-        {**plain, "code": ["a", "a"]},
-        {"code": ["a", "b"], "p": [1, 2], "time_ms": [8.0, 4.0]},
+        plain, {**plain, "time_s": [8.0, np.nextafter(4.0, 5.0)]}, {**plain, "p": [1, 3]},
+        {**plain, "code": ["a", "c"]}, {**plain, "code": ["a", "a"]}, {"code": ["a", "b"], "p": [1, 2], "time_ms": [8.0, 4.0]},
         {**plain, "system": ["x", "x"]},
         {"code": ["a", "b", "b"], "p": [1, 2, 2], "time_s": [8.0, 4.0, 4.0], "run": [1, 1, 2]},
-    ]
+    ]  # fmt: skip
     prints = [observe(**columns).fingerprint() for columns in changed]
     assert len(set(prints)) == len(changed)
     assert prints[0] == observe(**plain, remark=["x", "y"]).fingerprint()
@@ -146,22 +125,17 @@ def test_the_parallel_benchmarks_on_a_cluster_of_small_computers(real_data):
     assert seen.describe(twice) == "EP D on 8, procs=32"
     assert seen.value[twice] == pytest.approx((167.26 + 170.83) / 2)
     assert seen.spread[twice] == pytest.approx((170.83 - 167.26) / np.sqrt(2))
-    assert missing_cells(seen) == {"BT D on 4", "EP F on 16", "EP F on 4", "SP D on 4"}
+    cells = range(len(seen.codes) * len(seen.systems))
+    missing = {seen.cell_name(cell) for cell in set(cells) - set(seen.cell.tolist())}
+    assert missing == {"BT D on 4", "EP F on 16", "EP F on 4", "SP D on 4"}
 
 
 # Measurements: a table, the meaning of its columns, and where its rows came from.
 @pytest.fixture
 def runs():
-    return pd.DataFrame(
-        {
-            "code": ["lu", "lu", "cg", "cg"],
-            "machine": ["T3D", "SP2", "T3D", "SP2"],
-            "procs": [1, 2, 4, 8],
-            "size": [64, 64, 102, 102],
-            "time_s": [8.0, 4.1, 2.2, 1.3],
-            "wait_ms": [1.0, 2.0, 3.0, 4.0],
-        }
-    )
+    names = {"code": ["lu", "lu", "cg", "cg"], "machine": ["T3D", "SP2", "T3D", "SP2"], "procs": [1, 2, 4, 8]}
+    values = {"size": [64, 64, 102, 102], "time_s": [8.0, 4.1, 2.2, 1.3], "wait_ms": [1.0, 2.0, 3.0, 4.0]}
+    return pd.DataFrame({**names, **values})
 
 
 def test_roles_that_are_given_take_the_place_of_guesses(runs):
@@ -210,13 +184,9 @@ def test_tables_that_are_none_are_refused_in_one_short_line(table, problem):
 # Kinds of data: by type, and measurements by what their columns name.
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = {
-    "cholesky/cholesky_trace.csv.gz": "trace",
-    "step.csv": "curve",
-    "sor/recorded/availability.csv": "series",
-    "npb/timings.csv": "codes x systems",
-    "scaling_laws/runs.jsonl": "timings",
-    "study/recorded/sor.db": "timings",
-}
+    "cholesky/cholesky_trace.csv.gz": "trace", "step.csv": "curve", "sor/recorded/availability.csv": "series",
+    "npb/timings.csv": "codes x systems", "scaling_laws/runs.jsonl": "timings", "study/recorded/sor.db": "timings",
+}  # fmt: skip
 
 
 def table_of_kinds(codes, systems, **more):

@@ -90,12 +90,6 @@ def test_a_misspelt_hook_is_reported():
     assert not found.entries("readers")
 
 
-def test_an_unknown_name_is_refused_with_the_nearest():
-    found = registry_of(demo=plugin(register_fitters=[("worley", "a:A")]))
-    with pytest.raises(UnknownNameError, match="unknown fitter 'worly': did you mean 'worley'"):
-        found.load("fitters", "worly")
-
-
 @pytest.fixture
 def broken_modules(tmp_path, monkeypatch):
     for name, text in {
@@ -145,7 +139,7 @@ def test_a_plugin_may_bring_a_kind_that_others_then_implement():
     assert found.problems == ()
     assert list(found.entries("schedulers")) == ["flux", "lsf"]
     with pytest.raises(UnknownNameError, match="unknown scheduler 'fluxx': did you mean 'flux'"):
-        found.entry("schedulers", "fluxx")
+        found.load("schedulers", "fluxx")
     with pytest.raises(UnknownNameError, match="unknown kind of plugin 'schedulrs': did you mean 'schedulers'"):
         found.entries("schedulrs")
 

@@ -3,13 +3,13 @@
 import errno
 import gzip
 import io
+import math
 import os
 import stat
 import struct
 import sys
 import tempfile
 import threading
-import time
 from types import SimpleNamespace
 
 import pytest
@@ -102,33 +102,31 @@ def test_standard_input_is_spooled_and_cleaned_up(stdin, spool):
     assert list(spool.iterdir()) == []
 
 
-def test_a_named_pipe_is_read_once(tmp_path, spool):
+def test_a_named_pipe_may_wait_for_its_writer_and_then_as_long_as_it_takes(tmp_path, monkeypatch, spool):
+    """Its writer opens it once the reader has found nobody, and writes once the reader waits, after an endless time."""
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_bytes, args=(TEXT,))
-    writer.start()
-    with Source(pipe) as source:
-        writer.join(timeout=10)
-        with source.open() as stream:
-            assert stream.read() == TEXT
-    assert list(spool.iterdir()) == []
-
-
-def test_a_named_pipe_may_wait_for_its_writer_and_then_as_long_as_it_takes(tmp_path, monkeypatch):
-    monkeypatch.setattr("perfcore.reading.source._PIPE_WAITS_S", 1.0)
-    pipe = tmp_path / "pipe.csv"
-    os.mkfifo(pipe)
+    alone, opened, awaited = (threading.Event() for _ in range(3))
+    clock = {
+        "monotonic": lambda: math.inf if opened.is_set() else 0.0,
+        "sleep": lambda _: alone.set() or opened.wait(60),
+    }
+    monkeypatch.setattr("perfcore.reading.source.time", SimpleNamespace(**clock))
+    set_blocking = os.set_blocking
+    monkeypatch.setattr(os, "set_blocking", lambda *which: set_blocking(*which) or awaited.set())
 
     def write():
-        time.sleep(0.1)
+        alone.wait(60)
         with pipe.open("wb") as file:
-            time.sleep(1.1)
+            opened.set()
+            awaited.wait(60)
             file.write(TEXT)
 
     writer = threading.Thread(target=write)
     writer.start()
     assert read_all(pipe) == TEXT
     writer.join()
+    assert list(spool.iterdir()) == []
 
 
 def test_what_is_not_there(tmp_path):
