@@ -36,11 +36,8 @@ def compiled():
     import perfcore
 
     curve = perfcore.UtilizationCurve([0, 1, 2, 3], [1, 5, 2])
-    for options in (
-        {"refine": True},
-        {"segmenter": "least-squares"},
-        {"fitter": "worley", "functions": "exp", "scale": 1},
-    ):
+    worley = {"fitter": "worley", "functions": "exp", "scale": 1}
+    for options in ({"refine": True}, {"segmenter": "least-squares"}, worley):
         perfcore.fit(curve, phases=2, **({"degree": 1} | options))
     perfcore.fit(perfcore.UtilizationCurve(range(101), [step % 7 for step in range(100)]))
 

@@ -25,40 +25,35 @@ def complete(perf, monkeypatch):
     return complete
 
 
-def bash(offered):
-    return set(offered)
-
-
 def test_commands(complete):
-    assert bash(complete("perf ")) >= {"convert", "fit", "info", "plot", "plugins", "predict", "rank"}
-    assert bash(complete("perf p")) == {"plot", "plugins", "predict", "profile", "project"}
+    assert set(complete("perf ")) >= {"convert", "fit", "info", "plot", "plugins", "predict", "rank"}
+    assert set(complete("perf p")) == {"plot", "plugins", "predict", "profile", "project"}
 
 
 def test_options_of_the_fitter_and_of_the_selected_part(complete):
-    assert {"--phases", "--degree", "--no-refine", "--json"} <= bash(complete("perf fit x.csv --"))
-    assert "--tolerance" in bash(complete("perf fit x.csv --fitter worley --"))
-    offered = bash(complete("perf fit x.csv --segmenter hill-climb --"))
+    assert {"--phases", "--degree", "--no-refine", "--json"} <= set(complete("perf fit x.csv --"))
+    assert "--tolerance" in set(complete("perf fit x.csv --fitter worley --"))
+    offered = set(complete("perf fit x.csv --segmenter hill-climb --"))
     assert "--start" in offered
     assert "--tolerance" not in offered
 
 
 def test_names_of_registered_things(complete):
-    assert bash(complete("perf fit x.csv --fitter ")) >= {"individual", "phases", "scaling", "strohmaier", "worley"}
-    assert bash(complete("perf rank x.csv --fitter s")) == {"scaling", "strohmaier"}
-    assert bash(complete("perf fit x.csv --segmenter ")) >= {"bounded", "greedy", "hill-climb", "least-squares"}
-    assert bash(complete("perf fit x.csv --segmenter hill-climb --start g")) == {"greedy"}
-    assert bash(complete("perf fit x.csv --reader par")) == {"paraver", "parquet"}
-    assert {"check", "worley", "csv", "exp"} <= bash(complete("perf plugins "))
+    assert set(complete("perf fit x.csv --fitter ")) >= {"individual", "phases", "scaling", "strohmaier", "worley"}
+    assert set(complete("perf rank x.csv --fitter s")) == {"scaling", "strohmaier"}
+    assert set(complete("perf fit x.csv --segmenter ")) >= {"bounded", "greedy", "hill-climb", "least-squares"}
+    assert set(complete("perf fit x.csv --segmenter hill-climb --start g")) == {"greedy"}
+    assert set(complete("perf fit x.csv --reader par")) == {"paraver", "parquet"}
+    assert {"check", "worley", "csv", "exp"} <= set(complete("perf plugins "))
 
 
 def test_functions_of_the_fitter(complete):
     characteristic = {"1/p^2", "1/p", "log(p)/p", "1/sqrt(p)", "1", "log(p)", "p"}
-    assert bash(complete("perf fit x.csv --fitter strohmaier --functions ")) == {*characteristic, "all"}
-    assert bash(complete("perf fit x.csv --fitter individual --functions ")) == {*characteristic, "all", "each"}
-    assert bash(complete("perf rank x.csv --functions lo")) == {"log(p)", "log(p)/p"}
-    offered = complete("perf rank x.csv --fitter strohmaier --functions 1/p,1/s")
-    assert set(offered) == {"1/p,1/sqrt(p)"}
-    assert bash(complete("perf fit x.csv --fitter strohmaier --intervals ")) == {"asymptotic", "profile", "bootstrap"}
+    assert set(complete("perf fit x.csv --fitter strohmaier --functions ")) == {*characteristic, "all"}
+    assert set(complete("perf fit x.csv --fitter individual --functions ")) == {*characteristic, "all", "each"}
+    assert set(complete("perf rank x.csv --functions lo")) == {"log(p)", "log(p)/p"}
+    assert complete("perf rank x.csv --fitter strohmaier --functions 1/p,1/s") == ["1/p,1/sqrt(p)"]
+    assert set(complete("perf fit x.csv --fitter strohmaier --intervals ")) == {"asymptotic", "profile", "bootstrap"}
 
 
 def test_other_shells(complete):
@@ -84,15 +79,14 @@ def test_bash_completes_with_the_script(perf, monkeypatch, tmp_path):
     monkeypatch.setattr("typer.completion._get_shell_name", lambda: "bash")
     script = tmp_path / "completion.bash"
     script.write_text(perf("--show-completion").out)
-    steps = [
-        f"source {script}",
-        "COMP_WORDS=(perf fit x.csv --segmenter hill)",
-        "COMP_CWORD=4",
-        '_perf_completion perf hill "--segmenter"',
-        "echo ${COMPREPLY[@]}",
-    ]
+    steps = f"""
+        source {script}
+        COMP_WORDS=(perf fit x.csv --segmenter hill)
+        COMP_CWORD=4
+        _perf_completion perf hill "--segmenter"
+        echo ${{COMPREPLY[@]}}
+    """
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        ["bash", "-c", "\n".join(steps)], capture_output=True, text=True, check=True, env=os.environ | {"PATH": path}
-    )
+    environment = os.environ | {"PATH": path}
+    done = subprocess.run(["bash", "-c", steps], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.split() == ["hill-climb"]

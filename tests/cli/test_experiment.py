@@ -16,18 +16,16 @@ from perf_experiments import read_design
 
 # Designs.
 def test_a_file_and_what_is_in_it(perf, folder):
-    out = perf(
-        "experiment", "design", "-f", "p=1,2,4", "-f", "D=4..16*2", "-c", "D % p == 0", "-c", "p < 4", "-o", "d.toml"
-    ).lines
+    words = ["-f", "p=1,2,4", "-f", "D=4..16*2", "-c", "D % p == 0", "-c", "p < 4"]
+    out = perf("experiment", "design", *words, "-o", "d.toml").lines
     assert (out[0], out[-1]) == ("6 points of p, D, 2 repetitions: 12 runs; p < 4 excludes 3", "design: d.toml")
     assert len(read_design(folder / "d.toml").chosen()) == 6
 
 
 @pytest.mark.usefixtures("folder")
 def test_without_a_file_the_points_are_printed(perf):
-    lines = perf(
-        "experiment", "design", "-f", "p=1,2", "-f", "s=a,b", "--kind", "one-at-a-time", "--replications", "1"
-    ).lines
+    words = ["-f", "p=1,2", "-f", "s=a,b", "--kind", "one-at-a-time", "--replications", "1"]
+    lines = perf("experiment", "design", *words).lines
     assert [line.split() for line in lines[2:6]] == [["p", "s"], ["1", "a"], ["2", "a"], ["1", "b"]]
     assert json.loads(perf("experiment", "design", "-f", "p=1,2", "--json").out)["rows"] == [{"p": 1}, {"p": 2}]
 
@@ -44,11 +42,8 @@ def design(perf, folder):
 
 def test_runs_are_made_listed_and_fitted(perf, design):
     words = ["--max-load", "1", "--value", "t=t ([0-9.]+)", "--", *PYTHON, "print('t', 8/{n})"]
-    assert perf("experiment", "run", "d.toml", *words).lines == [
-        "d.db: 2 new runs made, 2 in total",
-        "",
-        "Next: perf fit d.db",
-    ]
+    lines = perf("experiment", "run", "d.toml", *words).lines
+    assert lines == ["d.db: 2 new runs made, 2 in total", "", "Next: perf fit d.db"]
     assert perf("experiment", "run", "d.toml").lines[0] == "d.db: 0 new runs made, 2 in total"
     table = [line.split() for line in perf("experiment", "list", "d.db").lines[2:]]
     assert table[0] == ["run", "n", "repetition", "t", "wall", "[s]", "state"]
@@ -149,9 +144,8 @@ def test_replications_that_are_missing(perf, store):
     needed = {row[0]: int(row[-1]) for row in (first, second)}
     assert needed["2"] > needed["1"]
     design = read_design("more.toml")
-    assert {
-        point["n"]: count for point, count in zip(design.chosen(), design.counts(design.chosen()), strict=True)
-    } == {int(n): count for n, count in needed.items()}
+    points = [str(point["n"]) for point in design.chosen()]
+    assert dict(zip(points, design.counts(design.chosen()), strict=True)) == needed
     words = ["--precision", "5%", "--most", "3", "-o", "more.toml", "--overwrite"]
     few = perf("experiment", "next", store, *words).lines
     assert few[0].startswith("2 more runs of 2 points needed for +-5% (95% CI) of each mean, about ")

@@ -15,29 +15,16 @@ from perfcore.hooks.specs import COMMAND_GROUP
 
 # Words of each command that would succeed or fail later; the folder of what is to be written does not exist.
 WORDS = {
-    "compare": ["none.json", "none.json", "--at", "p=1"],
-    "explore": ["none.csv"],
-    "experiment design": ["-f", "p=1,2", "--model", "none.json"],
-    "stochastic eval": ["a + b"],
-    "fit": ["none.csv"],
-    "gate": ["none.json", "none.json"],
-    "iterations": ["none.csv"],
-    "messages": ["none.prv"],
-    "experiment next": ["none.json", "--target", "p=1"],
-    "overheads": ["none.prv"],
-    "plot": ["none.csv"],
-    "profile": ["none.csv"],
-    "project": ["none.prv", "--at", "p=4"],
-    "predict": ["model.toml"],
-    "convert": ["none.csv"],
-    "experiment sample": ["cpu", "--for", "1h"],
-    "stochastic schedule": ["none.toml"],
-    "stochastic solve": ["none.toml", "--for", "n=1..2", "--below", "1"],
-    "summarize": ["none.prv"],
-    "stochastic summarize": ["none.csv"],
-    "validate": ["none.json", "none.csv"],
+    "compare": ["none.json", "none.json", "--at", "p=1"], "explore": ["none.csv"],
+    "experiment design": ["-f", "p=1,2", "--model", "none.json"], "stochastic eval": ["a + b"], "fit": ["none.csv"],
+    "gate": ["none.json", "none.json"], "iterations": ["none.csv"], "messages": ["none.prv"],
+    "experiment next": ["none.json", "--target", "p=1"], "overheads": ["none.prv"], "plot": ["none.csv"],
+    "profile": ["none.csv"], "project": ["none.prv", "--at", "p=4"], "predict": ["model.toml"],
+    "convert": ["none.csv"], "experiment sample": ["cpu", "--for", "1h"], "stochastic schedule": ["none.toml"],
+    "stochastic solve": ["none.toml", "--for", "n=1..2", "--below", "1"], "summarize": ["none.prv"],
+    "stochastic summarize": ["none.csv"], "validate": ["none.json", "none.csv"],
     "whatif": ["none.prv", "--noise", "5%"],
-}
+}  # fmt: skip
 ENDINGS = {
     "fit": "json", "explore": "html", "experiment design": "toml", "experiment next": "toml",
     "stochastic summarize": "json", "iterations": "json", "validate": "json", "whatif": "json",
@@ -136,9 +123,8 @@ def test_a_file_of_a_folder_that_is_read_is_never_replaced(perf, refused, folder
 @pytest.mark.parametrize("name", ["user.py", "notes.md", "t.prv", "data.txt", "plain", "page.html", "p.png", "j.xml"])
 def test_a_file_that_perf_did_not_write_is_kept(refused, folder, name):
     (folder / name).write_text("mine")
-    assert (
-        refused("fit", "curve.csv", "-o", name) == f"{name}: exists and is no result of perf; --overwrite replaces it"
-    )
+    message = refused("fit", "curve.csv", "-o", name)
+    assert message == f"{name}: exists and is no result of perf; --overwrite replaces it"
     assert (folder / name).read_text() == "mine"
 
 
@@ -152,16 +138,6 @@ def test_a_result_of_another_kind_is_kept(perf, refused, folder):
     perf("fit", "curve.csv", "-o", "value.json", "--overwrite", status=(0,))
     message = "value.json: exists and holds a model, not a trace; --overwrite replaces it"
     assert refused("convert", "trace.csv", "-o", "value.json") == message
-
-
-def test_a_history_is_never_replaced(perf, refused, folder):
-    (folder / "runs.csv").write_text("p,time_s\n1,2.0\n1,2.1\n")
-    perf("gate", "record", "h.jsonl", "runs.csv", "--commit", "a", status=(0,))
-    before = (folder / "h.jsonl").read_bytes()
-    for more in ([], ["--overwrite"]):
-        message = "h.jsonl: is a history, which is never replaced; name another file"
-        assert refused("profile", "trace.csv", "-o", "h.jsonl", *more) == message
-    assert (folder / "h.jsonl").read_bytes() == before
 
 
 def test_files_that_belong_to_a_trace_are_inputs(refused, folder):
@@ -212,17 +188,18 @@ def test_a_table_that_perf_wrote_is_replaced_until_somebody_edits_it(perf, refus
     assert refused("overheads", "trace.csv", "-o", "lost.csv") == message
 
 
-def test_neither_histories_nor_read_only_files_are_replaced_when_that_is_asked_for(refused, folder):
-    history = '{"commit": "a", "benchmark": "b", "value": 1.0, "unit": "s"}\n'
-    (folder / "h.jsonl").write_text(history)
+def test_neither_histories_nor_read_only_files_are_replaced_when_that_is_asked_for(perf, refused, folder):
+    (folder / "runs.csv").write_text("p,time_s\n1,2.0\n1,2.1\n")
+    perf("gate", "record", "h.jsonl", "runs.csv", "--commit", "a", status=(0,))
+    history = (folder / "h.jsonl").read_bytes()
     (folder / "r.json").write_text("{}")
     (folder / "r.json").chmod(0o444)
-    for words in (["fit", "curve.csv", "--phases", "2"], ["summarize", "examples/halo/halo.prv"]):
-        message = refused(*words, "--overwrite", "-o", "h.jsonl")
-        assert message == "h.jsonl: is a history, which is never replaced; name another file"
-        message = refused(*words, "--overwrite", "-o", "r.json")
-        assert message == "r.json: is read-only; name another, or allow writing"
-    assert (folder / "h.jsonl").read_text() == history
+    for words in (["fit", "curve.csv"], ["profile", "trace.csv"], ["summarize", "examples/halo/halo.prv"]):
+        for more in ([], ["--overwrite"]):
+            message = refused(*words, *more, "-o", "h.jsonl")
+            assert message == "h.jsonl: is a history, which is never replaced; name another file"
+        assert refused(*words, "--overwrite", "-o", "r.json") == "r.json: is read-only; name another, or allow writing"
+    assert (folder / "h.jsonl").read_bytes() == history
 
 
 @pytest.mark.parametrize("picture", ["same.svg", "./same.svg"])

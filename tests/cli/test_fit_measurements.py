@@ -119,6 +119,7 @@ def test_processes_rank_and_refit_to_the_same_digits(perf, refused):
     (["--value", "time"], "unknown column 'time': did you mean 'time_s'?"),
     (["--code", "name"], "unknown column 'name'"), (["--code", "code,code"], "column 'code' is given twice"),
     (["--parameter", "code"], "runs.csv:2: code is 'BT'; a number is expected"),
+    (["--where", "procs=4", "--fitter", "individual", "--parameter", "code"], "runs.csv:2: code is 'BT'; a number is"),
     (["--parameter", "procs", "--value", "procs"], "column 'procs' is given as parameter and as value"),
     (["--operations", "BT=168"], "operations is not known for code LU, SP; it is for BT"),
     (["--operations", "counts.csv"], "gflop is not known for code SP; it is for BT, LU"),
@@ -139,26 +140,6 @@ def test_mistakes_in_options_write_nothing(refused, folder, words, message):
     before = sorted(folder.iterdir())
     assert message in refused("fit", "runs.csv", "--fitter", "strohmaier", "-o", "model.json", *words)
     assert sorted(folder.iterdir()) == before
-
-
-BAD_ROWS = {  # more of them in tests/io/test_measurement_table.py
-    "zero processors": ("BT,SP2,0,1.5", "bad.csv:2: procs is 0; a positive number is expected"),
-    "no code": (",SP2,4,1.5", "bad.csv:2: code is empty; each row needs the name of its code"),
-    "copied rows": (
-        "\n".join(LINES),
-        "rows repeat those from line 2 on in every column and in their order; remove the copy",
-    ),
-}
-
-
-@pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize("fitter", ["individual", "strohmaier"])
-@pytest.mark.parametrize("kind", BAD_ROWS)
-def test_bad_rows_are_refused_with_their_line(refused, folder, fitter, kind):
-    row, message = BAD_ROWS[kind]
-    (folder / "bad.csv").write_text(HEADER + "\n".join([row, *LINES]) + "\n")
-    assert message in refused("fit", "bad.csv", "--fitter", fitter, "-o", "model.json", "--plot", "m.svg")
-    assert not list(folder.glob("m*"))
 
 
 @pytest.mark.real_data

@@ -1,28 +1,17 @@
 """Files that are made to hurt: each is refused in one line, or does nothing but what its text says."""
 
 import gzip
-import io
 import json
 import os
 import sqlite3
-import tarfile
 import time
 from xml.etree import ElementTree
 
 import pytest
+from trace_samples import tarred
 
 HEADER = ",".join(["p", *(f"c{number:07d}" for number in range(20_000))])
 TABLE = b"p,time_s\n1,8\n2,4.5\n4,2.5\n8,1.75\n"
-
-
-def archive() -> bytes:
-    content = io.BytesIO()
-    with tarfile.open(fileobj=content, mode="w") as tar:
-        for name in ("../../out.otf2", "run/traces.otf2"):
-            member = tarfile.TarInfo(name)
-            member.size = len(TABLE)
-            tar.addfile(member, io.BytesIO(TABLE))
-    return content.getvalue()
 
 
 @pytest.mark.parametrize(("words", "content", "message"), [
@@ -32,7 +21,8 @@ def archive() -> bytes:
     ("predict deep.toml", b"[a" + b".a" * 100_000 + b"]\nx = 1\n", "deep.toml: not TOML: a key has more than 100"),
     ("experiment run deep.toml -- true", b"a = " + b"[" * 100_000, "deep.toml: not TOML"),
     ("predict deep.json", b"[" * 100_000, "deep.json: not a model file"),
-    ("info run.tar --reader otf2", archive(), "run.tar: the archive leads out of its folder: '../../out.otf2'"),
+    ("info run.tar --reader otf2", tarred({"../../out.otf2": TABLE, "run/traces.otf2": TABLE}),
+        "run.tar: the archive leads out of its folder: '../../out.otf2'"),
     ("info rows.csv.gz", lambda: gzip.compress(b"p,t\n" + b"1,1\n" * (13 << 20)),
         "rows.csv.gz: decompresses to more than 200"),
     ("info deep.json", b"[" * 100_000, "deep.json: not in any of the "),
