@@ -11,13 +11,16 @@ import perfcore
 from perf_gate.comparison import (
     crossings_between,
     draws_of,
+    growth_changes,
     probability_above,
     probability_beyond,
     ratio_bounds,
     sum_of_parts,
 )
 from perf_statistics.gating import is_confident
-from perfcore.models.points import N_DRAWS, Drawn
+from perfcore.models.points import N_DRAWS, Drawn, GrowthDraws
+
+PLACES = norm.ppf((np.arange(N_DRAWS) + 0.5) / N_DRAWS)
 
 
 def test_crossings_between_points():
@@ -28,6 +31,32 @@ def test_crossings_between_points():
     (crossing,) = crossings_between(values, {"p": p, "n": n}, "p")
     assert (crossing.at, crossing.value) == (pytest.approx(4.0), pytest.approx(16.0))
     assert (crossing.below, crossing.held) == (0, {"n": 1.0})
+    rounded = 1e6 * np.array([[1.0, 1.0, 1.0], [1.0 + 1e-12, 1.0 - 1e-12, 1.0 + 1e-12]])
+    assert crossings_between(rounded, {"p": p[:3]}, "p") == ()
+
+
+def grown(exponents, classes=((1.0, 0.0, 0.0),) * 2):
+    """What a model says of the growth of one part over p and n: exponents with a deviation of 0.1."""
+    draws = np.array(exponents)[None, :, None] + 0.1 * PLACES
+    return GrowthDraws(("law",), ("constant", "linear", "square"), np.array([classes]), ("p", "n"), draws)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "worse", "parameter"),
+    [
+        # By more than 0.05 with that probability; the surer of two may be wrong half as often.
+        (grown([1.0, 0.5]), grown([1.3, 0.5]), 1 - 2 * norm.sf(0.25 / 0.1 / 2**0.5), "p"),
+        (grown([1.0, 0.5]), grown([1.0, 0.9]), 1 - 2 * norm.sf(0.35 / 0.1 / 2**0.5), "n"),
+        # Of nothing that is probable the parameter is the one over which a part grows most.
+        (grown([1.0, 2.0]), grown([1.05, 2.0]), 0.0, "n"),
+        # Classes: constant or linear as probably, then linear or square, is worse in three cases of four.
+        (grown([0.0, 0.0], [(0.5, 0.5, 0.0)] * 2), grown([0.0, 0.0], [(0.0, 0.5, 0.5), (0.5, 0.5, 0.0)]), 0.5, "p"),
+    ],
+)
+def test_growth_is_worse_by_exponents_or_classes(old, new, worse, parameter):
+    found = growth_changes((old, new), np.array([[0], [0]]), {})[0]
+    assert found.worse == pytest.approx(worse, abs=0.005)
+    assert found.parameter == parameter
 
 
 def test_draws_of_a_model_with_bounds_are_its_bounds():
@@ -46,9 +75,6 @@ def test_draws_of_a_model_with_bounds_are_its_bounds():
     np.testing.assert_allclose(drawn.total.values, bounds[:, 0])
     np.testing.assert_allclose(np.quantile(drawn.total.draws, [0.025, 0.975], axis=1).T, bounds[:, 1:], rtol=0.01)
     assert (np.diff(drawn.parts.draws, axis=2) >= 0.0).all()
-
-
-PLACES = norm.ppf((np.arange(N_DRAWS) + 0.5) / N_DRAWS)
 
 
 def lognormal(median, spread):

@@ -108,12 +108,21 @@ def test_constant_samples_are_forecast_exactly():
         assert (found[name][1:] == 0.1).all(), name
 
 
-def test_autoregressions_as_statsmodels_does_them():
-    lags = [1, 2, 5]
-    fitted = AutoReg(VALUES, lags).fit()
+@pytest.mark.parametrize("count", [120, 2500])
+def test_autoregressions_as_statsmodels_does_them(count):
+    """Of the last 2000 samples, and what lies before these."""
+    lags, values = [1, 2, 5], np.cumsum(np.random.default_rng(8).normal(0, 1, count))
+    fitted = AutoReg(values[-2005:], lags).fit()
     # Of the last origin alone, so that the coefficients are those of all samples.
-    found = autoregression(VALUES, lags, 4, len(VALUES) - 1)
+    found = autoregression(values, lags, 4, count - 1)
     np.testing.assert_allclose(found[:, 0], fitted.forecast(4), rtol=1e-8)
+
+
+def test_autoregressions_know_enough_and_do_not_leave_what_was_seen_far_behind():
+    """Three rows for each coefficient behind the longest lag; of 1, 2, 4 ... at most the range more than the last."""
+    assert np.isnan(autoregression(VALUES, [1, 2, 5], 1, 0)[0]).sum() == 5 + 3 * 4
+    assert autoregression(2.0 ** np.arange(20), [1], 3, 19)[:, 0] == pytest.approx([2.0**20 - 1] * 3)
+    assert autoregression(-(2.0 ** np.arange(20)), [1], 3, 19)[:, 0] == pytest.approx([1 - 2.0**20] * 3)
 
 
 def test_damped_trends_by_their_recursion():
@@ -236,6 +245,7 @@ def test_quantiles_of_many_samples_are_those_of_their_distribution():
     found = quantiles_of(RNG_OF_DISTRIBUTIONS.normal(size=200_000), np.ones(200_000), 0.0, NO_BOUNDS)
     inner = (LEVELS > 0.0) & (LEVELS < 1.0)
     np.testing.assert_allclose(found[inner], stats.norm.ppf(LEVELS[inner]), atol=0.03)
+    assert found[[0, -1]] == pytest.approx(stats.norm.ppf([5e-4, 1 - 5e-4]), abs=0.1)  # in place of infinite ones
 
 
 def test_weights_count_as_copies():
@@ -261,6 +271,12 @@ def test_how_central_a_value_is():
     assert centrality(quantiles, -1.0) == centrality(quantiles, 3.0) == 1.0
 
 
+@pytest.mark.parametrize(("places", "expected"), [([0.6] * 30, 0.55 / 0.45), ([0.0] * 90, 0.75), ([1.0] * 90, 4 / 3)])
+def test_the_dispersion_of_few_is_half_believed(places, expected):
+    """The mean place is m = g / (1 + g), with thirty at 1/2 besides; widths are changed by a third at most."""
+    assert dispersion_of(np.array(places)) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("true", [0.8, 1.2])
 def test_what_is_too_wide_or_too_narrow_is_found_and_mended(true):
     places = RNG_OF_DISTRIBUTIONS.uniform(size=4000) ** (1.0 / true)  # intervals of coverage c hold c^g
@@ -283,6 +299,21 @@ def test_no_sample_knows_what_comes_after_its_origin(carried, nearest):
     found = resampling.samples(forecasts, before, origins, 3, 0)
     np.testing.assert_allclose(found, resampling.samples(changed_forecasts, after, origins, 3, 0), rtol=1e-9)
     assert found.shape == (2, 20 if nearest is None else 5)
+
+
+def test_errors_are_scaled_by_how_large_they_were_lately():
+    """Each absolute error weighs 0.95 of the one after it; a thousandth of the mean of all is added."""
+    values = RNG_OF_DISTRIBUTIONS.normal(size=60) * np.linspace(1.0, 3.0, 60)
+    forecasts, outcomes = np.concatenate([[0.0], values[:-1]]), np.append(values[1:], np.nan)
+    errors = (outcomes - forecasts).tolist()
+
+    def scale(origin):
+        known = np.abs(errors[:origin])
+        return np.average(known, weights=0.95 ** np.arange(origin)[::-1]) + 0.001 * known.mean()
+
+    found = Resampling("scaled errors", 20).samples(forecasts, outcomes, np.array([50]), 1, 0)
+    expected = [forecasts[50] + errors[at] * scale(50) / scale(at) for at in range(49, 29, -1)]
+    np.testing.assert_allclose(found[0], expected, rtol=1e-9)
 
 
 def test_the_most_alike_forecasts_say_what_follows():

@@ -287,6 +287,9 @@ def test_the_noise_of_many_runs_is_that_of_their_deciles() -> None:
     runs = np.random.default_rng(9).lognormal(0.0, 0.05, (2, 12))
     noise = [np.subtract(*np.percentile(own, [90, 10])) / (2.0 * stats.norm.ppf(0.9)) / np.median(own) for own in runs]
     assert perfcore.gate(*map(list, runs)).orders[0].noise == pytest.approx(noise, rel=1e-3)
+    few = [1.0, 1.1], [2.0, 2.3]  # of fewer runs by their standard deviation
+    noise = [statistics.stdev(own) / statistics.median(own) for own in few]
+    assert perfcore.gate(*few).orders[0].noise == pytest.approx(noise, rel=1e-9)
 
 
 def test_rounds_that_were_made_are_not_asked_for_again() -> None:

@@ -72,6 +72,9 @@ def test_the_next_run_is_inside_the_bounds(folder, projection):
     for name, share in true.items():
         _, low, high = near.efficiencies[name]
         assert low <= share <= high
+    computed = {p: p * 1e6 + 4 * (2**30 + 200_000) for p in (2, 32)}  # nanoseconds, of two instructions each
+    growth = {name: bounds[0] for name, bounds in near.counters.items()}
+    assert growth == pytest.approx({"instructions": computed[32] / computed[2], "IPC": 1, "frequency": 1}, rel=0.01)
     for each in (near, far):
         value = {name: row[0] for name, row in each.efficiencies.items()}
         product = value["load balance"] * value["serialisation"] * value["transfer"] * value["computation scalability"]
@@ -94,6 +97,8 @@ def test_the_file_is_the_model_and_composes(projection, tmp_path):
     assert (loaded + loaded).predict([64.0]) == pytest.approx(2 * projection.predict([64.0]))
     draws = loaded.part_draws({"p": [64.0]})
     assert draws.total.values == pytest.approx(loaded.predict([64.0]))
+    bounds = np.quantile(draws.total.draws[0], [0.025, 0.975])
+    assert bounds == pytest.approx(loaded.predict_array([64.0], 0.95)[0, 1:], rel=0.02)
     content = json.loads(file.read_text())
     del content["model"]["law"]
     file.write_text(json.dumps(content))
@@ -330,14 +335,25 @@ def test_epoch(real_data):
         perfcore.project([runs[0], "examples/halo/halo.prv"], at="p=8")
 
 
+def over_two_parameters(folder, sizes, at, **times):
+    runs = [
+        paraver_run(folder, p, work_ns=n * 1_000_000, setup_ns=1_000_000, name=f"n{n}_p", **times)
+        for n in (16, 32, 64) for p in sizes
+    ]  # fmt: skip
+    return perfcore.project(runs, from_name="n{n:int}_p{p:int}.prv", at=at).answer.at[0]
+
+
+def test_losses_of_two_parameters_without_a_model_go_on_by_powers(tmp_path):
+    """The last of two ranks is 20 us late; one rank alone never is. Exponents have a standard deviation of 0.8."""
+    at = over_two_parameters(tmp_path, (1, 2), "p=8,n=64", call_ns=0, late_ns=10_000)
+    loss = next(each for each in at.components if each.name == "load imbalance")
+    assert loss.measured == pytest.approx(20e-6)
+    assert 0.5 * math.log(loss.time[2] / loss.time[1]) == pytest.approx(1.96 * 0.8 * math.log(8 / 2), rel=0.05)
+
+
 def test_names_of_traces_give_a_second_parameter(tmp_path):
     """Work grows with n; efficiencies are at the n of the target."""
-    runs = [
-        paraver_run(tmp_path, p, work_ns=n * 1_000_000, steps=4, call_ns=10_000, setup_ns=1_000_000, name=f"n{n}_p")
-        for n in (16, 32, 64) for p in (2, 4, 8)
-    ]  # fmt: skip
-    model = perfcore.project(runs, from_name="n{n:int}_p{p:int}.prv", at="p=16,n=128")
-    at = model.answer.at[0]
+    at = over_two_parameters(tmp_path, (2, 4, 8), "p=16,n=128", call_ns=10_000)
     assert at.elapsed[0] == pytest.approx(0.001 + 4 * (0.128 / 16 + 1e-5), rel=0.05)
     assert at.speedup[0] == pytest.approx(8 * (1 - 0.001 / 0.033), rel=0.2)
     assert sum(each.time[0] for each in at.components) == pytest.approx(at.elapsed[0], rel=1e-12)

@@ -59,7 +59,12 @@ def test_silence_behind_the_last_record_stays():
     found = whatif(trace)
     assert found.runtime_ns == 75 + 25
     assert [answer.runtime_ns for answer in found.answers[:4]] == [70 + 25, 72 + 25, 40 + 25, 55 + 25]
+    assert [answer.question for answer in found.answers[2:]] == [
+        "computing 2x faster", "computing balanced over ranks", "5% noise",
+    ]  # fmt: skip
     assert found.report().answer == "computing 2x faster changes the runtime most: 100 ns to 65 ns (-35.00%)"
+    unchanged = ("transfer times unchanged", "everything else unchanged", "message order unchanged")
+    assert found.answers[2].assumptions == unchanged
     assert found.answers[3].assumptions == (
         "transfer times unchanged", "computing is moved freely between ranks at each occurrence (upper bound)",
         "message order unchanged",
@@ -83,7 +88,7 @@ def test_a_sweep_asks_for_each_factor_of_two():
     assert found.sweep == (0.5, 1, 2, 4)
     assert [answer.runtime_ns for answer in found.answers] == [80, 75, 72, 71]
     report = found.report()
-    assert report.answer.startswith("network 0.5x to 4x as fast: 80 ns to 71 ns (-11.3%)")
+    assert report.answer == "network 0.5x to 4x as fast: 80 ns to 71 ns (-11.3%)"
     assert report.plots[0].y.limits == (0, None)
     line = report.plots[0].marks[0]
     assert (list(line.x), list(line.y)) == ([0.5, 1, 2, 4], [80, 75, 72, 71])
@@ -122,6 +127,16 @@ def test_noise_of_many_bursts_averages_out():
     assert answer.value.std * 1e9 == pytest.approx(1000 * n**0.5, rel=0.15)
     with pytest.raises(DataError, match="longer than a clock counts"):
         whatif(trace_of(by_hand([[("MPI_Barrier", 2**61, 2**61)]])), noise=10)
+
+
+def test_messages_for_which_no_call_waited_are_said():
+    """Received into a buffer from 0 ns on, sent at 10, and awaited at 50."""
+    run = by_hand(
+        [[("MPI_Send", 10, 12)], [("MPI_Irecv", 0, 1), ("MPI_Wait", 50, 51)]],
+        [{"send": (0, 0), "receive": (1, 1), "post": (1, 0)}],
+    )
+    [answer] = whatif(trace_of(run), network="2x").answers
+    assert answer.assumptions[-1].startswith("1 non-blocking messages arrived before a call waited for them: ")
 
 
 def test_balance_leaves_what_nobody_can_match():
@@ -188,6 +203,8 @@ def test_the_report_says_what_the_paths_are_made_of():
         ["sends", "1", "the receive is posted", "0", "nobody"],
     ]
     assert tables_of(whatif(trace_of(exchange())).report())["run"] == tables["run"]  # of several scenarios the baseline
+    slower = tables_of(whatif(trace_of(exchange()), network="0.5x").report())["run"]
+    assert slower[1] == ["network 0.5x faster", "rank 0", "rank 1", "1", "20", f"{20 / 130:.2%}"]
     notes = report.notes_by_label()
     assert notes["Check"] == ["0 of 4 calls violate the inferred synchronisation rules"]
     assert notes["Critical path"] == ["82% computing, 9% messages, 9% in MPI_Barrier"]
@@ -212,6 +229,8 @@ def test_details_say_what_else_the_runtime_may_be():
     assert "upper bound" in report.answer
     lines = [line for line in report.details if "sensitivity" in line]
     # 30 ns of work each, 1 of the barrier, 20 of work; without it 50.
+    assert report.details[0].endswith(": 2 ranks, 2 calls, 0 messages, 1 collectives; runtime 75 ns")
+    assert "network 5x faster, computing balanced over ranks: 51 ns (-32.00%, upper bound)" in report.details
     assert lines == [f"  sensitivity (zero transfer time): {50 / 51 - 1:+.2%}"]
     noise = whatif(trace_of(late_barrier()), noise=0.05)
     low, high = (noise.answers[0].value.quantile(share) for share in (0.025, 0.975))
@@ -225,6 +244,8 @@ def test_tables_and_pictures_name_the_longest_classes_and_add_up_the_others():
     """One rank: ten calls of 1 to 10 ns, one each 100 ns."""
     run = by_hand([[(f"MPI_Op{k}", 100 * k, 100 * k + k) for k in range(1, 11)]])
     report = whatif(trace_of(run), network="2x").report()
+    assert ": 1 rank, 10 calls, " in report.details[0]
+    assert report.notes_by_label()["Critical path"] == ["95% computing, 1% in MPI_Op10, 1% in MPI_Op9"]
     rows = tables_of(report)["class"]
     assert [row[0] for row in rows] == ["computing", *(f"in MPI_Op{k}" for k in range(10, 3, -1)), "others", "sum"]
     assert [row[1] for row in rows[-3:]] == [f"{4 / 1010:.2%}", f"{(1 + 2 + 3) / 1010:.2%}", "1.01 us"]

@@ -226,7 +226,6 @@ def _collectives(
     piece = np.full(len(call), -1)
     for k, activity in enumerate(activities):
         mine, rows = np.flatnonzero(rank == k), np.flatnonzero(_fitting(activity, "collectives"))
-        rows = rows[::-1]  # of several that begin together the first
         row_of = dict(zip(activity.pieces["start"][rows].tolist(), rows.tolist(), strict=True))
         piece[mine] = [row_of.get(at, -1) for at in (calls.enter_ns[call[mine]] - shifts[k]).tolist()]
     shortest = _least(of, calls.leave_ns[call] - calls.enter_ns[call], len(collectives))
@@ -243,7 +242,7 @@ def _full_queue(run: HostGpuRun) -> tuple[int, int]:
     """Launch calls that wait for a place in the queue, and their time."""
     host, full = run.activity.host, run.trace.full
     full = full[(host["start"][full] >= run.begin) & (host["start"][full] < run.end)]
-    full = full[np.char.find(np.array(run.activity.names)[host["name"][full]], "Launch") >= 0]
+    full = full[np.array(["Launch" in name for name in run.activity.names])[host["name"][full]]]
     return len(full), int((host["end"] - host["start"])[full].sum())
 
 

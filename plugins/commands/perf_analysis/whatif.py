@@ -71,7 +71,7 @@ def balanced(burst_ns: Ints, inside_ns: Ints, communication: Communication, time
     mean = np.bincount(group, inside_ns[chosen].astype(np.float64)) / np.bincount(group)
     changed = burst_ns.copy()
     changed[chosen] += np.rint(mean[group]).astype(np.int64) - inside_ns[chosen]
-    return changed, float(inside_ns[chosen].sum() / max(inside_ns.sum(), 1))
+    return changed, float(inside_ns[chosen].sum() / inside_ns.sum())
 
 
 def noisy(burst_ns: Ints, spread: float, rng: np.random.Generator) -> Ints:

@@ -146,7 +146,7 @@ def _times_are_known(first: Runs, second: Runs) -> bool:
 def _are_apart(first: Runs, second: Runs) -> bool:
     """Whether much more time lies between the versions than between runs."""
     times = [np.sort(side.order) for side in (first, second)]
-    usual = float(np.median(np.concatenate([np.diff(each) for each in times]))) if min(map(len, times)) > 1 else 0.0
+    usual = float(np.median(np.concatenate([np.diff(each) for each in times])))
     gap = float(max(times[1][0] - times[0][-1], times[0][0] - times[1][-1]))
     return gap > _IDLE * usual > 0.0
 
@@ -509,7 +509,7 @@ def sequential_plan(budget: int, benchmarks: int = 1) -> tuple[InterimAnalysis, 
     rounds.append(budget)
     level = _SPENT * (1.0 - SURE)
     alone = _levels(rounds, level)
-    together = alone if benchmarks == 1 else benchmarks * _levels(rounds, level / benchmarks)
+    together = benchmarks * _levels(rounds, level / benchmarks)
     return tuple(map(InterimAnalysis, rounds, together.tolist(), alone.tolist()))
 
 

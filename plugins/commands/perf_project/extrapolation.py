@@ -91,7 +91,7 @@ def extrapolate(sizes: Floats, times: Floats, targets: Floats, drift: float = 0.
     """
     if grows and len(sizes) == 2 and (exponent := min(slope(sizes, times), _STEEPEST_OF_TWO)) > 0.0:
         return np.asarray(times[-1] * (targets / sizes[-1]) ** exponent)
-    has_grown = len(sizes) > 2 and slope(sizes, times) > 0.0 and times[-1] > _GROWN * times[times > 0.0].min()
+    has_grown = slope(sizes, times) > 0.0 and times[-1] > _GROWN * times[times > 0.0].min()
     forms = (False, True) if grows and has_grown else (False,)
     estimates = np.array([between_forms(sizes, times, targets, form) for form in forms])
     held_out = [

@@ -37,8 +37,7 @@ TOTAL, MEAN = "total", "mean"  # what the law of a component is of: all location
 _DRAWS, _SEED = 8192, 0
 _PRIOR_RUNS = 0.5  # as many runs say that residuals are not correlated
 _MODELS = ("law", "counters")
-_STEEPEST = 2.0  # exponent of what no model fits, if there are several parameters
-_SPREAD = 0.8  # standard deviation of that exponent: that of waiting in other codes
+_SPREAD = 0.8  # standard deviation of the exponent of what no model fits, if there are several parameters
 _SIDES = (0.5, 0.025, 0.975)
 Bounds = tuple[float, float, float]  # estimate, and the 95 % interval
 
@@ -176,12 +175,13 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         logs = np.log(np.where((law.means > 0.0) & (law.fitted > 0.0), law.means / law.fitted, np.nan))
         logs = np.nan_to_num(logs - np.nanmean(logs, axis=1, keepdims=True))
         deviation = np.sqrt((logs**2).sum(axis=1))
-        logs /= np.where(deviation > 0.0, deviation, 1.0)[:, None]
+        deviates = deviation > 0.0
+        logs /= np.where(deviates, deviation, 1.0)[:, None]
         count = max(0.0, logs.shape[1] - 2.0)  # a level and a slope are fitted
         share = count / (count + _PRIOR_RUNS)
         normal = np.random.default_rng(_SEED).standard_normal((len(logs) + logs.shape[1], _DRAWS))
         own, shared = normal[: len(logs)], normal[len(logs) :]
-        joint = np.sqrt(1.0 - share * (deviation > 0.0))[:, None] * own + np.sqrt(share) * (logs @ shared)
+        joint = np.sqrt(1.0 - share * deviates)[:, None] * own + np.sqrt(share) * (logs @ shared)
         return np.asarray((joint.argsort(axis=1).argsort(axis=1) + 0.5) / _DRAWS)
 
     def component_draws(self, places: Floats) -> dict[str, Floats]:
@@ -199,7 +199,7 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
             else:
                 ratio = np.maximum(size / self.sizes.max(), 1.0)
                 exponents = np.random.default_rng([_SEED, len(drawn)]).normal(0.0, _SPREAD, (_DRAWS, 1))
-                times = measured[self.largest] * ratio ** np.clip(exponents, -_STEEPEST, _STEEPEST)
+                times = measured[self.largest] * ratio**exponents
             drawn[name] = np.where(size <= self.alone.get(name, 0), 0.0, times)
         beyond = np.flatnonzero(size > self.sizes.max())
         if len(beyond) and len(self.points) == 1 and not self.is_single and is_processors(self.variables[self.symbol]):

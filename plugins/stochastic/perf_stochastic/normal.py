@@ -206,10 +206,7 @@ def _chained(operation: str, values: Sequence[Moments], correlation: float, step
 
 def _power(base: Moments, exponent: Moments, correlation: float, steps: list[Moments]) -> Moments:
     if exponent.std:
-        if base.std == 0.0 and base.mean > 0.0:
-            logarithm = Moments(math.log(base.mean), 0.0)
-        else:
-            logarithm = _step("power", _of_positive("log", base), steps)
+        logarithm = _step("power", _of_positive("log", base), steps)
         product = _step("power", multiply(logarithm, exponent, correlation), steps)
         return _step("power", _exp(product), steps)
     p = exponent.mean
