@@ -110,7 +110,7 @@ PARTS = {
         "plugins/commands",
         "perf_analysis",
         ("*whatif*.py",),
-        ("tests/whatif/test_whatif.py", "tests/gpu/test_gpu_whatif.py"),
+        ("tests/whatif/test_whatif.py", "tests/gpu/test_gpu_whatif.py", "tests/cli/test_whatif.py"),
     ),
     "project": Part("plugins/commands", "perf_project", ("model.py", "extrapolation.py"), ("tests/project",)),
     "replay": Part(

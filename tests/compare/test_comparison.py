@@ -75,14 +75,6 @@ def test_close_crossings_far_below_the_largest_value_are_found():
     assert [crossing.below for crossing in found.crossings] == [1, 0]
 
 
-def test_swapping_the_models_swaps_the_outcome(pair):
-    one = compare(*pair, {"p": [2.0, 64.0], "D": 20.0})
-    other = compare(*pair[::-1], {"p": [2.0, 64.0], "D": 20.0})
-    assert one.ratio * other.ratio == pytest.approx([1.0, 1.0])
-    assert other.crossings[0].at == pytest.approx(one.crossings[0].at)
-    assert other.crossings[0].below == 1
-
-
 def test_refusals(pair):
     with pytest.raises(OptionError, match="leave out at='category'"):
         compare(*pair, {"p": 2.0, "D": 20.0, "category": "work"})

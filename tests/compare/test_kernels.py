@@ -51,12 +51,14 @@ def grown(exponents, classes=((1.0, 0.0, 0.0),) * 2):
         (grown([1.0, 2.0]), grown([1.05, 2.0]), 0.0, "n"),
         # Classes: constant or linear as probably, then linear or square, is worse in three cases of four.
         (grown([0.0, 0.0], [(0.5, 0.5, 0.0)] * 2), grown([0.0, 0.0], [(0.0, 0.5, 0.5), (0.5, 0.5, 0.0)]), 0.5, "p"),
+        (grown([0.0, 0.0]), grown([0.0, 0.0], [(0.01, 0.99, 0.0), (1.0, 0.0, 0.0)]), 0.98, "p"),
     ],
 )
 def test_growth_is_worse_by_exponents_or_classes(old, new, worse, parameter):
     found = growth_changes((old, new), np.array([[0], [0]]), {})[0]
     assert found.worse == pytest.approx(worse, abs=0.005)
     assert found.parameter == parameter
+    assert found.classes[0] == "constant"
 
 
 def test_draws_of_a_model_with_bounds_are_its_bounds():

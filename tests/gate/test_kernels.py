@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 from scipy.signal import lfilter
+from statsmodels.tsa.arima_process import arma_acovf
 
 from perf_gate.change_detection import detect, scan
 from perf_gate.versions import InterimAnalysis, _levels, judge_sequentially, next_analysis, sequential_plan
@@ -36,6 +37,14 @@ def noise(rng: np.random.Generator, count: int, phi: float, spread: float = 0.02
     """AR(1) of a given marginal spread."""
     shocks = rng.normal(0.0, spread * np.sqrt(1.0 - phi * phi), count + 100)
     return lfilter([1.0], [1.0, -phi], shocks)[100:]
+
+
+@pytest.mark.parametrize(("phi", "theta"), [(0.5, 0.0), (0.7, 0.3), (0.95, 0.836)])
+def test_whitened_rows_are_the_innovations_of_the_process(phi: float, theta: float) -> None:
+    """As a recursive filter finds them, and the variance of statsmodels."""
+    rows, variance = np.random.default_rng(2).normal(size=(2, 40)), arma_acovf([1.0, -phi], [1.0, -theta], 1)[0]
+    shocks = np.column_stack([rows[:, 0] / math.sqrt(variance), rows[:, 1:] - phi * rows[:, :-1]])
+    np.testing.assert_allclose(whitened(rows, phi, theta), lfilter([1.0], [1.0, -theta], shocks), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("k", [8, 10, 12, 20])

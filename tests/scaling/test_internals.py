@@ -15,7 +15,6 @@ from scipy.stats import multivariate_normal, norm
 
 import perfcore
 from perf_formulas import Formula
-from perf_gate.comparison import growth_changes
 from perf_scaling import engine
 from perf_scaling.call_tree import tree_of
 from perf_scaling.data import runs_of
@@ -36,7 +35,6 @@ from perf_scaling.posterior.family import (
 from perf_scaling.posterior.posterior import SIDES, equally_probable
 from perf_scaling.terms import Factor, Term, product_text, product_values
 from perf_statistics import student
-from perfcore.models.points import GrowthDraws
 
 FLAT = 1e6  # variance of the level that stands for a flat prior
 
@@ -348,19 +346,6 @@ def test_the_variance_now_is_that_of_the_logarithm():
     then = found.variances_with_one()
     assert (then <= found.variance * (1 + 1e-9)).all()
     assert then[2] < min(then[1], 0.5 * found.variance)
-
-
-def test_the_surest_of_two_parameters_may_be_wrong_twice_as_often():
-    """Bonferroni by hand: worse over one of two parameters with 99%, so worse over any with 98%."""
-
-    def growth(probabilities):
-        none = np.zeros((1, 2, 8))  # exponents alike, so that the classes alone count
-        return GrowthDraws(("law",), ("constant", "linear"), np.array([probabilities]), ("p", "n"), none)
-
-    before, after = growth([[1.0, 0.0], [1.0, 0.0]]), growth([[0.01, 0.99], [1.0, 0.0]])
-    change = growth_changes((before, after), np.zeros((2, 1), dtype=np.int64), {})[0]
-    assert (change.parameter, change.classes) == ("p", ("constant", "linear"))
-    assert change.worse == pytest.approx(0.98)
 
 
 paths_of_trees = st.lists(

@@ -77,12 +77,6 @@ def test_related_values_rise_and_fall_together():
     both = subtract(y, x, correlation=1.0)
     assert (both.mean, both.std) == pytest.approx((2.0, 0.1))
     assert maximum(x, Normal(4, 0.3), correlation=1.0) == Normal(4, 0.3)
-    z = np.linspace(-9, 9, 20_001)
-    weights = stats.norm.pdf(z) * (z[1] - z[0])
-    values = (3 + 0.3 * z) * (5 + 0.4 * z)
-    product = multiply(x, y, correlation=1.0)
-    assert product.mean == pytest.approx(weights @ values, rel=1e-9)
-    assert product.std == pytest.approx(math.sqrt(weights @ (values - weights @ values) ** 2), rel=1e-9)
 
 
 def test_sums_and_maxima_of_many_with_a_common_correlation():

@@ -54,15 +54,16 @@ def test_a_late_rank(options, runtime):
 
 
 def test_silence_behind_the_last_record_stays():
-    """25 ns in which nothing is recorded, of a run that begins at 100 ns."""
-    trace = trace_of(late_barrier(at=100), silent=25)
+    """Nothing is recorded in the last 12,346 ns of a run that begins at 100 ns."""
+    silent = 12_346
+    trace = trace_of(late_barrier(at=100), silent=silent)
     found = whatif(trace)
-    assert found.runtime_ns == 75 + 25
-    assert [answer.runtime_ns for answer in found.answers[:4]] == [70 + 25, 72 + 25, 40 + 25, 55 + 25]
+    assert found.runtime_ns == 75 + silent
+    assert [answer.runtime_ns - silent for answer in found.answers[:4]] == [70, 72, 40, 55]
     assert [answer.question for answer in found.answers[2:]] == [
         "computing 2x faster", "computing balanced over ranks", "5% noise",
     ]  # fmt: skip
-    assert found.report().answer == "computing 2x faster changes the runtime most: 100 ns to 65 ns (-35.00%)"
+    assert found.report().answer == "computing 2x faster changes the runtime most: 12.42 us to 12.39 us (-0.28%)"
     unchanged = ("transfer times unchanged", "everything else unchanged", "message order unchanged")
     assert found.answers[2].assumptions == unchanged
     assert found.answers[3].assumptions == (
@@ -70,9 +71,9 @@ def test_silence_behind_the_last_record_stays():
         "message order unchanged",
     )  # fmt: skip
     [answer] = whatif(trace, balance="computing", network="5x").answers
-    assert answer.carried_by == ("zero transfer time", pytest.approx((50 + 25) / (51 + 25) - 1))
+    assert answer.carried_by == ("zero transfer time", pytest.approx((50 + silent) / (51 + silent) - 1))
     [answer] = whatif(trace, noise=1e-9).answers
-    assert (answer.runtime_ns, answer.value.mean) == (100, pytest.approx(100e-9))
+    assert (answer.runtime_ns, answer.value.mean) == (75 + silent, pytest.approx((75 + silent) * 1e-9))
 
 
 def test_latency_and_bandwidth():
@@ -202,7 +203,8 @@ def test_the_report_says_what_the_paths_are_made_of():
         ["MPI_Barrier", "2", "all members have arrived", "0", "all"],
         ["sends", "1", "the receive is posted", "0", "nobody"],
     ]
-    assert tables_of(whatif(trace_of(exchange())).report())["run"] == tables["run"]  # of several scenarios the baseline
+    several = whatif(trace_of(exchange()), network="0.5x..2x")
+    assert tables_of(several.report())["run"] == tables["run"]  # of the baseline
     slower = tables_of(whatif(trace_of(exchange()), network="0.5x").report())["run"]
     assert slower[1] == ["network 0.5x faster", "rank 0", "rank 1", "1", "20", f"{20 / 130:.2%}"]
     notes = report.notes_by_label()
@@ -229,7 +231,6 @@ def test_details_say_what_else_the_runtime_may_be():
     assert "upper bound" in report.answer
     lines = [line for line in report.details if "sensitivity" in line]
     # 30 ns of work each, 1 of the barrier, 20 of work; without it 50.
-    assert report.details[0].endswith(": 2 ranks, 2 calls, 0 messages, 1 collectives; runtime 75 ns")
     assert "network 5x faster, computing balanced over ranks: 51 ns (-32.00%, upper bound)" in report.details
     assert lines == [f"  sensitivity (zero transfer time): {50 / 51 - 1:+.2%}"]
     noise = whatif(trace_of(late_barrier()), noise=0.05)
