@@ -147,4 +147,5 @@ def test_sum_of_independent_normals():
     draws = np.stack([10.0 + PLACES, 20.0 + 2.0 * PLACES, 30.0 + 2.0 * PLACES])[:, None]
     total = sum_of_parts(Drawn(np.array([[10.0], [20.0], [30.0]]), draws), np.array([True, True, True]), seed=3)
     assert total.values == pytest.approx([60.0], abs=0.2)
+    assert (np.diff(total.draws) >= 0.0).all()
     assert np.quantile(total.draws[0], [0.025, 0.975]) == pytest.approx([60.0 - 5.88, 60.0 + 5.88], abs=0.5)

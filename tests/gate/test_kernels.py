@@ -86,6 +86,21 @@ def test_one_version_after_the_other_in_noise_with_memory(phi: float, k: int) ->
     assert alarms <= stats.binom.ppf(0.999, repeated, 0.07)
 
 
+def test_one_version_after_the_other_in_white_noise_is_least_squares() -> None:
+    """Errors that alternate have no memory: of 2 x 6 runs off by 1% the residual variance is 12/9 of its square."""
+    second = np.arange(12) >= 6
+    found = blocked_test([0.01 * (-1.0) ** np.arange(12) + LOG * second], [second], LOG)
+    assert (found.log_ratio[0], found.freedom[0]) == (pytest.approx(LOG), 9.0)
+    assert found.standard_error[0] == pytest.approx(0.01 * math.sqrt(12 / 9 * (1 / 6 + 1 / 6)))
+
+
+def test_noise_of_one_session_is_taken_for_that_of_the_other() -> None:
+    """A session of ten runs at 1 us and one run: 0.85 of the noise, 1%, 0.6% at 1 ms, and pi/2 w^2/k of the medians."""
+    sides = [Sessions([np.zeros(1)], np.array([own]), np.array([runs])) for own, runs in ((0.02, 10.0), (np.nan, 1.0))]
+    square = (0.85 * 0.02) ** 2 + 0.01**2 + (0.006 * 1000**0.2) ** 2 + math.pi / 2.0 * 0.02**2 * (1 / 10 + 1)
+    assert session_test(*sides, np.full(1, 1e-6))[0].standard_error[0] == pytest.approx(math.sqrt(square))
+
+
 @pytest.mark.real_data
 @pytest.mark.parametrize(("file", "alarms", "passes"), [("dedicated", 0.08, 0.6), ("hosted_ci", 0.12, 0.4)])
 def test_consecutive_sessions_of_public_benchmarks(real_data: Path, file: str, alarms: float, passes: float) -> None:

@@ -140,6 +140,7 @@ def test_tables_and_the_holdout_check():
     at = model.answer.at[0]
     assert at.elapsed[0] == pytest.approx(20 / 32 + 0.1 * 32**0.5 + 0.3, rel=0.1)
     assert at.limits.name == "exchange"
+    assert [each.name for each in at.components] == ["solve", "exchange", "setup"]  # 0.63, 0.57 and 0.3 s
     perfect = {name: times[0] / 32 for name, times in model.measured.items()}  # of the run on one processor
     for each in at.components:
         assert each.share == pytest.approx(each.time[0] / at.elapsed[0])

@@ -174,6 +174,8 @@ def test_powers_with_normal_exponents_are_exponentials():
     assert (found.mean, found.std) == pytest.approx((exact.mean(), exact.std()), rel=1e-9)
     assert (Normal(3, 0.3) ** Normal(2, 0.0)).mean == pytest.approx(9.09)
     assert (Normal(3, 0.01) ** Normal(2, 0.01)).mean == pytest.approx(9.0, rel=1e-3)
+    inverse = Normal(10, 0.1) ** -2  # 0.01 (1 + 3 * 0.01^2), with 2 * 0.01 of that as deviation
+    assert (inverse.mean, inverse.std) == pytest.approx((0.010003, 0.0002), rel=1e-3)
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0.0, 1e6), st.floats(-1e6, 1e6), st.floats(0.0, 1e6))
@@ -219,6 +221,8 @@ def test_conversion_says_how_much_the_shape_matters():
     """A fair coin between 0 and 1: the normal is wrong by 1/2 - Phi(-1) at least, just above 0."""
     from perfcore.stochastic import from_dict
 
+    uniform = Normal.convert(representation_named("interval")(2.0, 4.0))[0]
+    assert (uniform.mean, uniform.std) == pytest.approx((3.0, 2.0 / math.sqrt(12.0)))
     coin = from_dict({"representation": "histogram", "edges": [0, 0, 1, 1], "masses": [0.5, 0, 0.5]})
     found, lost = Normal.convert(coin)
     assert (found.mean, found.std) == pytest.approx((0.5, 0.5))
@@ -252,7 +256,11 @@ def test_correlations_are_from_minus_one_to_one(correlation):
         add(Normal(), Normal(), correlation=correlation)
 
 
-def test_a_normal_without_spread_is_a_step():
+def test_the_density_is_that_of_scipy_and_without_spread_there_is_a_step():
+    places = np.array([-1.0, 1.5, 2.0])
+    np.testing.assert_allclose(Normal(1.5, 0.7).pdf(places), stats.norm.pdf(places, 1.5, 0.7), rtol=1e-12)
+    assert type(Normal(2, 1).std) is float
+    assert Normal(2, 0).pdf(places).tolist() == [0.0] * 3
     assert Normal(2, 0).cdf([1.0, 2.0, 3.0]).tolist() == [0.0, 1.0, 1.0]
 
 
