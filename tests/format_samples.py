@@ -61,6 +61,7 @@ NCCL_TESTS = sample("nccl_tests")
 GO_BENCH = sample("go_bench")
 JMH = sample("jmh")
 VLLM = sample("vllm")
+VLLM_CSV = sample("vllm_csv")
 IOR = sample("ior")
 IOR_TEXT = sample("ior_text")
 IOR_CSV = sample("ior_csv")
@@ -188,7 +189,7 @@ SAMPLES = {
     "nccl-tests": [("all_reduce.txt", NCCL_TESTS)],
     "go-bench": [("bench.txt", GO_BENCH)],
     "jmh": [("jmh.json", JMH)],
-    "vllm": [("serving.json", VLLM)],
+    "vllm": [("serving.json", VLLM), ("serving.csv", VLLM_CSV)],
     "extrap-json": [("now.json", sample("extrap_json")), ("older.json", sample("extrap_json_older"))],
     "extrap-archive": [
         ("means.extra-p", extrap_archive(EXTRAP_MEANS)),

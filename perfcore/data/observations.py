@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.base.arrays import Floats, Ints
+from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.columns import shown_names
 from perfcore.data.selection import AGGREGATES, DUPLICATES, is_mark
@@ -102,7 +102,7 @@ class Observations:
         name = self.cell_name(int(self.cell[at]))
         return place if name == _ALL else f"{name}, {place}"
 
-    def select(self, kept: npt.NDArray[np.bool_]) -> Observations:
+    def select(self, kept: Booleans) -> Observations:
         """Those observations, with the codes and systems that are left."""
         codes, code = np.unique(self.code[kept], return_inverse=True)
         systems, system = np.unique(self.system[kept], return_inverse=True)
@@ -152,7 +152,12 @@ def observe(data: Measurements, aggregate: str, duplicates: str) -> Observations
     repetitions = np.asarray(runs.size(), dtype=np.int64)
     _refuse_mixed_categories(data, kept, group)
     if (repetitions > 1).any():
-        notes.append(_repetition_note(data, kept, group, repetitions, aggregate))
+        used = {*roles.parameters.values(), roles.value, *roles.code, *roles.system, *roles.category}
+        free = [name for name in map(str, data.table.columns) if name not in {*used, "run", "repetition"}]
+        differ = [name for name in free if differs(data.levels(name)[0][kept] + 1, group)]
+        text = f"{(repetitions > 1).sum()} of {len(repetitions)} points have several runs (up to {repetitions.max()}); "
+        cure = f"; they differ in {listing(differ, 6)} (--parameter names what was varied)" if differ else ""
+        notes.append(f"{text}the {aggregate} stands for them{cure}")
     return Observations(
         points={symbol: values[row] for symbol, values in points.items()},
         columns=dict(roles.parameters),
@@ -172,7 +177,7 @@ def observe(data: Measurements, aggregate: str, duplicates: str) -> Observations
     )
 
 
-def _refuse_mixed_categories(data: Measurements, kept: npt.NDArray[np.bool_], group: Ints) -> None:
+def _refuse_mixed_categories(data: Measurements, kept: Booleans, group: Ints) -> None:
     """Refuse to take the categories of a run for repeated runs."""
     column = ",".join(data.roles.category)
     if not column:
@@ -185,7 +190,7 @@ def _refuse_mixed_categories(data: Measurements, kept: npt.NDArray[np.bool_], gr
         )
 
 
-def labels_of(data: Measurements, role: str, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
+def labels_of(data: Measurements, role: str, kept: Booleans) -> tuple[tuple[str, ...], Ints]:
     """Names of the codes or systems, in order of appearance, and the index of each kept row."""
     import pandas as pd
 
@@ -228,40 +233,56 @@ def _texts(values: Any) -> list[str]:
 
 
 def values_of(
-    data: Measurements, notes: list[str], *, zeros: bool = False, signed: bool = False, minus_one: bool = True
+    data: Measurements,
+    notes: list[str],
+    *,
+    zeros: bool = False,
+    signed: bool = False,
+    minus_one: bool = True,
+    points: bool = True,
 ) -> Floats:
     """The measured value of each row, NaN where there is none, with a note about the rows left out.
 
     No values are empty cells, words for failed runs, infinities, with ``minus_one`` -1 where no other number is
-    negative, and, unless ``zeros``, 0.
+    negative, unless ``zeros`` 0, and with ``points`` those without a level of a parameter, which is empty or 0, unless
+    half of all are (merged cells) or levels count from 0.
     """
+    name = str(data.roles.value)
+    lacking, note = _without_number(data, name, zeros, minus_one)
+    if lacking.all():
+        raise DataError(f"{data.source}: column {name!r} holds no value at all")
+    notes += note
+    for column in data.roles.parameters.values() if points else ():
+        rows, note = _without_number(data, column, zeros=False, minus_one=False)
+        levels = set(data.numbers(column)[~np.isnan(data.numbers(column))]) if rows.any() else {1.0}
+        if 2 * rows.sum() < len(rows) and levels != set(range(len(levels))):
+            notes += note
+            lacking |= rows
+    values = numbers_of(data, name, ~lacking, zero=zeros, signed=signed) + 0.0
+    values[lacking] = np.nan
+    return values
+
+
+def _without_number(data: Measurements, name: str, zeros: bool, minus_one: bool) -> tuple[Booleans, list[str]]:
+    """The rows in which a column holds no number, and a note that says so if there are any."""
     import pandas as pd
 
-    name = str(data.roles.value)
-    column = data.table[name]
-    numbers = data.numbers(name)
+    column, numbers = data.table[name], data.numbers(name)
     negative = numbers < 0.0
-    left_out = {
-        "-1": negative
-        if minus_one and (numbers > 0.0).any() and (numbers[negative] == -1.0).all()
-        else np.zeros_like(negative),
+    marked = {
+        "-1": negative & (minus_one and bool((numbers > 0.0).any() and (numbers[negative] == -1.0).all())),
         "0": (numbers == 0.0) & (not zeros) & bool((numbers > 0.0).any()),
         "inf": np.isinf(numbers),
     }
     unread = np.flatnonzero(np.isnan(numbers))
     words = ["empty" if pd.isna(cell) else str(cell).strip()[:40] or "empty" for cell in column.iloc[unread]]
     for word in filter(lambda text: text == "empty" or is_mark(text), dict.fromkeys(words)):
-        left_out[word] = np.zeros_like(negative)
-        left_out[word][unread[[text == word for text in words]]] = True
-    marked = np.logical_or.reduce(list(left_out.values()))
-    if marked.all():
-        raise DataError(f"{data.source}: column {name!r} holds no value at all")
-    if marked.any():
-        reasons = [f"{word} ({_rows(data, rows, 5)})" for word, rows in left_out.items() if rows.any()]
-        notes.append(f"left out, without {name}: {int(marked.sum()):,} of {len(marked):,} rows: {', '.join(reasons)}")
-    values = numbers_of(data, name, ~marked, zero=zeros, signed=signed) + 0.0
-    values[marked] = np.nan
-    return values
+        marked[word] = np.zeros_like(negative)
+        marked[word][unread[[text == word for text in words]]] = True
+    lacking = np.logical_or.reduce(list(marked.values()))
+    reasons = ", ".join(f"{word} ({_rows(data, rows, 5)})" for word, rows in marked.items() if rows.any())
+    note = f"left out, without {name}: {int(lacking.sum()):,} of {len(lacking):,} rows: {reasons}"
+    return lacking, [note] if reasons else []
 
 
 def no_number(name: str, text: str) -> str:
@@ -316,8 +337,8 @@ def numbers_of(
 
 
 def without_duplicates(
-    data: Measurements, kept: npt.NDArray[np.bool_], duplicates: str = "refuse", notes: list[str] | None = None
-) -> npt.NDArray[np.bool_]:
+    data: Measurements, kept: Booleans, duplicates: str = "refuse", notes: list[str] | None = None
+) -> Booleans:
     """Which rows stay; a row that repeats an earlier one in every column may be a copy or a repetition.
 
     A block of rows that follows an equal one is refused in every command that reads runs, unless the option of the
@@ -409,7 +430,7 @@ def _renumbered(column: npt.NDArray[Any], size: int = 0) -> tuple[Ints, int]:
     return numbers, len(levels)
 
 
-def points_of(data: Measurements, kept: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
+def points_of(data: Measurements, kept: Booleans) -> tuple[Ints, Ints]:
     """Return the first of the kept rows of each point, and which of the points, in their order, each of them has."""
     ranks = []
     for column in data.roles.parameters.values():
@@ -433,24 +454,8 @@ def _copied_block(number: npt.NDArray[Any]) -> tuple[int, int] | None:
     return None
 
 
-def _rows(data: Measurements, chosen: npt.NDArray[np.bool_], most: int = 20) -> str:
+def _rows(data: Measurements, chosen: Booleans, most: int = 20) -> str:
     rows = np.flatnonzero(chosen)
     lines = [data.line(row) for row in rows[:most].tolist()]
     named = lines if None not in lines else [data.row(row) for row in rows[:most].tolist()]
     return f"{'line' if None not in lines else 'row'} {', '.join(map(str, named))}" + ", ..." * (len(rows) > most)
-
-
-def _repetition_note(
-    data: Measurements, kept: npt.NDArray[np.bool_], group: Ints, repetitions: Ints, aggregate: str
-) -> str:
-    """How many points have several runs, and in what else these runs differ."""
-    several, roles = int((repetitions > 1).sum()), data.roles
-    used = {*roles.parameters.values(), roles.value, *roles.code, *roles.system, *roles.category, "run", "repetition"}
-    differ = [
-        str(name)
-        for name in data.table.columns
-        if name not in used and differs(data.levels(str(name))[0][kept] + 1, group)
-    ]
-    text = f"{several} of {len(repetitions)} points have several runs (up to {repetitions.max()})"
-    text += f"; the {aggregate} stands for them"
-    return text + (f"; they differ in {listing(differ, 6)} (--parameter names what was varied)" if differ else "")

@@ -55,13 +55,13 @@ _DATA = re.compile(r"(?P<prefix>[kmgtpe]?)(?P<binary>i?)(?P<base>b|bytes?|bits?)
 _OPERATIONS = re.compile(r"(?P<prefix>[kmgtpe]?)flops?", re.IGNORECASE)
 _PER_SECOND = re.compile(r"(?P<prefix>[kmgtpe]i?)(?P<base>bit|b)ps", re.IGNORECASE)
 _BRACKETS = re.compile(r"(?P<name>.*?)[\s_]*[(\[]\s*(?P<label>[^()\[\]]+?)\s*[)\]]", re.DOTALL)
-_EACH = r"(?P<each>(?:/[^\s/]+)*)"  # as in MB/s/rank
+_EACH = r"(?P<each>(?:(?:/|\s+per\s+)[^\s/]+)*)"  # as in MB/s/rank
+_PER = r"[\s_-]+per[\s_-]+"
 _COMMA = re.compile(r"(?P<name>.+?)(?:\s*,|\s+in)\s+(?P<label>[^\s,]+)")  # `Time, s` and `Runtime in seconds`
 _OVER = re.compile(rf"(?P<amount>[^\s/]+)\s*(?:/|\bper\b)\s*(?P<over>[^\s/]+){_EACH}", re.IGNORECASE)
 _LAST_OVER = re.compile(rf"(?:(?P<name>.*?)[\s_]+)??(?P<amount>[^\s_/]+)\s*/\s*(?P<over>[^\s_/]+){_EACH}", re.DOTALL)
 _LAST_PER = re.compile(
-    r"(?:(?P<name>.*?)[\s_-]+)??(?P<amount>[^\s_-]+)[\s_-]+per[\s_-]+(?P<over>[^\s_-]+)(?P<each>)",
-    re.DOTALL | re.IGNORECASE,
+    rf"(?is)(?:(?P<name>.*?)[\s_-]+)??(?P<amount>[^\s_-]+){_PER}(?P<over>[^\s_-]+)(?P<each>(?:{_PER}[^\s_-]+)*)"
 )
 _LAST_TWO = re.compile(r"(?:(?P<name>.*?)[\s_]+)??(?P<amount>[^\s_]+)_(?P<over>[^\s_]+)(?P<each>)", re.DOTALL)
 _LAST = re.compile(r"(?P<name>.+?)(?P<gap>[\s_])\s*(?P<label>[^\s_]+)", re.DOTALL)
@@ -146,7 +146,7 @@ def _rate_ending(name: str) -> tuple[str, KnownUnit] | None:
         if match := pattern.fullmatch(name):
             unit = _quotient(match)
             if unit is None:
-                break  # time per step: what follows may still be its unit
+                continue  # time per step: what follows may still be its unit
             quantity = match["amount"] if match["amount"].lower() in _TIME_QUANTITIES | _RATE_QUANTITIES else ""
             return " ".join(filter(None, (match["name"], quantity))), unit
     if (match := _LAST_TWO.fullmatch(name)) and _time(match["over"], _TIME_ENDINGS) is not None:
@@ -219,7 +219,7 @@ def _short_rate(word: str) -> KnownUnit | None:
 
 def _quotient(match: re.Match[str]) -> KnownUnit | None:
     """One thing over another, where one of them is a time; a name of a time over its unit is in that unit."""
-    amount, over, each = match["amount"], match["over"], match["each"]
+    amount, over, each = match["amount"], match["over"], re.sub(f"(?i){_PER}", "/", match["each"])
     above, below = _time(amount, _TIME_WORDS), _time(over, _TIME_WORDS)
     if below is None:
         # min_per_node is a minimum.

@@ -75,11 +75,6 @@ _COMPRESSIONS = (
 COMPRESSED_ENDINGS = tuple(one.ending for one in _COMPRESSIONS)
 
 
-def compression_of(head: bytes) -> Compression | None:
-    """How a file is compressed that begins with these bytes, of which 16 are enough; None for a plain one."""
-    return next((compression for compression in _COMPRESSIONS if compression.begins.match(head)), None)
-
-
 def without_compressed_ending(name: str) -> str:
     """A name without the ending of a compression, whatever its case."""
     path = Path(name)
@@ -133,7 +128,7 @@ class Source:
             try:
                 self.path = self._locate()
                 with self.path.open("rb") as raw:
-                    self.compression = compression_of(raw.read(16))
+                    self.compression = next((c for c in _COMPRESSIONS if c.begins.match(raw.peek(16))), None)
                 self.head = self._read_head()
             except OSError as error:
                 raise InputError(self.name, f"cannot be read: {error.strerror or error}") from error

@@ -139,6 +139,9 @@ def test_totals_and_means_of_the_others_are_no_benchmarks() -> None:
     verdict = perfcore.gate(version(1.0), version(1.2))
     assert (verdict.benchmarks, verdict.computed) == (("a", "b"), ("Geo Mean", "total"))
     assert verdict.report().notes_by_label()["Left out"] == ["Geo Mean, total, which the other benchmarks give"]
+    commits = pd.concat([version(1.0 + k / 100).assign(commit=f"c{k}") for k in range(8)])
+    history = perfcore.gate_history(commits)
+    assert ([each.series.name for each in history.judged], history.computed) == (["a", "b"], ("Geo Mean", "total"))
     assert perfcore.gate(version(1.0, 9.0), version(1.2, 9.0)).benchmarks == ("a", "b", "total")
 
 

@@ -85,7 +85,7 @@ BAD = {
     "step,loss,step_time_s\n0,3,0.3\n1,2,0.4\n": r":1: each row is one step .*--column step_time_s describes",
     "code,p,time_s\nlu,1,8\nlu,many,4\nlu,4,2\n": r":3: p is 'many'; a number is expected",
     "code,p,time_s\nlu,1,8\nlu,1_000,4\nlu,4,2\n": r":3: p is '1_000'; a number is expected",
-    "code,p,time_s\nlu,1,8\nlu,,4\nlu,4,2\n": r":3: p is empty; a number is expected.*where='p>0'",
+    "code,p,time_s\nlu,1,8\nlu,,4\nlu,2,4\nlu,,2\n": r":3: p is empty; a number is expected.*where='p>0'",
     "# made by hand\n\ncode,p,time_s\n\nlu,1,8\n\nlu,0,4\n": r":7: p is 0; a positive number .*where='p>0'",
     'code,p,time_s\n"l\nu",1,8\nlu,-2,4\n': r":4: p is -2; a positive number",
     "code,p,time_s\nlu,1,8\nlu,2,-2\nlu,4,-1\n": r":3: time_s is -2 \(and in 1 more row\); .*where='time_s>0'",

@@ -27,6 +27,8 @@ SHAPES = {
     "database": (" p | time_s\n---+--------\n 1 | 8\n 2 | 4.5\n 4 | 2.5\n", "txt"),
     "box": ("┌───┬──────┐\n│ p │ time_s │\n├───┼──────┤\n│ 1 │ 8 │\n│ 2 │ 4.5 │\n│ 4 │ 2.5 │\n└───┴──────┘\n", "txt"),
     "line of units": ("p,time\n,s\n1,8\n2,4.5\n4,2.5\n", "csv"),
+    "line of units, one of them unknown": ("p,time,energy\n-,s,kJ\n1,8,2\n2,4.5,3\n4,2.5,4\n", "csv"),
+    "title of a spreadsheet": ("Runs;;\n;;\nMonday;;\np;time;\n;[s];\n1;8,0;\n2;4,5;\n4;2,5;\n", "csv"),
     "groups of columns": ("p,time,\n,mean,sd\n1,8,0.1\n2,4.5,0.1\n4,2.5,0.1\n", "csv"),
     "title above": ("Runs of Monday\n\np   time_s\n1   8\n2   4.5\n4   2.5\n", "txt"),
     "prose around": ("# Results\n\n| p | time_s |\n|---|---|\n| 1 | 8 |\n| 2 | 4.5 |\n| 4 | 2.5 |\n\nThanks.\n", "md"),
@@ -97,6 +99,15 @@ def test_marks_of_failed_runs_are_left_out_and_counted(tmp_path, mark):
     assert seen.notes == (f"left out, without time_s: 1 of 5 rows: {mark or 'empty'} (line 5)",)
 
 
+@pytest.mark.parametrize("mark", ["0", "N/A", ""])
+def test_rows_without_a_level_are_left_out_and_counted(read, mark):
+    seen = read(TABLE + f"{mark},3\n16,1\n", "runs.csv").observations()
+    assert seen.value.tolist() == [*TIMES, 1.0]
+    assert seen.notes == (f"left out, without p: 1 of 5 rows: {mark or 'empty'} (line 5)",)
+    with pytest.raises(InputError, match="p is 0"):
+        read("p,time_s\n0,8\n1,4.5\n2,2.5\n", "runs.csv").observations()  # these count from 0
+
+
 def test_rounded_runs_are_kept_and_joined_files_refused(tmp_path):
     (tmp_path / "rounded.csv").write_text("p,time_s\n1,8.0\n1,8.1\n1,8.0\n2,4\n2,4\n4,2\n")
     seen = perfcore.read(tmp_path / "rounded.csv").observations()
@@ -115,6 +126,16 @@ BY_PROCESSORS = {"parameters": {"p": "p"}, "category": ("category",)}
 ROLES = {
     "nodes x tasks x threads": ("nodes,tasks per node,OMP_NUM_THREADS,time_s\n1,4,2,9\n2,4,2,5\n",
         {"parameters": {"p": "processors"}, "value": "time_s", "code": ()}, {}),
+    "a grid of processes": ("N,P,Q,time_s\n9,1,1,9\n9,1,2,5\n9,2,2,3\n",
+        {"parameters": {"p": "processors"}, "value": "time_s"}, {"processors": [1, 2, 4]}),
+    "ends of an interval": ("p,time_s,ci_lower,ci_upper\n1,8,7.5,8.5\n2,4.5,4.25,4.75\n4,2.5,2.25,2.75\n",
+        {"value": "time_s"}, {"ci95": [0.5, 0.25, 0.25]}),
+    "what was completed is no moment": ("clients,completed,duration,requests_per_s\n1,9,8,1.1\n2,18,8.1,2.2\n",
+        {"parameters": {"p": "clients"}, "value": "duration"}, {}),
+    "a row for each rank": ("ranks,run,rank,time_s\n2,1,0,8\n2,1,1,12\n2,2,0,16\n2,2,1,24\n1,1,0,20\n",
+        {"parameters": {"p": "ranks"}}, {"time_s": [12, 24, 20]}),
+    "rows of ranks, one missing": ("ranks,run,rank,time_s\n2,1,0,8\n2,1,1,12\n2,2,0,16\n1,1,0,20\n", {},
+        {"time_s": [8, 12, 16, 20]}),
     "a number in commands": ("command,time_s\n./a -n 1,9\n./a -n 2,5\n",
         {"parameters": {"p": "n"}, "value": "time_s", "code": ()}, {}),
     "percentiles": ("replicas  rps  p50  p99\n1  1203.1  8ms  21ms\n2  2310.4  8ms  24ms\n",
@@ -243,6 +264,16 @@ def test_weak_scaling_told_by_the_table(tmp_path, rows, kind):
     assert perfcore.fit(tmp_path / "runs.csv", fitter="scaling").scaling == kind
 
 
+@pytest.mark.parametrize(("rows", "kind"), [
+    ("{p},104,{gflops},{long}", "weak"), ("{p},104,4,{long}", "strong"), ("{p},{cells},,{short}", ""),
+])  # fmt: skip
+def test_a_rate_times_the_time_tells_how_the_work_grows(read, rows, kind):
+    """HPCG's sizes are those of each rank, and no name says it; a batch may grow though the work does not."""
+    lines = [rows.format(p=p, gflops=40 * p, cells=9 * p, long=60 + p / 9, short=1 + 8 / p) for p in (1, 2, 4, 8)]
+    data = read("ranks,n,GFLOP/s,time_s\n" + "\n".join(lines) + "\n", "runs.csv")
+    assert perfcore.fit(data, fitter="scaling").scaling == kind
+
+
 def test_parameters_that_follow_from_others_are_named(tmp_path):
     """Of weak and strong runs in one table, and of layouts with as many threads in all, the message says what to do."""
     rows = [(n, 8 // t, t, 10 / n + t / 9) for n in (1, 2, 4) for t in (1, 2, 4)]
@@ -295,6 +326,7 @@ def test_points_between_thousands_are_asked_for_and_read(read):
     assert read(text, "runs.csv", decimal=".").table["time_s"].tolist() == [10.2, 5.3, 860]
     mixed = read("p;time_s;x\n1;10.200;1,5\n2;860;2,5\n", "runs.csv")  # the other column shows the decimal comma
     assert mixed.table["time_s"].tolist() == [10200, 860]
+    assert read("p;time_s\n1;10.200,00\n2;5.300,50\n", "runs.csv").table["time_s"].tolist() == [10200, 5300.5]
 
 
 def test_moments_in_whole_minutes_since_1970_are_dates_also_over_months(read):

@@ -43,6 +43,9 @@ def test_noise_free_categories_give_their_laws_back():
     np.testing.assert_allclose(model.predict({"P": p, "category": "communication loss"}), 2 + 0.5 * np.log2(p))
     assert model.statistics["r2_centered"] == pytest.approx(1.0)
     assert {fits[0].r2 for fits in model.default_fits} == {1.0, None}, "a constant has no R^2"
+    parts = {"pure computation": PARTS["pure computation"], "communication loss": lambda p: 0.8 * p * np.log2(p)}
+    without_constant = fitted(profile(parts=parts))
+    assert without_constant.default_fits[1][0].text("P") == "0.8*P*log2(P)"
 
 
 def test_a_constant_overhead_is_fitted_by_a_constant():

@@ -355,6 +355,8 @@ def test_a_total_has_one_number_and_one_interval(tmp_path):
     assert f": {total}; " in again.answer
     by_level = next(row.predicted for row in model.levels_along if row.level == 64)
     np.testing.assert_array_equal(model.totals([[64.0]])[0, :3], by_level)
+    rates = table.assign(time_s=100.0 / table["time_s"]).rename(columns={"time_s": "tokens/s/gpu"})
+    assert "in total" not in perfcore.predict(perfcore.fit(rates, fitter="scaling"), at="p=64").report().answer
 
 
 def test_a_rate_of_each_processor_is_predicted_as_the_time_of_a_growing_problem():
@@ -398,6 +400,9 @@ def test_rows_are_named_and_kept_alike_whatever_the_scaling_of_a_rate(scaling, t
         except InputError as error:
             said = (str(error),)
         assert any(re.search(text, line) for line in said), said
+    negative = pd.DataFrame({"gpus": [8, 16, 32], "tokens/s": [80.0, -152.0, 280.0]})
+    with pytest.raises(DataError, match=r"-152; a positive number|holds -152"):  # as in the table
+        perfcore.fit(negative, scaling=scaling)
     (tmp_path / "paths.csv").write_text("\n".join(["path,gpus,tokens/s", *(f"a,{line}" for line in lines)]))
     options = ScalingOptions(path="path", scaling=scaling)
     found = fit_series(tmp_path / "paths.csv", tmp_path / "models.parquet", options)

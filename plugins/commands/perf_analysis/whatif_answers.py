@@ -262,7 +262,7 @@ def _tables_of_gpu(result: GpuAnswers) -> list[Table]:
     if scenarios and not usual:
         changing = _changing(result.scenarios, result)
         runs = [row for row, each in zip(scenarios, result.scenarios, strict=True) if each in changing]
-        tables.insert(0, Table(_SCENARIOS, [("baseline", whole, 0.0), *runs]))
+        tables.insert(0, Table(_SCENARIOS, [("baseline", whole, None), *runs]))
     for heading, spent in (("kernel", path.by_kernel), ("host activity", path.by_host)):
         named = list(zip(plain_names(list(spent)), spent.values(), strict=True))
         title = f"Critical path by {heading}"

@@ -115,12 +115,12 @@ def _prediction_tables(result: Predictions) -> list[Table]:
     order = np.argsort(-values[:, 0], kind="stable") if total is not None else np.arange(len(values))
     points = [Column(n, [result.points[n][k] for k in order], format="g", key=n) for n in names]
     remarks = Column("remark", [result.remarks[k] for k in order] if any(result.remarks) else [None] * len(values))
-    brief = [Column("predicted", values[order, 0], unit)]
+    brief = [Column("predicted", values[order, 0], unit, number_text)]
     if total is not None:
         brief.insert(0, Column("share", values[order, 0] / total, format=".1%"))
     if values.shape[1] == 3:
         brief.append(Column(f"{result.interval:.0%} interval", values[order, 1:], format=number_text))
-    brief += [Column(name, column[order], unit) for name, column in result.quantiles.items()]
+    brief += [Column(name, column[order], unit, number_text) for name, column in result.quantiles.items()]
     differ = [remarks] if len(set(result.remarks)) > 1 else []
     every = [Column(name, list(column), format="g", key=name) for name, column in result.points.items()]
     every += [Column(name, values[:, k], format=".6g") for k, name in enumerate(result.names)]

@@ -229,8 +229,7 @@ def _notes_of_versions(result: VersionGate) -> list[Note]:
     if unclear:
         notes.append(Note("Assumed", f"smaller is better ({listing(unclear, 3)}); --better sets it"))
     notes += [Note("Assumed", text) for text in _designs(result)]
-    if result.computed:
-        notes.append(Note("Left out", f"{listing(result.computed, 3)}, which the other benchmarks give"))
+    notes += _computed(result)
     sides = zip(result.names, result.only, strict=True)
     return [*notes, *(Note("Left out", f"only {name} has {listing(only, 3)}") for name, only in sides if only)]
 
@@ -447,7 +446,12 @@ def _notes_of_history(result: HistoryGate) -> list[Note]:
         notes.append(Note("Left out", f"{len(ended)} ended: {listing(ended, 3)}"))
     if result.left_out:
         notes.append(Note("Left out", f"in units of different quantities: {listing(result.left_out, 3)}"))
-    return notes
+    return [*notes, *_computed(result)]
+
+
+def _computed(result: VersionGate | HistoryGate) -> list[Note]:
+    names = listing(result.computed, 3)
+    return [Note("Left out", f"{names}, which the other benchmarks give")] if result.computed else []
 
 
 def _tables_of_history(result: HistoryGate) -> list[Table]:

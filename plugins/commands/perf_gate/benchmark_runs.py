@@ -208,7 +208,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
     parts, labels, notes = list[pd.DataFrame](), list[pd.DataFrame](), list[str]()
     not_copied = without_duplicates(data, np.ones(len(table), dtype=np.bool_), notes=notes)
     for column in columns:
-        numbers = values_of(data if column == roles.value else data.with_roles(value=column), notes)
+        numbers = values_of(data if column == roles.value else data.with_roles(value=column), notes, points=False)
         kept = not_copied & ~np.isnan(numbers)
         unit = (roles.unit if column == roles.value else None) or unit_of(column)
         row = math.nan if any(map(is_run_identifier, table.columns)) else np.arange(len(table))
@@ -468,27 +468,22 @@ def match(first: LongTable, second: LongTable) -> Matched:
         larger[name] = better_of(unit, better, metric) == "larger"
     if unsure:
         progress.note(f"assumed that smaller values of {listing(unsure, 3)} are better; set it with --better larger")
-    computed = _computed(names, runs)
+    computed = computed_rows([{name: quantile(side[name].value) for name in names} for side in runs])
     names = tuple(name for name in names if name not in computed)
     return Matched(names, runs, larger, units, counted, (only[0], only[1]), computed)
 
 
-def _computed(names: Sequence[str], runs: tuple[dict[str, Runs], dict[str, Runs]]) -> tuple[str, ...]:
-    """Return the benchmarks that are called a total or mean of the others, and are."""
-    kinds = {name: _OF_OTHERS.get(re.sub(r"[\W_]", "", name.lower())) for name in names}
-    others = [name for name, compute in kinds.items() if compute is None]
-    if len(others) < 2 or len(others) == len(names):
-        return ()
-    of_others = [np.array([quantile(side[name].value) for name in others]) for side in runs]
-    return tuple(
-        name
-        for name, compute in kinds.items()
-        if compute is not None
-        and all(
-            values.min() > 0.0 and abs(quantile(side[name].value) / compute(values) - 1.0) < _GIVEN_BY_OTHERS
-            for side, values in zip(runs, of_others, strict=True)
-        )
-    )
+def computed_rows(sides: Sequence[Mapping[str, float]]) -> tuple[str, ...]:
+    """Return the benchmarks that are called a total or mean, and are one of the others of each side that has them."""
+    kinds = {name: _OF_OTHERS.get(re.sub(r"[\W_]", "", name.lower())) for side in sides for name in side}
+
+    def is_given(value: float, side: Mapping[str, float], compute: Callable[[Floats], float]) -> bool:
+        others = np.array([value for other, value in side.items() if kinds[other] is None])
+        is_sound = len(others) > 1 and others.min() > 0.0
+        return is_sound and bool(abs(value / compute(others) - 1.0) < _GIVEN_BY_OTHERS)
+
+    called = [(name, compute) for name, compute in kinds.items() if compute is not None]
+    return tuple(n for n, compute in called if all(is_given(side[n], side, compute) for side in sides if n in side))
 
 
 def _as_numbers(column: npt.NDArray[Any]) -> Floats:

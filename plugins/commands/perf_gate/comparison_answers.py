@@ -11,7 +11,20 @@ from perf_statistics.gating import is_confident
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import listing
 from perfcore.data.units import is_time
-from perfcore.report import Axis, Band, Figure, Line, Mark, Note, Plot, Points, Report, Rule, interval_text
+from perfcore.report import (
+    Axis,
+    Band,
+    Figure,
+    Line,
+    Mark,
+    Note,
+    Plot,
+    Points,
+    Report,
+    Rule,
+    interval_text,
+    number_text,
+)
 from perfcore.tables import Column, Table, point_text
 
 if TYPE_CHECKING:
@@ -131,7 +144,7 @@ def _tables(comparison: Comparison) -> list[Table]:
     if (measured := comparison.measured) is not None:
         columns = [
             Column("measured at", list(measured.labels)),
-            *(Column(name, measured.means[k], comparison.unit or "", ".4g", f"measured_{k + 1}")
+            *(Column(name, measured.means[k], comparison.unit or "", number_text, f"measured_{k + 1}")
               for k, name in enumerate(comparison.names)),
             Column("ratio", measured.ratio, format=".3f", key="measured_ratio"),
             Column("95% interval", np.stack([measured.low, measured.high], axis=1), format=".3f",
@@ -180,7 +193,7 @@ def _columns(comparison: Comparison, values: Floats, ratio: Floats, draws: Ratio
     """Values of both models (2, K), their ratio (K,), and how sure it is."""
     return [
         *(
-            Column(name, values[k], comparison.unit or "", ".4g", ("first", "second")[k])
+            Column(name, values[k], comparison.unit or "", number_text, ("first", "second")[k])
             for k, name in enumerate(comparison.names)
         ),
         Column("ratio", ratio, format=".3f"),

@@ -22,6 +22,7 @@ from perf_gate.benchmark_runs import (
     LongTable,
     better_of,
     case_columns,
+    computed_rows,
     conversion,
     names_of_rows,
     text_of,
@@ -309,6 +310,7 @@ class HistoryGate(Result):
     suite: JudgedSeries | None  # the median over all benchmarks, commit by commit
     ended: tuple[tuple[str, str], ...]  # benchmarks that are no longer measured, and their last commits
     left_out: tuple[str, ...]  # benchmarks whose values are of different quantities
+    computed: tuple[str, ...]  # rows that the others give, such as a total
     since: str | None  # changes after this commit are new; None for the last 12 commits
     threshold: float  # how many times as slow a change must be to fail
     missing_fails: bool  # whether a benchmark that ended fails
@@ -352,6 +354,7 @@ class HistoryGate(Result):
             "series": [each.to_dict() for each in self.judged],
             "ended": [{"benchmark": name, "last": commit} for name, commit in self.ended],
             "left_out": list(self.left_out),
+            "computed": list(self.computed),
         }
 
 
@@ -371,7 +374,12 @@ def gate_series(
         raise DataError(f"{table.source}: holds no history{' in one unit' if left_out else ''}")
     begin = len(commits) - WINDOW if since is None else commits.index(_commit(since, commits, table.source)) + 1
     ended = {series.name: series.commits[-1] for series in every if series.has_ended(len(commits))}
-    live = [series for series in every if series.name not in ended]
+    sides: dict[tuple[int, str], dict[str, float]] = {}
+    for series in every:
+        for place, machine, value in zip(series.places.tolist(), series.machines, series.values.tolist(), strict=True):
+            sides.setdefault((place, machine), {})[series.name] = value
+    computed = computed_rows(list(sides.values()))
+    live = [series for series in every if series.name not in ended and series.name not in computed]
     judged, suite = judge_all(live, commits, begin, threshold, parallel)
     rank = {Outcome.FAILED: 0, Outcome.UNDECIDED: 1, Outcome.PASSED: 2}
     judged.sort(key=lambda each: (each.detected is None, rank[each.outcome], -each.effect))
@@ -382,6 +390,7 @@ def gate_series(
         suite=suite,
         ended=tuple(ended.items()),
         left_out=tuple(left_out),
+        computed=computed,
         since=since,
         threshold=threshold,
         missing_fails=missing_fails,

@@ -17,7 +17,7 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.observations import without_duplicates
 from perfcore.models.model import Model
 from perfcore.models.points import Observed
-from perfcore.report import Axis, Figure, Line, Mark, Note, Plot, Points, Report, Result, Steps
+from perfcore.report import Axis, Figure, Line, Mark, Note, Plot, Points, Report, Result, Steps, number_text
 from perfcore.tables import Column, Table
 
 _GROUPS = {"not fitted": "held-out points", "fitted": "training points", "all points": "points"}
@@ -205,7 +205,7 @@ def _report_of(result: Verification, data: Any = None) -> Report:
         answer = (
             f"{verdict}: {level} intervals hold {figures['coverage']:.0%} of {count} [{low:.0%}, {high:.0%}]; "
             f"median error {figures['median_relative_error']:.1%}, max {figures['max_relative_error']:.1%}, "
-            f"bias {float(np.median(result.errors[kept])):+.1%}"
+            f"bias {float(np.median(result.errors[kept])):+z.1%}"
         )
         if figures["n_points"] == 1:
             where = "inside" if figures["coverage"] == 1.0 else "outside"
@@ -246,10 +246,10 @@ def _tables(result: Verification, name: str) -> list[Table]:
     order = np.flatnonzero(kept)[np.argsort(-np.abs(result.errors[kept]), kind="stable")]
     points = [
         Column("point", [result.labels[k] for k in order.tolist()]),
-        Column("measured", result.measured[order], result.unit or "", ".6g"),
-        Column("predicted", result.predicted[order], result.unit or "", ".6g"),
-        Column(f"{result.interval:.0%} PI", np.stack([result.lower, result.upper], axis=1)[order], format=".4g"),
-        Column("error", result.errors[order], format="+.1%"),
+        Column("measured", result.measured[order], result.unit or "", number_text),
+        Column("predicted", result.predicted[order], result.unit or "", number_text),
+        Column(f"{result.interval:.0%} PI", np.stack([result.lower, result.upper], axis=1)[order], format=number_text),
+        Column("error", result.errors[order], format="+z.1%"),
     ]
     worst = Table(
         categories, result.category_figures(kept), f"Categories, {_GROUPS[name]}, largest error first", limit=_MOST_ROWS

@@ -322,9 +322,10 @@ class DefaultFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.formula if factor in self.names else self._substituted(factor, {})
 
     def text(self, factor: str, digits: int = 6) -> str:
-        """Return the formula with its coefficients, as a person reads it."""
+        """Return the formula with its coefficients, as a person reads it: a constant of 0 is left out."""
         numbers = {n: Formula(f"{c or 0.0:.{digits}g}") for n, c in zip(self.names, self.coefficients, strict=True)}
-        return self._substituted(factor, numbers).replace("+ -", "- ")
+        text = self._substituted(factor, numbers).replace("+ -", "- ").removeprefix("0 + ")
+        return f"-{text[4:]}" if text.startswith("0 - ") else text
 
     def _substituted(self, factor: str, numbers: Mapping[str, Formula]) -> str:
         formula = Formula(self.formula)

@@ -467,7 +467,8 @@ def groups_of(runs: Measurements, options: RegressionOptions) -> Iterator[Group]
     runs.require_roles()
     columns = list(runs.table.columns)
     is_positive = options.family == "gamma" or options.weights == "relative"
-    y = values_of(runs, notes := list[str](), zeros=not is_positive, signed=not is_positive, minus_one=is_positive)
+    anything = not is_positive
+    y = values_of(runs, notes := list[str](), zeros=anything, signed=anything, minus_one=is_positive, points=False)
     kept = ~np.isnan(y)
     kept &= without_duplicates(runs, kept, notes=notes)
     for note in notes:

@@ -216,8 +216,8 @@ def _checked(runs: Measurements) -> Measurements:
             raise DataError(
                 f"{runs.source}: usl fits one program; choose one, such as --where {column}={next(iter(names))}"
             )
-    values_of(runs, [])
-    points = len(np.unique(numbers_of(runs, columns[0])))
+    kept = ~np.isnan(values_of(runs, []))
+    points = len(np.unique(numbers_of(runs, columns[0], kept)[kept]))
     if points < _LEAST_POINTS:
         raise DataError(f"{runs.source}: usl needs {_LEAST_POINTS} or more values of {columns[0]}; there are {points}")
     return runs.with_roles(parameters={"p": columns[0]}, code=(), system=(), category=())

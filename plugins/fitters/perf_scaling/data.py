@@ -217,6 +217,7 @@ def _as_scaling(data: Measurements, scaling: str) -> Measurements:
     is_of_one = is_named("rate_of_one", unit)
     if scaling == "auto" or not is_rate(unit) or not is_processors(number) or is_of_one == (scaling == "weak"):
         return data
+    values_of(data, [], zeros=True)  # refuses what is no rate as the file has it
     one = next(word for word in (number.rstrip("s"), "processor") if is_named("rate_of_one", f"{unit}/{word}"))
     unit = unit.rpartition("/")[0] if is_of_one else f"{unit}/{one}"
     name = unit if roles.value == roles.unit else f"{split_unit(roles.value)[0]} [{unit}]"

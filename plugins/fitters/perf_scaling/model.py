@@ -449,7 +449,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             total=None,
             single_runs=False,
             left_out=self.unfitted,
-            add_up=not self.whole.several and bool(self.whole.counted.all()),
+            add_up=self.has_parts and not self.whole.several and bool(self.whole.counted.all()),
         )
 
     def growth_draws(self, point: Mapping[str, Any]) -> GrowthDraws:

@@ -47,7 +47,7 @@ _READERS = (
      "nccl-tests and rccl-tests", "MessageOptions"),
     ("go-bench", "perf_io.results.text_results:GoBenchReader", _TEXT, "Go's benchmarks, go test -bench", None),
     ("jmh", "perf_io.results.json_results:JmhReader", ".json .csv", "JMH of Java, -rf json or csv", None),
-    ("vllm", "perf_io.results.json_results:VllmReader", ".json", "vLLM's benchmark of serving", "ServingOptions"),
+    ("vllm", "perf_io.results.json_results:VllmReader", ".json .csv", "vLLM's benchmark of serving", "ServingOptions"),
     ("fio", "perf_io.results.json_results:FioReader", ".json", "fio, --output-format=json", None),
     ("extrap-json", "perf_io.results.extrap:ExtrapJsonReader", ".json", "JSON documents of Extra-P", None),
     ("extrap-archive", "perf_io.results.extrap:ExtrapArchiveReader", ".extra-p",
@@ -149,7 +149,10 @@ _SIGNATURES: dict[str, str | tuple[str, ...]] = {
         r'\A(?:\s*\[\s*\{\s*"(?:jmhVersion|benchmark)"\s*:|"Benchmark","Mode","Threads","Samples","Score","Score E)',
         r'"(?:jmhVersion|primaryMetric|Benchmark)"',
     ),
-    "vllm": (r'\A\s*\{\s*"date"\s*:', r'"model_id"', r'"num_prompts"'),
+    "vllm": (
+        r'\A(?:\s*\[?\s*\{\s*"date"\s*:|[^\n{]*\b(?:num_prompts|max_concurrency),[^\n{]*\boutput_throughput,)',
+        r'"model_id"|throughput,', r'"num_prompts"|throughput,',
+    ),
     "fio": r'\A\s*\{\s*"fio version"\s*:',
     "extrap-json": (
         r'\A\s*\{\s*"(?:callpaths|coordinates|measurements|metrics|parameters)"\s*:',

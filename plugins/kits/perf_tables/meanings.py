@@ -34,7 +34,7 @@ from perfcore.data.columns import (
     words,
 )
 from perfcore.data.observations import labels_of
-from perfcore.data.units import seconds_per, split_unit, unit_of
+from perfcore.data.units import is_rate, seconds_per, split_unit, unit_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,6 +77,7 @@ _TEXTS = {
     "text": "text (--path)",
 }
 _ALIKE = 0.02  # of a size: decompositions don't divide every problem evenly
+_ALIKE_WORK = 0.1  # of the logarithm of a rate times a time, both with their noise
 _EARLIEST = 3e8  # seconds of Unix time: no run takes nine years
 _MOST_DERIVED = 12  # columns of numbers, of which all pairs are compared
 _SAME = 5e-3  # relative, between numbers that were rounded to three digits
@@ -148,6 +149,8 @@ def scaling_of(data: Measurements) -> str:
             if len(kinds) == 1 and "" not in kinds:
                 return kinds.pop()
         processors = data.numbers(parameters[0])
+        if kind := _scaling_of_work(data, processors, names):
+            return kind
         plain = {name: re.sub(r"[\s\-#]+", "_", name.strip()).strip("_") for name in names}
         of_one = {name: is_named("size_of_one", text) for name, text in plain.items()}
         sizes = [name for name in names if of_one[name] or is_named("size", plain[name])]
@@ -159,11 +162,33 @@ def scaling_of(data: Measurements) -> str:
                 return "weak" if of_one[name] else "strong"
             per_processor = size / processors
             if not of_one[name] and np.ptp(per_processor) <= _ALIKE * per_processor.mean():
-                return "weak"
+                return "" if _falls(data, processors) else "weak"
         return ""
 
     found: str = data.once(("scaling", repr(data.roles)), find)
     return found
+
+
+def _scaling_of_work(data: Measurements, processors: Floats, names: Sequence[str]) -> str:
+    """Return the kind of scaling that rates times the measured time say: work that is constant, or grows with them."""
+    value = str(data.roles.value)
+    rates = [name for name in names if is_rate(unit_of(name)) and not is_named("rate_of_one", str(unit_of(name)))]
+    for name in rates if is_called_time(value) and np.ptp(processors) > 0.0 else ():
+        with np.errstate(invalid="ignore", divide="ignore"):
+            work = np.log(data.numbers(name) * data.numbers(value))
+            spreads = {"strong": np.ptp(work), "weak": np.ptp(work - np.log(processors))}
+        if kind := next((kind for kind, spread in spreads.items() if spread <= _ALIKE_WORK), ""):
+            return kind
+    return ""
+
+
+def _falls(data: Measurements, processors: Floats) -> bool:
+    """Return whether a time falls so much with the processors that its work, as of a batch, cannot have grown."""
+    value = str(data.roles.value)
+    times = data.numbers(value)
+    if not is_called_time(value) or not ((times > 0.0) & (times < np.inf)).all():
+        return False
+    return bool(np.polyfit(np.log(processors), np.log(times), 1)[0] < -0.5)
 
 
 def scaling_kinds(column: pd.Series) -> dict[str, str]:

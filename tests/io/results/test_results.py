@@ -146,6 +146,8 @@ TABLES = {
         ["average_time", 100, 1, 1, 12, "us/op"], ["average_time", 100, 1, 2, 12.5, "us/op"],
         ["average_time", 100, 2, 1, 13, "us/op"], ["sample_time", 200, 1, 1, 25, "us/op"]], {}),
     "vllm": (files.VLLM, {}, "output_tokens_per_s p99_ttft_ms request_rate", [[2, 497.5, 4]], {}),
+    "vllm, CSV": (files.VLLM_CSV, {"name": "a.csv"}, "output_tokens_per_s p99_ttft_ms max_concurrency completed",
+        [[98.5, 94, 1, 10], [190, 98, 2, 20]], {"parameters": {"p": "max_concurrency"}, "unit": "tokens/s"}),
     "vllm, requests": (files.VLLM, {"requests": True}, "ttft_s request_s input_tokens",
         [[0.25, 0.5, 10], [0.5, 0.75, 20]], {}),
     "google-benchmark": (files.GOOGLE_BENCHMARK, {},

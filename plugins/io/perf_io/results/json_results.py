@@ -684,7 +684,7 @@ class _Requests(msgspec.Struct):
 
 
 class VllmReader(ResultReader):
-    """A run of vLLM's benchmark of serving: one row, or with ``-r requests=yes`` one for each request.
+    """Runs of vLLM's benchmark of serving: a row each, also of CSV, or with ``-r requests=yes`` one for each request.
 
     The value is the throughput of generated tokens; the statistics of latencies are columns by their names, such as
     ``p99_ttft_ms``. Of requests it is the time to the first token. Rate, concurrency and number of requests are the
@@ -694,25 +694,29 @@ class VllmReader(ResultReader):
     """
 
     Options = ServingOptions
-    shape, description = dict[str, Any], "JSON of vLLM's benchmark"
+    shape, description = dict[str, Any] | list[dict[str, Any]], "JSON of vLLM's benchmark"
     parameters, code = ("request_rate", "max_concurrency", "num_prompts"), ("model", "backend")
     value = "output_tokens_per_s"
 
-    def _take(self, content: dict[str, Any], found: Found, options: ServingOptions) -> None:
-        setup: Row = {column: str(content[name]) for name, column in _SERVING_NAMES.items() if content.get(name)}
-        setup |= {name: number_or_text(content.get(name)) for name in self.parameters}
-        setup = {name: value for name, value in setup.items() if value not in (None, "inf")}
-        if options.requests:
-            found.value = "ttft_s"
-            try:
-                _add_requests(setup, msgspec.convert(content, _Requests), found)
-            except msgspec.ValidationError as error:
-                found.refuse(f"is not {self.description}: {error}")
-            return
-        totals = {column: content.get(name) for name, column in _TOTALS.items()}
-        if not isinstance(totals[self.value], (int, float)):
-            found.refuse("has no number `$.output_throughput`")
-        found.add({**setup, **totals, **{n: v for n, v in content.items() if _STATISTIC.fullmatch(n)}})
+    def _of_table(self, rows: list[dict[str, str]]) -> list[Row]:
+        return [{name: number_or_text(cell) for name, cell in row.items() if cell} for row in rows]
+
+    def _take(self, content: Row | list[Row], found: Found, options: ServingOptions) -> None:
+        for run in content if isinstance(content, list) else [content]:
+            setup: Row = {column: str(run[name]) for name, column in _SERVING_NAMES.items() if run.get(name)}
+            setup |= {name: number_or_text(run.get(name)) for name in self.parameters}
+            setup = {name: value for name, value in setup.items() if value not in (None, "inf")}
+            if options.requests:
+                found.value = "ttft_s"
+                try:
+                    _add_requests(setup, msgspec.convert(run, _Requests), found)
+                except msgspec.ValidationError as error:
+                    found.refuse(f"is not {self.description}: {error}")
+                continue
+            totals = {column: run.get(name) for name, column in _TOTALS.items()}
+            if not isinstance(totals[self.value], (int, float)):
+                found.refuse("has no number `$.output_throughput`")
+            found.add({**setup, **totals, **{n: v for n, v in run.items() if _STATISTIC.fullmatch(n)}})
 
 
 def _add_requests(setup: Row, requests: _Requests, found: Found) -> None:

@@ -233,7 +233,9 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     time = finder.find("time", options.time)
     if [*columns[1:]] == [time] and not options.time and look is not None and look.goes_back(columns[1]):
         _refuse_rows_of_one_run(columns, options, source)
-    start, end = finder.find("start", options.start), finder.find("end", options.end)
+    start = finder.find("start", options.start)
+    is_count = start is None and not options.end and _counts_work(columns)
+    end = None if is_count else finder.find("end", options.end)
     duration = finder.find("duration", options.duration) if (start is None) != (end is None) else None
     are_moments = time is not None and end is None and duration is None
     change = _change(finder, options, look if are_moments else None)
@@ -342,6 +344,11 @@ def _are_rows_of_steps(finder: _Finder, options: TableOptions, roles: Roles, loo
     return len(finder.values((), but={roles.start, roles.end})) > 1 and look.steps_follow(roles.start, roles.end)
 
 
+def _counts_work(columns: Sequence[Column]) -> bool:
+    """Whether a column is a rate: what was completed is then how much was done, and no moment, unless one began."""
+    return any(column.kind == "number" and is_called_rate(column.name) for column in columns)
+
+
 def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
     """Whether the names are those of runs at several numbers of processors, and of no curve or trace."""
     if options.time or options.start or options.end or options.location or options.state:
@@ -351,7 +358,9 @@ def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
         return False
     numbers = {c.name for c in columns if c.kind == "number"}
     roles = guess_roles([c.name for c in columns], numbers)
-    moments = bare & (set(SYNONYMS["time"]) | set(SYNONYMS["start"]) | set(SYNONYMS["end"]))
+    starts = bare & {*SYNONYMS["start"]}
+    ends = set() if _counts_work(columns) and not starts else bare & {*SYNONYMS["end"]}
+    moments = starts | ends | (bare & {*SYNONYMS["time"]})
     in_columns = numbered_runs([c.name for c in columns]) or levels_of_columns([c.name for c in columns])
     if in_columns is not None and len(in_columns.columns) < len(columns) and (roles.parameters or not moments):
         return True

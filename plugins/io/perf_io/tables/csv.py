@@ -45,6 +45,7 @@ from perfcore.reading.source import HEAD_BYTES, Reader, Source
 DELIMITERS = ",;\t|"
 INDEX = "(unnamed)"  # the first column where only it has no name: numbers of rows, as pandas writes them
 _UNNAMED = "(unnamed {})"
+_FILLING = f"{DELIMITERS} \r\n"  # behind the last cell of a line
 _TAIL = 4096  # bytes at the end, of which the first line may be a part
 _MOST_COLUMNS = 10_000
 _LOOKED_AT = 50  # rows behind the column names
@@ -59,6 +60,7 @@ _HEADINGS = re.compile(r'"[^"]*"|[^\s(\[]\S*(?:[ \t]+[(\[][^)\]]*[)\]])?|\S+')  
 _DECIMALS = re.compile(r"[+-]?[0-9]*\.([0-9]*)(?:[eE][+-]?[0-9]+)?")
 _BROKEN = re.compile(r"[+-]?[0-9]*(?:\.|\.?[0-9]+[eE][+-]?)|[+-]")
 _AMPERSAND = re.compile(r"(?<!\\)&")  # between cells of LaTeX
+_LONGEST_UNIT = 12  # signs, as of requests/min; of a line of them half are known
 _FEWEST = 3  # numbers with as many decimals as one another, which a shorter one stands out from
 _AT_ONCE = 256  # columns that a query looks at
 _SAMPLE_ROWS = 200  # rows that tell whether a column holds numbers
@@ -116,7 +118,7 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
     rewrite: Callable[[str], str] | None = None
     steps = list[str]()
     if not separator and (below := _below_title(lines, first)) > first:
-        steps.append(f"lines above the table left out: {lines[first].strip()[:40]!r} and what follows it")
+        steps.append(f"lines above the table left out: {lines[first].strip(_FILLING)[:40]!r} and what follows it")
         first = below
     delimiter = separator[1] if separator else max(DELIMITERS, key=lines[first].count)
     candidates = range(first, len(lines)) if _BARS.search(text) else ()
@@ -277,8 +279,13 @@ def _below_words(rewrite: Callable[[str], str], lines: Sequence[str], first: int
 
 def _below_title(lines: Sequence[str], first: int) -> int:
     """The first line of the table, where lines of other text stand above it."""
-    if max(map(lines[first].count, DELIMITERS)) or _by_blanks(lines[first:]) or _is_boxed(lines, first):
+    bare = lines[first].rstrip(_FILLING)  # spreadsheets fill up the line of a title with delimiters
+    if max(map(bare.count, DELIMITERS)) or _by_blanks(lines[first:]) or _is_boxed(lines, first):
         return first
+    if (delimiter := lines[first].rstrip("\r\n")[len(bare) :].strip()[:1]) and bare:
+        rows = ([cell.strip() for cell in line.split(delimiter)] for line in lines[first + 1 : first + _LOOKED_AT])
+        below = next(((n, row) for n, row in enumerate(rows, first + 1) if sum(map(bool, row)) > 1), None)
+        return first if below is None or any(map(is_number, below[1])) else below[0]
     texts = [n for n in range(first + 1, min(first + _LOOKED_AT, len(lines) - 1)) if lines[n].strip()]
     for n, after in itertools.pairwise(texts):
         same = any(lines[n].count(mark) == lines[after].count(mark) > 0 for mark in DELIMITERS)
@@ -409,10 +416,13 @@ def _with_second_line(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tu
     if len(rows) < 2 or not len(names) == len(rows[0]) == len(rows[1]):
         return None
     below = [cell.strip() for cell in rows[0]]
-    if any(map(is_number, below)) or 2 * sum(map(is_number, rows[1])) < len(names) or not any(below):
+    filled = [cell for cell in rows[1] if cell.strip()]
+    numbers = [cell for cell in filled if is_number(cell) or has_decimal_comma(cell)]
+    if any(map(is_number, below)) or 2 * len(numbers) < len(filled) or not any(below):
         return None
     bare = [cell.strip("()[]-") for cell in below]
-    if all(not cell or unit_of_text(cell) is not None for cell in bare):
+    units, known = [cell for cell in bare if cell], [cell for cell in bare if unit_of_text(cell) is not None]
+    if 2 * len(known) >= len(units) and max(map(len, units)) <= _LONGEST_UNIT:
         return tuple(f"{name} [{cell}]" if cell else name for name, cell in zip(names, bare, strict=True))
     if "" not in names:
         return None

@@ -49,7 +49,7 @@ _LINE_OF_TEXT = re.compile(r"CSV Error on Line: (\d+)")
 _OF_THE_DISK = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS))
 
 Columns = dict[str, npt.NDArray[Any]]
-_WITH_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
+_WITH_COMMA = re.compile(r"\s*[+-]?(?:[0-9]*|[1-9][0-9]{0,2}(?:\.[0-9]{3})+),[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
 _GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+\s*")
 FIRST_ROWS = 10_000  # by which a column is classified
 ENTER, LEAVE, _NEITHER = (frozenset(words("trace", change)) for change in ("enter", "leave", "neither"))

@@ -33,7 +33,10 @@ from perfcore.data.columns import (
     is_called_time,
     is_named,
     is_processors,
+    is_run_identifier,
     is_size,
+    plain_name,
+    spread_kind,
     words,
     words_of,
 )
@@ -61,12 +64,14 @@ _COUNT = re.compile(
 _VERSION = re.compile(r"(?:v|version|rev)[\s_.]?[0-9]+(?:\.[0-9]+)*\w*|[0-9]+\.[0-9]+\.[0-9]+\w*", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])|(?<=[=a-zA-Z])[0-9]+(?:\.[0-9]+)?(?![\w.])")
 _BEFORE = (r"(?<![\w.])", r"(?<![0-9.])")  # a value of a parameter: blanks, or letters as in -j4
+_RANKS = frozenset(plain_name(word) for level in ("process", "thread", "core") for word in words("levels", level))
 _WORDS = {name: frozenset(words("outcome", name)) for name in ("states", "exits", "done", "failed", "good", "bad")}
 _YES_OR_NO = {"true": "good", "yes": "good", "1": "good", "false": "bad", "no": "bad", "0": "bad"}
 _OPPOSITE = {"good": "bad", "bad": "good"}
 _LONGEST_LIST = 5
 _AT_ONCE = 64  # columns that a query looks at
 # Texts that may be equal as numbers though they differ, as the versions 1.1 and 1.10 do.
+_SWAPPED_SIGNS = {ord("."): "", ord(","): "."}  # points between thousands go
 _UNUSUAL = r"^[+]|^-?\.|^-?0[0-9]|[eE]|\.$|^-[0.]+$|\s"
 
 
@@ -90,6 +95,8 @@ def tidied(frame: pd.DataFrame, options: TableOptions) -> Tidy:
         _ways_in_columns,
         _commands,
         _total_processors,
+        _half_widths,
+        _slowest_ranks,
     ):
         step(tidy, named)
     return tidy
@@ -408,6 +415,9 @@ def _total_processors(tidy: Tidy, named: Set[str]) -> None:
     plain = {str(column): re.sub(r"[\s\-]+", "_", str(column).strip()) for column in frame.columns}
     nodes = [column for column, name in plain.items() if is_named("nodes", name)]
     parts = [column for column, name in plain.items() if is_named("of_node", name)]
+    grid = [column for column, name in plain.items() if is_named("grid", name)]
+    if len(grid) > 1 and not nodes:  # P x Q of a process grid
+        nodes, parts = grid[:1], grid[1:]
     threads = [column for column, name in plain.items() if is_named("threads_of_process", name)]
     if tidy.roles or named or len(nodes) != 1 or not parts or not {*parts, *threads}.isdisjoint(nodes):
         return
@@ -422,6 +432,47 @@ def _total_processors(tidy: Tidy, named: Set[str]) -> None:
     tidy.frame = frame.assign(processors=total)
     tidy.roles["parameters"] = ["processors"]
     tidy.notes.append(f"processors is {' x '.join(sides)}")
+
+
+def _half_widths(tidy: Tidy, named: Set[str]) -> None:
+    """Add the half width of the interval whose ends are columns around the value."""
+    frame, columns = tidy.frame, [str(column) for column in tidy.frame.columns]
+    numeric = {column for column in columns if frame[column].dtype.kind in "iuf"}
+    value = tidy.roles.get("value") or guess_roles(columns, numeric).value
+    plain = {plain_name(re.sub(r"[.,()\[\]]", " ", column)): column for column in numeric}
+    for low, high in map(str.split, words("spread", "ends")):
+        for name, lower in plain.items():
+            upper = plain.get(re.sub(rf"\b{low}\b", high, name))
+            is_interval = spread_kind(re.sub(rf" ?\b{low}\b ?(?:bound|limit)?", "", name))[0] == "confidence"
+            if value is None or upper in (None, lower) or not is_interval or "ci95" in columns:
+                continue
+            if ((frame[lower] <= frame[value]) & (frame[value] <= frame[upper])).all():
+                tidy.frame = frame.assign(ci95=(frame[upper] - frame[lower]) / 2.0)
+                tidy.notes.append(f"{lower} and {upper} are taken as the 95% confidence interval of {value}")
+                return
+
+
+def _slowest_ranks(tidy: Tidy, named: Set[str]) -> None:
+    """Keep of the rows of each run, one for each of its processors, the slowest, with the load balance in a note."""
+    frame, columns = tidy.frame, [str(column) for column in tidy.frame.columns]
+    numeric = {column for column in columns if frame[column].dtype.kind in "iuf"}
+    roles = guess_roles(columns, numeric)
+    ranks = [column for column in columns if plain_name(column) in _RANKS and column in numeric]
+    value, processors = roles.value, [*roles.parameters.values(), ""][0]
+    if tidy.roles or named or len(ranks) != 1 or not processors or value is None or not is_called_time(value):
+        return
+    keys = [c for c in columns if c == processors or c not in numeric or is_run_identifier(c) or is_size(c)]
+    runs = frame.groupby([key for key in keys if key != ranks[0]], sort=False, dropna=False)
+    sizes, numbers = runs[processors].transform("size"), runs[ranks[0]]
+    is_whole = sizes.eq(frame[processors]) & numbers.transform("nunique").eq(sizes)
+    if not is_whole.all() or not (numbers.transform("max") - numbers.transform("min") + 1).eq(sizes).all():
+        return
+    balance = runs[value].mean() / runs[value].max()
+    tidy.frame = frame.loc[runs[value].idxmax()].drop(columns=ranks)
+    tidy.notes.append(
+        f"{value} of a run is that of its slowest {ranks[0]}: load balance (mean/max) {balance.min():.0%} to "
+        f"{balance.max():.0%}, {balance.iloc[-1]:.0%} in the last run"
+    )
 
 
 # Rows of runs that did not complete, by a column of states or of exit codes.
@@ -633,5 +684,5 @@ def _as_numbers(texts: Texts, decimal: str) -> npt.NDArray[Any]:
         if len(set(numbers)) == len(distinct):
             return np.array([*numbers, np.nan])[texts.numbers]
     if decimal == ",":  # a number gets a point, as numbers are read from texts later
-        distinct = [text.replace(",", ".") if has_decimal_comma(text) else text for text in distinct]
+        distinct = [text.translate(_SWAPPED_SIGNS) if has_decimal_comma(text) else text for text in distinct]
     return np.array([*distinct, None], dtype=object)[texts.numbers]
