@@ -282,6 +282,8 @@ def test_scales_that_both_have_measured_are_compared_as_measured():
     comparison = perfcore.compare(old, new)
     assert comparison.measured.points == ((1.0,), (2.0,), (4.0,), (8.0,))
     assert comparison.measured.ratio == pytest.approx([1.5] * 4)
+    faster = perfcore.project(table(), at="p=16", compute=["solve=2x"])
+    assert perfcore.compare(old, faster).measured is None  # nothing of it was measured
 
 
 def gpu_run(folder, p):

@@ -149,8 +149,7 @@ def weigh_one_parameter(
             together = np.argsort(setting.astype(np.int8), axis=1, kind="stable")
             for array, values in zip(
                 (*indices, weight),
-                (np.where(filled, law + begin, -1), np.where(filled, setting, -1), np.where(filled, place[level], -1),
-                 weights),
+                (np.where(filled, law + begin, -1), np.where(filled, setting, -1), place[level], weights),
                 strict=True,
             ):  # fmt: skip
                 array[rows, : law.shape[1]] = np.take_along_axis(values, together, axis=1)
