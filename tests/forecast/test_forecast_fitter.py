@@ -72,6 +72,11 @@ def test_past_forecasts_hold_what_they_say(rng):
         assert held == pytest.approx(share, abs=3 * (share * (1 - share) / 64) ** 0.5)
 
 
+def test_the_later_half_of_the_samples_judges_what_the_first_of_them_choose(rng):
+    """Of 40 samples those after the 20th to the 38th, and of these 19 the last ten."""
+    assert forecast(rng.normal(size=40), horizon=1).ahead[0].judged == 10
+
+
 def test_the_value_is_a_histogram_with_the_same_quantiles(rng):
     model = forecast(rng.exponential(2.0, 300), horizon=2)
     value = model.value(2)

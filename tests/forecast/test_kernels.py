@@ -287,7 +287,7 @@ def test_no_sample_knows_what_comes_after_its_origin(carried, nearest):
 
 def test_errors_are_scaled_by_how_large_they_were_lately():
     """Each absolute error weighs 0.95 of the one after it; a thousandth of the mean of all is added."""
-    values = RNG_OF_DISTRIBUTIONS.normal(size=60) * np.linspace(1.0, 3.0, 60)
+    values = RNG_OF_DISTRIBUTIONS.normal(size=60) * np.linspace(0.1, 0.3, 60)
     forecasts, outcomes = np.concatenate([[0.0], values[:-1]]), np.append(values[1:], np.nan)
     errors = (outcomes - forecasts).tolist()
 

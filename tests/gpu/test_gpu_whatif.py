@@ -352,6 +352,7 @@ def test_ranks_whose_collectives_do_not_match(tmp_path):
         found = perfcore.whatif(tmp_path / name)
         assert found.n_met == 0
         assert any("replayed alone" in line for line in found.uncertain)
+    assert any(line.startswith("1 collectives by whose clocks ranks are in them one after") for line in found.uncertain)
     assert classes(found)["late start of a rank"] == 300
     assert found.runtime_ns == sum(found.path.by_class.values()) == sum(found.path.by_rank) == 700_000
 

@@ -204,7 +204,9 @@ def test_the_report_says_what_the_paths_are_made_of():
         ["sends", "1", "the receive is posted", "0", "nobody"],
     ]
     several = whatif(trace_of(exchange()), network="0.5x..2x")
-    assert tables_of(several.report())["run"] == tables["run"]  # of the baseline
+    of_several = tables_of(several.report())
+    assert of_several["run"] == tables["run"]  # of the baseline
+    assert len(of_several["class"][0]) == 1 + 4  # of the baseline, and each factor
     slower = tables_of(whatif(trace_of(exchange()), network="0.5x").report())["run"]
     assert slower[1] == ["network 0.5x faster", "rank 0", "rank 1", "1", "20", f"{20 / 130:.2%}"]
     notes = report.notes_by_label()
@@ -236,6 +238,7 @@ def test_details_say_what_else_the_runtime_may_be():
     noise = whatif(trace_of(late_barrier()), noise=0.05)
     low, high = (noise.answers[0].value.quantile(share) for share in (0.025, 0.975))
     report = noise.report()
+    assert len(tables_of(report)["class"][0]) == 2  # replays with noise have paths of their own
     assert report.tables[0].rows[1][3] == pytest.approx((1e9 * low, 1e9 * high), rel=1e-12)
     shown = [float(bound) for bound in re.findall(r"[\d.]+(?= ns)", report.details[-1])]
     assert shown == pytest.approx([1e9 * low, 1e9 * high], rel=1e-3)

@@ -135,9 +135,8 @@ def answers_elsewhere(
     """Return the answers of workers, each of which reads the trace."""
     rest = json.dumps([question, {name: value for name, value in reading.items() if value is not None}])
     tasks = [(str(Path(trace).resolve()), json.dumps(each), rest) for each in asked]
-    names = [f"{trace}, question {number}" for number, _ in enumerate(asked, 2)]
     with executor_of(parallel) as executor:
-        records = list(in_order(executor, answer_of_worker, tasks, names))
+        records = list(in_order(executor, answer_of_worker, tasks, [trace] * len(tasks)))
     return [Answer.from_dict(json.loads(record)) for record in records]
 
 
