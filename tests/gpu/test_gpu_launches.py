@@ -20,6 +20,25 @@ def test_delays_and_queues_by_stream(tmp_path):
     assert "'b', by 10 us" in found.notes[0]
 
 
+@pytest.mark.parametrize("category", ["cpu_op", "user_annotation"])
+def test_a_data_loader_that_gpus_wait_for_is_named(tmp_path, category):
+    """Steps of 100 us: 60 in the loader, a launch of 4 at 70, and a kernel of 25 us that begins 1 us later."""
+    loader, events = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", []
+    for step in range(4):
+        at = 100 * step
+        events += [event("user_annotation", f"ProfilerStep#{step}", at, 100), event(category, loader, at, 60)]
+        events += [event("cpu_op", "aten::mm", at + 65, 20), *launched(step, "gemm", at + 70, at + 75, 25)]
+    path = write(tmp_path / "t.json", events)
+    found = perfcore.overheads(path)
+    # Three waits from the end of a kernel, at 0 of the next step, until the next launch returns at 74.
+    assert found.remedies.host == (loader, pytest.approx(60 / 74))
+    report = found.report()
+    assert "(81% of it in enumerate(DataLoader)#_Single…rIter.__next__)" in report.answer
+    assert report.next == f"perf whatif {path}"
+    assert "the host is late: 81% of the wait for it is in enumerate(DataLoader)" in perfcore.overheads(
+        path, by="launch").report().answer  # fmt: skip
+
+
 def test_pieces_of_a_graph_share_their_call(tmp_path):
     """Ten kernels of 3 us by one call of 20 us: each costs 2 us to launch."""
     kernels = [event("kernel", "k", 30 + 4 * k, 3, 7, correlation=1) for k in range(10)]

@@ -252,6 +252,22 @@ def test_modules_have_own_and_total_time(tmp_path):
         perfcore.profile(write(tmp_path / "n.json", run([("a", 5)])), by="module")
 
 
+def test_each_gpu_of_a_process_is_busy_by_itself(tmp_path):
+    """100 us: the first GPU from 10 to 60 and 30 to 110, the second from 50 to 70, launched at 12."""
+    second = launched(3, "gemm", 8, 50, 20)
+    second[1]["pid"] = 1
+    path = write(tmp_path / "two.json", [*launched(1, "gemm", 0, 10, 50), *launched(2, "gemm", 4, 30, 80, 9), *second])
+    found = perfcore.profile(path, by="kernel")
+    assert (found.busy_ns, found.elapsed_ns) == (120_000, 200_000)
+    launches = perfcore.overheads(path, by="launch")
+    idle = {"waiting for the host": 2000, "launched, not started": 38_000, "idle, launch not recorded": 0,
+            "after its last work": 40_000}  # fmt: skip
+    assert launches.idle_ns == idle
+    assert (launches.busy_ns, launches.span_ns) == (120_000, 200_000)
+    assert "device busy 60.0%" in perfcore.overheads(path).report().answer
+    assert perfcore.compare(path, path).elapsed == (100_000, 100_000)
+
+
 def test_a_gpu_trace_is_profiled_by_operator_unless_told_otherwise(tmp_path):
     trace = write(tmp_path / "t.json", run([("a", 5), ("b", 6)]))
     assert perfcore.profile(trace).by == "operator"

@@ -150,6 +150,18 @@ def test_clocks_of_host_and_gpu_that_differ(tmp_path, off, said):
     assert any(said in line for line in found.uncertain) if said else not found.uncertain
 
 
+@pytest.mark.parametrize("off", [0, 40])
+def test_blocking_copies_tell_how_far_clocks_differ(tmp_path, off):
+    """200 us of work and a copy of 8, which its call, of 10 to 220 us, waits for; a synchronization finds it done."""
+    events = [*launched(1, "gemm", 0, 8 + off, 200), event("cuda_runtime", "cudaMemcpyAsync", 10, 210, correlation=2),
+              event("gpu_memcpy", "Memcpy DtoH", 210 + off, 8, 7, correlation=2),
+              event("cuda_runtime", "cudaStreamSynchronize", 221, 5, correlation=3),
+              event("cpu_op", "aten::item", 226, 20)]  # fmt: skip
+    found = perfcore.whatif(write(tmp_path / "t.json", events))
+    assert runtimes(found)["GPU 2x faster"] == found.runtime_ns / 1000 - 100 - 4
+    assert any("38 us ahead of" in line for line in found.uncertain) == bool(off)
+
+
 def test_clocks_that_jump(tmp_path):
     """Work of the second step is dated half a second later: it is left out of what is waited for, and that is said."""
     first = synchronized(("k", 4, 100, 7, 1), stop=106, launches=[(1, 2)])

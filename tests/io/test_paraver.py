@@ -42,7 +42,7 @@ def test_states_of_all_declared_threads(write, name):
     assert curve.edges.tolist() == [0, 5, 10, 20, 100]
     assert curve.heights.tolist() == [1, 2, 1, 0]
     assert curve.n_locations == 3
-    assert "1 event records, of which only communication is read" in trace.notes
+    assert "1 event records: those of calls, user functions and counters are read" in trace.notes
 
 
 def test_the_header_tells_the_unit(write):

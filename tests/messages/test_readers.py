@@ -6,7 +6,6 @@ import pytest
 
 import perfcore
 from perfcore import Trace, info, messages, whatif
-from perfcore.base.errors import DataError
 
 PCF = """\
 STATES
@@ -69,7 +68,7 @@ def test_paraver(tmp_path):
     assert (bcast.operation, bcast.count, bcast.bytes) == ("MPI_Bcast", 1, 64)
     assert (bcast.timed, bcast.until_all_ns, bcast.after_ns) == (1, 5, 5 + 10)
     assert found.remarks == ()
-    assert info(trace)["messages"] == "1 of 512 bytes in all, by 6 calls"
+    assert info(trace)["messages"] == "1 of 512 bytes in all, 6 calls"
     replayed = whatif(trace, network="0")
     assert (replayed.runtime_ns, replayed.contradictions) == (100, 0)
     assert {rule.operation: rule.waits for rule in replayed.rules.refutations} == {
@@ -116,10 +115,35 @@ def test_numbers_that_64_bits_of_nanoseconds_do_not_hold_are_damage(tmp_path):
     assert (found.count.sum(), whatif(trace, network="0").runtime_ns) == (1, 100_000_000)
 
 
-def test_messages_belong_to_the_whole_run(tmp_path):
-    path = paraver(tmp_path).source
-    with pytest.raises(DataError, match="belong to the whole run"):
-        messages(perfcore.read(path, since=50))
+@pytest.mark.parametrize(
+    ("since", "until", "n_messages", "n_collectives", "runtime_ns"),
+    [
+        (0, 100, 1, 1, 90),
+        (15, 100, 1, 1, 5 + 25 + 45),  # the receive has begun; of the root 15 to 20, 25 to 50, 55 to 100
+        (22, 100, 0, 1, 25 + 45),  # within the send, whose message is not waited for
+        (15, 52, 1, 1, 5 + 25),  # ends within the broadcast
+        (15, 47, 1, 0, 5 + 22),  # which its root has not entered
+    ],
+)
+def test_a_part_of_a_run_has_what_lies_within(tmp_path, since, until, n_messages, n_collectives, runtime_ns):
+    """The root determines all parts: with no transfer time the sum of its computing."""
+    part = perfcore.read(paraver(tmp_path).source, since=since, until=until)
+    found = messages(part)
+    assert found.count.sum() == n_messages
+    assert sum(row.count for row in found.collectives) == n_collectives
+    replayed = whatif(part, network="0")
+    assert (replayed.runtime_ns, replayed.answers[0].runtime_ns) == (until - since, runtime_ns)
+
+
+def test_without_states_a_location_computes_between_its_calls(tmp_path):
+    """The root of 100 ns: MPI_Init 4, MPI_Send 5, MPI_Bcast 5; the other one 3, 30 and 15."""
+    trace = paraver(tmp_path, "".join(line for line in PRV.splitlines(keepends=True) if not line.startswith("1:")))
+    assert set(trace.states) == {"Running", "MPI_Init", "MPI_Send", "MPI_Bcast", "MPI_Recv"}
+    assert trace.busy_states == ("Running",)
+    times = [int(trace.end_ns[trace.location == k].sum() - trace.start_ns[trace.location == k].sum()) for k in (0, 1)]
+    assert times == [100, 100]
+    assert trace.utilization().integral == (100 - 14) + (100 - 48)
+    assert whatif(trace, network="0").answers[0].runtime_ns == 90
 
 
 def test_otf2(tmp_path):

@@ -117,6 +117,8 @@ def test_messages_of_applications_stay_with_them(tmp_path):
     found = perfcore.overheads(both).to_dict()["profiles"]
     assert [each["group"] for each in found] == ["application 1", "application 2"]
     assert [each["replay"] for each in found] == [alone, alone]
+    [allreduce] = perfcore.messages(both).collectives  # of communicators with one number
+    assert (allreduce.count, allreduce.timed) == (8, 8)
 
 
 @pytest.mark.parametrize("by", ["location", "burst"])

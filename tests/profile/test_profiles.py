@@ -85,6 +85,8 @@ def test_repeated_runs_are_told_apart_and_different_sizes_are_suspected():
     assert twice.to_frame()["run"].unique().tolist() == [1, 2, 3]
     assert twice.remarks() == []
     assert "2 points" in "".join(perfcore.fit(twice.measurements, fitter="lca").report().lines)
+    in_disorder = profile([run_at(1), run_at(8), run_at(2)]).report().answer
+    assert in_disorder == profile([run_at(1), run_at(2), run_at(8)]).report().answer  # of the largest
     longer = Trace([0], [0], [0], [900], ["a"], ["solve"], source="longer")
     shorter = Trace([0], [0], [0], [100], ["a"], ["solve"], source="shorter")
     [note] = profile([longer, shorter]).remarks()

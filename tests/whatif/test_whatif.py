@@ -1,6 +1,7 @@
 """What if: answers that a person can compute, and what may not be asked."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from messages_by_hand import by_hand, exchange
 
 from perfcore import Trace, whatif
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
+
+PROCESSES = ("1.1.1", "1.1.2", "1.2.1", "1.2.2")
 
 
 def trace_of(found, states=("solve",), intervals=(), silent=0):
@@ -104,6 +107,28 @@ def test_another_network_starts_processes_no_faster():
     run = by_hand(calls, collectives=[([(0, 1), (1, 1)], None)], ends=[85, 85])
     for network, runtime in (("0", 80), ("2ns,4GB/s", 82)):
         assert whatif(trace_of(run), network=network).answers[0].runtime_ns == runtime
+
+
+def test_a_process_computes_while_any_of_its_threads_does():
+    """Two processes: 10 ns alone, a region of 40 and 80 ns on two threads, a barrier of 10 that the threads sit out."""
+    calls = [[("MPI_Barrier", 90, 100)], []] * 2
+    run = replace(by_hand(calls, collectives=[([(0, 0), (2, 0)], None)], ends=[100] * 4), locations=PROCESSES)
+    rows = [(0, 0, 0, 50), (0, 1, 50, 90), (1, 2, 0, 10), (1, 0, 10, 90), (1, 2, 90, 100)]
+    rows += [(2 + place, *row) for place, *row in rows]
+    location, state, start, end = zip(*rows, strict=True)
+    trace = with_messages(Trace(location, state, start, end, PROCESSES, ["solve", "Synchronization", "Idle"]), run)
+    for options, runtime in (({"network": "0"}, 90), ({"compute": {"computing": 2}}, 55), ({"balance": "solve"}, 100)):
+        [answer] = whatif(trace, **options).answers
+        assert answer.runtime_ns == runtime == sum(answer.path.by_class.values())
+        assert set(answer.path.by_class) <= {"computing", "in MPI_Barrier"}
+
+
+def test_applications_of_one_trace_neither_meet_nor_share_work():
+    """Barriers of one number: the first computes 40 and 60 of 70 ns, the second 80 and 90 of 100."""
+    calls = [[("MPI_Barrier", work, end)] for work, end in ((40, 70), (60, 70), (80, 100), (90, 100))]
+    run = by_hand(calls, collectives=[([(0, 0), (1, 0)], None), ([(2, 0), (3, 0)], None)])
+    trace = trace_of(replace(run, locations=("1.1.1", "1.2.1", "2.1.1", "2.2.1")))
+    assert [each.runtime_ns for each in whatif(trace, balance="computing").answers] == [85 + 10]
 
 
 def test_noise_is_what_the_longest_of_two_gives():

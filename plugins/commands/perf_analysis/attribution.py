@@ -363,7 +363,7 @@ def _notes(trace: Trace, rules: CategorySet, names: StateClasses, with_ready: bo
         else:
             notes.append("assumes: work is available while two or more locations compute (set with --ready)")
             if len(trace.locations) == 2:
-                notes.append("of 2 locations none is idle while two compute, so no load imbalance is seen")
+                notes.append("assumes: idle time of one of 2 locations is insufficient parallelism, not load imbalance")
     if rules.counts_over == "device" and isinstance(trace, LocatedTrace):
         notes.append("each GPU is one location, so overlap is not visible (--locations stream shows it)")
     notes += [note for note in trace.notes if note.startswith(REPLAYED) or LEFT_OUT in note]

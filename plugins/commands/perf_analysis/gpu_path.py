@@ -128,12 +128,13 @@ class HostGpuTrace:
             device = sync.device if sync.device is not None else self._used_device(row)
             stream = sync.stream if sync.kind == "Stream Sync" else sync.awaited_stream
             streams = everywhere if device is None else np.flatnonzero(self._of_device == self._devices.get(device, -1))
-            is_whole = _OF_DEVICE.search(activity.names[host["name"][row]]) is not None
+            name = activity.names[host["name"][row]]
+            is_whole = _OF_DEVICE.search(name) is not None
             if not is_whole and stream not in (None, -1):  # Kineto's -1 is an unknown stream
                 streams = np.array(
                     [k for k in streams.tolist() if activity.locations[self._codes[k]][1] == stream], int
                 )
-            is_known = is_whole or stream not in (None, -1)
+            is_known = is_whole or stream not in (None, -1) or (len(streams) == 1 and "Stream" in name)
             found.append((row, int(host["start"][self._calls.get(sync.record, row)]), streams, is_known))
         return found
 
@@ -188,7 +189,7 @@ class HostGpuTrace:
 
     def _clock_shifts(self, syncs: list[tuple[int, int, Ints, bool]]) -> Ints:
         """What to add to times of each device, so that work lies between its launch and the wait for it."""
-        host, n = self.activity.host, len(self._devices)
+        host, pieces, n = self.activity.host, self.activity.pieces, len(self._devices)
         of_device = self._of_device[self._of_stream]
         known = self._launch_ns > _NEVER
         late = np.where(known, self._launch_ns - self.start, -_CLOCKS_NS)
@@ -205,8 +206,13 @@ class HostGpuTrace:
             following = np.minimum(piece + 1, len(self.end) - 1)
             queued = (self._of_stream[following] == self._of_stream[piece]) & (following > piece)
             queued &= ~self.launched[following] & (self.start[following] < self.end[piece] + _LEAST_LAUNCH_NS)
-            fits = (slack >= -_CLOCKS_NS) & (self.launched[piece] | ~queued) & (self.start[piece] < end)
+            fits = (slack >= -_CLOCKS_NS) & (self.launched[piece] | ~queued)
             np.minimum.at(most, of_device[piece[fits]], slack[fits])
+        copies = np.flatnonzero(known & (pieces["kind"] == COPY))
+        call = pieces["launch"][copies]
+        slack = host["end"][call] - self.end[copies]
+        blocks = (host["end"][call] - host["start"][call] > _CLOCKS_NS) & (np.abs(slack) <= _CLOCKS_NS)
+        np.minimum.at(most, of_device[copies[blocks]], slack[blocks])
         shift = np.where(least > 0, least, np.where(most < 0, most, 0))
         return np.where((least <= shift) & (shift <= most), shift, 0)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from perf_traces.joined_trace import JoinedTrace, run_of
 from perf_traces.levels import KIND, LocatedTrace, parts_of
+from perf_traces.messages.bursts import FACT as COUNTERS
 from perf_traces.messages.communication import FACT, Communication, carry
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import CUT, cut_trace
@@ -19,6 +20,12 @@ from perfcore.data.trace import Trace
 
 LEFT_OUT = "are left out"
 _NUMBERED = re.compile(r"(\d+)\.\d+\.\d+")  # application, task and thread, as Paraver numbers them
+
+
+def applications(trace: Trace) -> list[str]:
+    """Return the application of each location, or whether it is a thread or a stream; empty where neither is known."""
+    matches = [_NUMBERED.fullmatch(name) for name in trace.locations]
+    return list(trace.levels.get(KIND) or [f"application {match[1]}" if match else "" for match in matches])
 
 
 def groups_of(trace: Trace) -> Iterator[tuple[Trace, str]]:
@@ -32,14 +39,13 @@ def groups_of(trace: Trace) -> Iterator[tuple[Trace, str]]:
     with_states = np.full(len(trace.locations), CUT in trace.facts)  # one may be silent in a part of a run
     for first, part in parts_of(trace):
         with_states[np.unique(part.location[part.end_ns > part.start_ns]) + first] = True
-    matches = [_NUMBERED.fullmatch(name) for name in trace.locations]
-    applications = list(trace.levels.get(KIND) or [f"application {match[1]}" if match else "" for match in matches])
-    distinct = list(dict.fromkeys(name for name, lasts in zip(applications, with_states, strict=True) if lasts))
+    names = applications(trace)
+    distinct = list(dict.fromkeys(name for name, lasts in zip(names, with_states, strict=True) if lasts))
     if not with_states.any() or (with_states.all() and len(distinct) == 1):
         yield trace, ""
         return
     for application in distinct:
-        members = np.array([name == application for name in applications])
+        members = np.array([name == application for name in names])
         chosen = np.flatnonzero(members & with_states)
         yield _only(trace, chosen, np.flatnonzero(members & ~with_states)), (
             application if len(distinct) > 1 else "")  # fmt: skip
@@ -62,33 +68,19 @@ def _only(trace: Trace, chosen: Ints, silent: Ints) -> Trace:
     assert part is not None  # each of its locations is in a state
     if (read := trace.facts.get(FACT)) is not None:
         carry(part, lambda: _of_locations(read(), chosen))
+    if (counters := trace.facts.get(COUNTERS)) is not None:
+        part.facts[COUNTERS] = counters.at(chosen)
     return part
 
 
 def _of_locations(communication: Communication, chosen: Ints) -> Communication:
     """Calls of some locations, and the messages and collectives between them."""
-    calls, messages, collectives = communication.calls, communication.messages, communication.collectives
-    place = np.full(len(communication.locations), -1)
+    place = np.full(len(communication.locations), -1, np.int32)
     place[chosen] = np.arange(len(chosen))
-    kept = place[calls.location] >= 0
-    new = np.cumsum(kept) - 1
-    ends = ("send_call", "send_done_call", "post_call", "receive_call")
-    inside = np.all([kept[getattr(messages, name)] for name in ends], axis=0)
-    messages = messages.only(inside)
-    members = kept[collectives.member_call]
-    collectives = replace(
-        collectives, member_of=collectives.member_of[members], member_call=collectives.member_call[members],
-        member_is_root=collectives.member_is_root[members],
-    )  # fmt: skip
-    collectives = collectives.only(np.bincount(collectives.member_of, minlength=len(collectives)) > 0)
-    fields = ("location", "enter_ns", "leave_ns", "operation")
-    columns = {name: getattr(calls, name)[kept] for name in fields}
-    columns["location"] = place[columns["location"]].astype(np.int32)
+    part = communication.only(place[communication.calls.location] >= 0)
     return replace(
-        communication,
+        part,
         locations=tuple(communication.locations[k] for k in chosen.tolist()),
         end_ns=communication.end_ns[chosen],
-        calls=replace(calls, **columns),
-        messages=replace(messages, **{name: new[getattr(messages, name)] for name in ends}),
-        collectives=replace(collectives, member_call=new[collectives.member_call]),
+        calls=replace(part.calls, location=place[part.calls.location]),
     )

@@ -106,20 +106,24 @@ def _tables(result: MessageTable) -> list[Table]:
 
 def report_of_runs(result: MessageRuns, data: Any = None) -> Report:
     """Return a row for each run, and the collectives of all."""
-    runs = result.runs
+    runs = sorted(result.runs, key=lambda run: run.n_calling)
     names = unique_suffixes([run.source for run in runs])
     counts = [int(run.count.sum()) for run in runs]
     sent = [int(run.bytes.sum()) for run in runs]
     ratio = f", {counts[-1] / counts[0]:.3g} times as many as in {names[0]}" if counts[0] else ""
-    answer = f"{len(runs)} runs: {names[-1]} sends {counts[-1]:,} messages of {sent[-1]:,} bytes in total{ratio}"
+    joined = [sum(row.count for row in run.collectives) for run in runs]
+    what = f"sends {counts[-1]:,} messages of {sent[-1]:,} bytes in total{ratio}"
+    if not counts[-1] and joined[-1]:
+        what = f"has {joined[-1]:,} collectives and no message"
+    answer = f"{len(runs)} runs: {names[-1]} {what}"
     figures = [Figure("messages", counts[-1], format=",d"), Figure("bytes", sent[-1], "B", format=",d")]
     columns = [
         Column("run", names),
-        Column("locations", [len(run.locations) for run in runs]),
+        Column("locations", [run.n_calling for run in runs]),
         Column("messages", counts),
         Column("bytes", sent),
         Column("rank pairs", [int((run.count > 0).sum()) for run in runs]),
-        Column("collectives", [sum(row.count for row in run.collectives) for run in runs]),
+        Column("collectives", joined),
         Column("until all arrived", [sum(row.until_all_ns for row in run.collectives) for run in runs], "ns", "time"),
     ]
     rows = [(name, row) for name, run in zip(names, runs, strict=True) for row in run.collectives]

@@ -71,6 +71,7 @@ class MessageTable(Result):
     remarks: tuple[str, ...] = ()  # what is wrong with the trace
     speeds: tuple[CollectiveSpeed, ...] = ()  # of collectives of GPUs
     waits: tuple[RankTimes, ...] = ()  # without their computing
+    n_calling: int = 0  # locations that call the library
 
     @property
     def is_empty(self) -> bool:
@@ -82,8 +83,9 @@ class MessageTable(Result):
         columns = ("at_most_bytes", "messages", "bytes")
         waits = [{key: value for key, value in asdict(row).items() if key != "computing_ns"} for row in self.waits]
         return {
-            "source": self.source, "locations": list(self.locations), "messages": self.count.tolist(),
-            "bytes": self.bytes.tolist(), "sizes": [dict(zip(columns, row, strict=True)) for row in sizes],
+            "source": self.source, "calling_locations": self.n_calling, "locations": list(self.locations),
+            "messages": self.count.tolist(), "bytes": self.bytes.tolist(),
+            "sizes": [dict(zip(columns, row, strict=True)) for row in sizes],
             "collectives": [asdict(row) for row in self.collectives],
             "collective_speeds": [row.to_dict() for row in self.speeds], "waits": waits, "remarks": list(self.remarks),
         }  # fmt: skip
@@ -121,6 +123,7 @@ def message_table(communication: Communication, trace: Trace | None = None) -> M
         communication.source, names, count.astype(np.int64), total.reshape(count.shape), sizes,
         of_size.astype(np.int64), bytes_of_size, collective_rows(communication), tuple(communication.remark_lines()),
         *(((), ()) if trace is None else collective_speeds(communication, trace)),
+        n_calling=int((np.diff(communication.first_call) > 0).sum()),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perf_io.traces.gpu_activity import WAITING
 from perf_io.traces.intervals import JUMPED
-from perf_views.names import existing_file, plain_names, shortened_apart
+from perf_views.names import existing_file, plain_names, shortened, shortened_apart
 from perfcore.data.units import readable
 from perfcore.report import Axis, Column, Figure, Note, Plot, Report, Steps, Table
 
@@ -27,7 +27,7 @@ _RATES = [
     Column("roof", lambda row: row["roof_flop_s"] / 1e12 if row["roof_flop_s"] else None, format=".4g"),
     Column("of roof", "share_of_roof", format=".1%"),
 ]
-_FULL, _LATE, _MOST_SHORT, _MOST_STREAMS = 1000, 1 / 3, 0.2, 8
+_FULL, _LATE, _MOST_SHORT, _MOST_STREAMS, _MOSTLY = 1000, 1 / 3, 0.2, 8, 0.5
 _STREAMS = [
     Column("GPU / stream", "stream"),
     Column("pieces", "pieces"),
@@ -158,11 +158,14 @@ def report_of_launches(result: LaunchTimes, data: Any = None) -> Report:
     whole, first = result.all, result.streams[0]
     n, span = len(result.sources), max(result.span_ns, 1)
     name = Path(result.sources[0]).name if n == 1 else f"{n} files"
-    call, time = (readable(whole[key], "ns", 2) for key in ("mean_call_ns", "mean_time_ns"))
+    call, time = (readable(whole[key], "ns", 3) for key in ("median_call_ns", "mean_time_ns"))
     figures = [Figure("waiting for the host", result.idle_ns[WAITING] / span, format=".0%")]
     mean, empty = first["mean_queued"] or 0.0, Figure("queue empty", first["empty_share"] or 0.0, format=".0%")
     if first["most_queued"] >= _FULL:
         verdict = f"the launch queue is full: mean queue length {mean:.4g}, {whole['long_calls']} calls are long"
+    elif figures[0].value >= _LATE and result.host is not None and result.host[1] >= _MOSTLY:
+        where = shortened(result.host[0], _LETTERS)
+        verdict = f"the host is late: {result.host[1]:.0%} of the wait for it is in {where}; launches take {call}"
     elif figures[0].value >= _LATE:
         verdict = f"the host is late: {call} to launch, kernels of {time}; queue empty {empty.text} of the time"
     else:

@@ -124,7 +124,7 @@ def operator_times(
                 " (PyTorch) or ranges of ROCTx by `rocprofv3 --marker-trace --hip-trace`"
             )
         rows += [{**row, "run": run if pattern else 0} for row in rows_of(activity, by, table)]
-        busy = int((activity.busy[1] - activity.busy[0]).sum()) + (0 if pattern else busy)
+        busy = activity.busy_ns + (0 if pattern else busy)
         elapsed = activity.elapsed_ns() + (0 if pattern else elapsed)
         notes += activity.notes if len(paths) == 1 else [f"{path.name}: {note}" for note in activity.notes]
         if by == "shape" and len(activity.shapes) == 1:
@@ -421,6 +421,7 @@ class LaunchTimes(Result):
     span_ns: int
     notes: tuple[str, ...] = ()
     finer: str = "operator"  # what a profile can be by
+    host: tuple[str, float] | None = None  # of one trace: where the host is while GPUs wait for it, and its share
 
     def to_dict(self) -> dict[str, Any]:
         return {**vars(self), "sources": list(self.sources), "streams": list(self.streams), "notes": list(self.notes)}
@@ -463,12 +464,13 @@ def launch_times(sources: Sequence[Any], how: Mapping[str, Any]) -> LaunchTimes:
         for cause, time in activity.idle_ns().items():
             idle[cause] = idle.get(cause, 0) + time
         finer = "operator" if activity.has_operators else finer
-        busy += int((activity.busy[1] - activity.busy[0]).sum())
+        busy += activity.busy_ns
         span += activity.elapsed_ns()
         notes += [f"{mark}{note}" for note in activity.notes]
     streams.sort(key=lambda row: -row["pieces"])
     total = _figures(np.concatenate(calls), *(np.concatenate(column) for column in zip(*columns, strict=True)))
-    return LaunchTimes(tuple(map(str, paths)), tuple(streams), total, idle, busy, span, tuple(notes), finer)
+    host = activity.host_while_waiting() if len(paths) == 1 else None
+    return LaunchTimes(tuple(map(str, paths)), tuple(streams), total, idle, busy, span, tuple(notes), finer, host)
 
 
 def _figures(call: Ints, delay: Ints, time: Ints, call_of_each: Floats) -> dict[str, Any]:

@@ -68,7 +68,8 @@ _CLASS_OF = {
 }  # fmt: skip
 _NEARLY_ALL_STEPS = 0.95  # of the elapsed time
 _MOST_LETTERS = 24  # of a location's name; longer ones would take the place of the bars
-_LONGEST_OPERATOR = 60
+_LONGEST_OPERATOR, _LONGEST_CAUSE = 60, 44
+_MOSTLY = 0.5  # of the wait for the host
 _MOST_TICKS = 8  # of an axis that counts locations
 _MOST_BARS, _EXTREME = 40, 12  # by location; of more locations so many at either end have a bar of their own
 _BAR, _LEAST_HEIGHT = 0.13, 4.1  # inches of a bar with its name, and of the plot
@@ -169,9 +170,12 @@ def _answer(profile: OverheadProfile, remedies: Remedies | None = None) -> tuple
         size = f"{n} GPUs x {elapsed.text}" if n > 1 else elapsed.text
         if remedies is not None and remedies.steps > 1:
             steps = f"{remedies.steps} steps of {readable(remedies.step_ns, 'ns', 4)}"
-            is_all = remedies.steps * remedies.step_ns > _NEARLY_ALL_STEPS * profile.elapsed_ns
+            covered = remedies.steps * remedies.step_ns / profile.elapsed_ns
+            is_all = _NEARLY_ALL_STEPS < covered < 1 / _NEARLY_ALL_STEPS
             size = steps if is_all else f"{size} with {steps}"
         words = {each.name: f"{each.name} {each.text}" for each in figures}
+        if _HOST in words and (host := _host_cause(profile, remedies)):
+            words[_HOST] += f" ({host[1]:.0%} of it in {shortened(host[0], _LONGEST_CAUSE)})"
         exposed = ", ".join(words.pop(name) for name in _WHILE_BUSY if name in words)
         busy, *others = words.values()
         text = f"{_name(profile)}, {size}: {', '.join([f'{busy} ({exposed})' if exposed else busy, *others])}"
@@ -189,10 +193,10 @@ def _answer(profile: OverheadProfile, remedies: Remedies | None = None) -> tuple
             parts = ", ".join(f"{each.name} {each.text}" for each in lost)
             text = f"{_name(profile)}, {size}: {parallel.name} {parallel.text}{f': {parts}' if parts else ''}"
     dominates = profile.startup_ns >= _DOMINATES * profile.elapsed_ns
-    if dominates:
-        figures = [Figure("start-up", profile.startup_ns / profile.elapsed_ns, format=".1%"), *figures]
+    if dominates:  # whose time is in all other factors
+        figures = [Figure("start-up", profile.startup_ns / profile.elapsed_ns, format=".1%"), *figures[:1]]
         head, _, tail = text.partition(": ")
-        text = f"{head}: start-up {figures[0].text} (until MPI_Init ends); {tail}"
+        text = f"{head}: start-up {figures[0].text} (until MPI_Init ends); {tail.partition(': ')[0]}"
     gains = (
         []
         if remedies is None or dominates
@@ -204,6 +208,18 @@ def _answer(profile: OverheadProfile, remedies: Remedies | None = None) -> tuple
         text += f"; {', '.join(gain.text(verb) for gain, verb in zip(gains, verbs, strict=True))}"
         figures += [Figure(each.question, each.share, format=".1%") for each in gains]
     return text, figures
+
+
+def _host_cause(profile: OverheadProfile, remedies: Remedies | None) -> tuple[str, float] | None:
+    """What the host does for most of the time that GPUs wait for it, where that is much."""
+    host = None if remedies is None else remedies.host
+    return host if host is not None and host[1] >= _MOSTLY and _waits(profile) >= _HOST_BOUND else None
+
+
+def _waits(profile: OverheadProfile) -> float:
+    """The share of GPUs' time in which they wait for the host."""
+    times = dict(zip(profile.categories, profile.by_category_ns.tolist(), strict=True))
+    return float(times.get(_HOST, 0) / profile.total_ns)
 
 
 def _gpu_figures(profile: OverheadProfile) -> list[Figure]:
@@ -269,8 +285,8 @@ def _next(profile: OverheadProfile, remedies: Remedies | None) -> str:
         return f"perf overheads {file} --from {profile.startup_ns / 1e9:.9g}s"
     shares = dict(zip(profile.categories, (profile.by_category_ns / profile.total_ns).tolist(), strict=True))
     if profile.devices:
-        if shares.get(_HOST, 0.0) >= _HOST_BOUND:
-            return f"perf overheads {file} --by launch"
+        if _waits(profile) >= _HOST_BOUND:
+            return f"perf whatif {file}" if _host_cause(profile, remedies) else f"perf overheads {file} --by launch"
         exposed = shares.get(_EXPOSED_COMMUNICATION, 0.0) + shares.get(WAITING_CATEGORY, 0.0)
         are_recorded = exposed >= _EXPOSED and bool(profile.exposed_ns)
         return f"perf messages {file}" if are_recorded else f"perf profile {file}"

@@ -296,12 +296,14 @@ class Remedies:
     note: str = ""  # what makes the numbers uncertain
     steps: int = 0  # that the trace marks, and their mean length
     step_ns: float = 0.0
+    host: tuple[str, float] | None = None  # where the host is while GPUs wait for it, and for which share of that
 
     def to_dict(self) -> dict[str, Any]:
         gains = [{**asdict(each), "share": each.share} for each in self.gains]
         names = ("name", "time_ns", "calls")
         return {"gains": gains, "kind": self.kind, "longest": [dict(zip(names, each, strict=True)) for each in
-                self.longest], "steps": self.steps, "step_ns": self.step_ns}  # fmt: skip
+                self.longest], "steps": self.steps, "step_ns": self.step_ns,
+                **({} if self.host is None else {"host_while_waiting": self.host})}  # fmt: skip
 
 
 def remedies_of(trace: Trace, profile: OverheadProfile) -> Remedies | None:
@@ -352,7 +354,8 @@ def _of_gpus(trace: Trace, elapsed_ns: int) -> Remedies | None:
     whole = max(sum(row["own_ns"] for row in rows), 1)
     where = " (first rank)" if len(paths) > 1 else ""
     length = float((ends - starts).mean()) if len(starts) else 0.0
-    return Remedies(_sorted(gains), by, longest, whole, where, note, len(starts), length)
+    host = None if where else activity.host_while_waiting()
+    return Remedies(_sorted(gains), by, longest, whole, where, note, len(starts), length, host)
 
 
 def _gains_of_calls(trace: Trace, profile: OverheadProfile) -> tuple[Gain, ...]:
@@ -375,7 +378,7 @@ def _gains_of_calls(trace: Trace, profile: OverheadProfile) -> tuple[Gain, ...]:
         times = BurstTimes(trace, communication)
         busy = busy_mask(trace.states, trace.busy_states, None, None)
         inside = np.minimum(times.within(busy), replay.burst_ns)
-        after, _ = balanced(replay.burst_ns, inside, communication, times)
+        after, _ = balanced(replay.burst_ns, inside, communication, [""] * len(trace.locations))
         runtime = replay.runtime_ns(burst_ns=after) + silent
         gains.append(Gain("balancing computing", runtime, elapsed, "--balance computing", is_bound=True))
     return _sorted(gains)

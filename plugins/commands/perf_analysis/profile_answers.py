@@ -29,7 +29,7 @@ _IMBALANCED = 1.1  # longest by mean time, from which on it matters which locati
 
 def report_of(profiles: Profiles, data: Any = None) -> Report:
     """Return the report of profiles of one run or of several."""
-    run, n_runs = profiles.runs[-1], len(profiles)
+    run, n_runs = _shown_runs(profiles)[-1], len(profiles)
     largest = np.argsort(-run.by_function_ns, kind="stable")[:2].tolist()
     names = plain_names([run.functions[k] for k in largest], _LETTERS)
     figures = [Figure(name, int(run.by_function_ns[k]) / run.total_ns, format=".1%")

@@ -17,6 +17,7 @@ from perf_tables.arguments import parse_values
 from perf_traces.messages.bursts import BurstTimes
 from perf_traces.messages.replay import BURST, CALL, COLLECTIVE, MESSAGE, POSTED, Path, Replay, Rules
 from perf_traces.options import parse_compute, parse_factor
+from perf_traces.states import COMPUTING
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import OptionError
 from perfcore.data.units import readable, split_unit
@@ -63,9 +64,12 @@ def path_shares(
     by_class: dict[str, float] = {}
     rest = cost.sum()
     changed = [(mask, delta[number], times.within(mask, number)) for mask, delta in changes]
-    for name in dict.fromkeys(classes):
+    covered, before = np.zeros(len(classes), bool), 0  # threads of a process compute while others wait
+    for name in sorted(dict.fromkeys(classes), key=lambda name: name != COMPUTING):
         mask = np.array([each == name for each in classes])
-        spent = float(times.within(mask, number).sum())
+        covered = covered | mask
+        until_here = int(times.within(covered, number).sum())
+        spent, before = float(until_here - before), until_here
         for states, delta, inside in changed:
             class_ns = times.within(mask & states, number)
             share = np.divide(class_ns, inside, out=np.zeros(len(class_ns)), where=inside > 0)

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_analysis.concurrency import threads_beside
+from perf_analysis.groups import applications
 from perf_analysis.messages import trace_and_calls
 from perf_analysis.replay_answers import Answer, Answers, Network, measured, network_from_text, path_shares
 from perf_tables.executors import executor_of, in_order
-from perf_traces.messages.bursts import BurstTimes
+from perf_traces.messages.bursts import BurstTimes, without_helpers
 from perf_traces.messages.communication import OUTSIDE_CALLS, Communication, codes_of, numbered
 from perf_traces.messages.replay import Replay, bsc_rules
 from perf_traces.states import COMPUTING, OTHER, state_classes
@@ -44,34 +46,44 @@ def meant(trace: Trace, classes: Sequence[str], name: str) -> npt.NDArray[np.boo
     return matches
 
 
-def balanced(burst_ns: Ints, inside_ns: Ints, communication: Communication, times: BurstTimes) -> tuple[Ints, float]:
-    """Bursts whose part in a class is, occurrence by occurrence, the mean over the ranks.
+def balanced(
+    burst_ns: Ints, inside_ns: Ints, communication: Communication, applications: Sequence[str]
+) -> tuple[Ints, float]:
+    """Bursts whose part in a class is, occurrence by occurrence, the mean over the ranks of an application.
 
-    Collectives of all ranks cut the run into stretches. Where all ranks make equally many calls in a stretch, the k-th
-    burst of one is the k-th of the others; elsewhere it is unknown which belong together, and they stay as they are.
+    Collectives of all these ranks cut the run into stretches. If all make equally many calls in a stretch, the k-th
+    burst of one is the k-th of the others; otherwise it is unknown which belong together, and they stay as they are.
     """
+    calls, first = communication.calls, communication.first_call
+    n_calls, application_of, has_calls = len(calls), np.array(applications), np.diff(first) > 0
+    changed, n_moved = burst_ns.copy(), 0
+    for application in np.unique(application_of[has_calls]):
+        ranks = np.flatnonzero((application_of == application) & has_calls)
+        stretch = _stretches(communication, len(ranks))
+        of_group = np.isin(calls.location, ranks)
+        count = np.zeros((int(stretch.max()) + 1, len(communication.locations)), np.int64)
+        np.add.at(count, (stretch[of_group], calls.location[of_group]), 1)
+        matching = (count[:, ranks] == count[:, ranks[:1]]).all(axis=1)
+        number = numbered(codes_of([stretch, calls.location]))
+        chosen = np.flatnonzero(matching[stretch] & of_group)
+        group = codes_of([stretch[chosen], number[chosen]])
+        # The burst after the last call is one more occurrence, of all ranks.
+        chosen = np.concatenate([chosen, n_calls + ranks])
+        group = np.concatenate([group, np.full(len(ranks), group.max(initial=-1) + 1)])
+        mean = np.bincount(group, inside_ns[chosen].astype(np.float64)) / np.bincount(group)
+        changed[chosen] += np.rint(mean[group]).astype(np.int64) - inside_ns[chosen]
+        n_moved += int(inside_ns[chosen].sum())
+    return changed, n_moved / int(inside_ns.sum())
+
+
+def _stretches(communication: Communication, n_ranks: int) -> Ints:
+    """The number of each call's stretch at its location, between collectives of as many ranks."""
     together, calls, first = communication.collectives, communication.calls, communication.first_call
-    n_calls, has_calls = len(calls), np.diff(first) > 0
-    ranks = np.flatnonzero(has_calls)
-    of_all = np.bincount(together.member_of, minlength=len(together)) == len(ranks)
-    cuts = np.zeros(n_calls + 1, np.int64)
+    of_all = np.bincount(together.member_of, minlength=len(together)) == n_ranks
+    cuts = np.zeros(len(calls) + 1, np.int64)
     cuts[together.member_call[of_all[together.member_of]] + 1] = 1
     stretch = np.cumsum(cuts)
-    stretch = stretch[:n_calls] - stretch[first[calls.location]]  # those that begin after a cut belong to the next
-    n_stretches = int(stretch.max()) + 1
-    count = np.zeros((n_stretches, len(communication.locations)), np.int64)
-    np.add.at(count, (stretch, calls.location), 1)
-    matching = (count[:, ranks] == count[:, ranks[:1]]).all(axis=1)
-    number = numbered(codes_of([stretch, calls.location]))
-    chosen = np.flatnonzero(matching[stretch])
-    group = codes_of([stretch[chosen], number[chosen]])
-    # The burst after the last call is one more occurrence, of all ranks.
-    chosen = np.concatenate([chosen, n_calls + ranks])
-    group = np.concatenate([group, np.full(len(ranks), group.max(initial=-1) + 1)])
-    mean = np.bincount(group, inside_ns[chosen].astype(np.float64)) / np.bincount(group)
-    changed = burst_ns.copy()
-    changed[chosen] += np.rint(mean[group]).astype(np.int64) - inside_ns[chosen]
-    return changed, float(inside_ns[chosen].sum() / inside_ns.sum())
+    return stretch[: len(calls)] - stretch[first[calls.location]]  # one that begins after a cut is of the next
 
 
 def noisy(burst_ns: Ints, spread: float, rng: np.random.Generator) -> Ints:
@@ -109,7 +121,9 @@ def answers_of(
     balance: Sequence[str], noise: float, representation: str | None, seed: int,
 ) -> Answers:  # fmt: skip
     """Return what `perfcore.whatif` says of a trace and its calls, for each network and classes that are faster."""
-    run = _Run(data, Replay(communication, keeps_startup=True), representation, seed)
+    processes = threads_beside(data, communication)
+    communication = communication if processes is None else without_helpers(communication, processes)
+    run = _Run(data, Replay(communication, keeps_startup=True), representation, seed, processes)
     questions = [each for pair in asked for each in _questions(*pair, balance, noise)]
     if not questions:
         questions = [_Question(Network(0.0)), _Question(Network(0.5))]
@@ -162,10 +176,12 @@ def _questions(network: str | None, faster: Mapping[str, float], balance: Sequen
 
 
 class _Run:
-    def __init__(self, trace: Trace, replay: Replay, representation: str | None, seed: int) -> None:
+    def __init__(
+        self, trace: Trace, replay: Replay, representation: str | None, seed: int, processes: Sequence[str] | None
+    ) -> None:
         self.replay, self._trace, self._seed = replay, trace, seed
         self._representation = representation_named(representation or default_name("samples"))
-        self.times = BurstTimes(trace, replay.communication)
+        self.times = BurstTimes(trace, replay.communication, processes)
         # What the trace counts as busy computes, so that no two commands disagree.
         named = zip(trace.states, state_classes(trace.states), strict=True)
         busy = frozenset(trace.busy_states)
@@ -181,6 +197,9 @@ class _Run:
             for count, when in ((n_early, "before a call waited for them"), (n_outside, "outside of all calls"))
             if count
         ]
+        self._of_threads = ["a process computes while any of its threads does"] * (processes is not None)
+        named_ranks = dict(zip(trace.locations, applications(trace), strict=True))
+        self._applications = [named_ranks[name] for name in replay.communication.locations]
         self._other = Replay(replay.communication, bsc_rules(replay.communication), keeps_startup=True)
 
     def answer(self, question: _Question, speed: Any) -> Answer:
@@ -216,7 +235,7 @@ class _Run:
             value = self._representation.from_samples((drawn + self.silent_ns) / 1e9)
             runtime = round(float(drawn.mean()))
         assumptions.append(f"message order{' and MPI_Init' if self.replay.kept.any() else ''} unchanged")
-        assumptions += self._of_arrivals
+        assumptions += [*self._of_threads, *self._of_arrivals]
         return Answer(
             question.text, runtime + self.silent_ns, path, tuple(assumptions),
             {} if question.noise else {name: time + self.silent_ns for name, time in otherwise.items()},
@@ -237,7 +256,7 @@ class _Run:
             if not inside.any():
                 raise OptionError(f"{name}: has zero time between calls of the communication library; try --network")
             if times is None:
-                after, shares[name] = balanced(bursts, inside, self.replay.communication, self.times)
+                after, shares[name] = balanced(bursts, inside, self.replay.communication, self._applications)
             else:
                 after = bursts - inside + np.rint(inside / times).astype(np.int64)
             changes.append((states, after - bursts))

@@ -123,8 +123,11 @@ def differences(
             row |= {"p_holm": p, "real": bool(p < _LEVEL)}
     rows.sort(key=lambda row: (-abs(row["difference_ns"]), row["name"]))
     sums = [_parts(side) for side in sides]
-    parts = {name: (sums[0][name] / divisors[0], sums[1][name] / divisors[1]) for name in sums[0]}
-    elapsed = tuple(sum(part.values()) / d for part, d in zip(sums, divisors, strict=True))
+    per_gpu = [divisor * side.n_devices for divisor, side in zip(divisors, sides, strict=True)]
+    parts = {name: (sums[0][name] / per_gpu[0], sums[1][name] / per_gpu[1]) for name in sums[0]}
+    elapsed = tuple(sum(part.values()) / n for part, n in zip(sums, per_gpu, strict=True))
+    if max(side.n_devices for side in sides) > 1:
+        notes = (*notes, "single GPUs: the times of the sentence are means of several")
     work = None
     if enough:
         work = welch(*(sum((each for _, _, each in table.values()), np.zeros(count))
@@ -153,7 +156,7 @@ def _sums(side: GpuActivity, by: str, step: Ints, n_steps: int) -> dict[str, tup
 
 
 def _parts(side: GpuActivity) -> dict[str, int]:
-    busy, work = int((side.busy[1] - side.busy[0]).sum()), int(side.time_ns.sum())
+    busy, work = side.busy_ns, int(side.time_ns.sum())
     parts = {"GPU work": work, "overlap of GPU work": busy - work, **side.idle_ns()}
     if sum(parts.values()) != side.elapsed_ns():
         raise AssertionError(f"{side.source}: {parts} do not add up to {side.elapsed_ns()} ns")

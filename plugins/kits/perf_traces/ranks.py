@@ -359,7 +359,7 @@ def one_run(
     remarks = (*(WARNING + note for note in missing), clocks.note, *notes_of_ranks(ranks, traces))
     notes = [f"{count} as one run, detected {how}", *remarks]
     shifted = [part.shifted(shift) for part, shift in zip(traces, clocks.shifts_ns, strict=True)]
-    run = JoinedTrace(shifted, ranks, folder, source=f"{name} ({count})", notes=notes, facts=facts)
+    run = JoinedTrace(shifted, ranks, folder, source=f"{name.rstrip('/')} ({count})", notes=notes, facts=facts)
     firsts = itertools.accumulate((len(part.locations) for part in traces), initial=0)
     calls_of_ranks = [
         (rank, first, shift, calls)

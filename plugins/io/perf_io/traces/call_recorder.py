@@ -135,7 +135,7 @@ class CallRecorder:
         messages, n_alone = self._messages(new)
         joined = np.array(self._joined, np.int64).reshape(-1, 6)
         joined[:, 0] = new[joined[:, 0]]
-        jointly = np.setdiff1d(np.flatnonzero(called_jointly(calls, len(locations))), joined[:, 0])
+        jointly = np.setdiff1d(np.flatnonzero(called_jointly(calls, np.zeros(len(locations), np.int64))), joined[:, 0])
         more = np.full((len(jointly), 6), UNKNOWN)  # these have no record: of the world, as far as anybody knows
         more[:, 0], more[:, 1], more[:, 3], more[:, 4] = jointly, _OF_ALL - calls.operation[jointly], 0, 0
         joined = np.concatenate([joined, more])

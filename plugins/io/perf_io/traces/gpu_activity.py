@@ -44,7 +44,7 @@ from perfcore.reading.source import Source
 OPERATOR, CALL, PIECE, MARKER, SYNC, MEMORY = range(6)
 _MEMORY = "[memory]"  # instants that have the name
 BEFORE, NO_OPERATOR = "(launched before the trace)", "(no operator)"
-WAITING = "waiting for the host"
+WAITING, _AFTERWARDS = "waiting for the host", "after its last work"
 KERNEL, COPY, MEMSET = range(3)
 _PIECES = {"kernel": KERNEL, "gpu_memcpy": COPY, "gpu_memset": MEMSET, "memcpy": COPY, "memset": MEMSET,
            "mtia_ccp_events": KERNEL}  # fmt: skip
@@ -55,6 +55,7 @@ _DIMS = re.compile(rb'"Input Dims"\s*:\s*([^"}]*)')
 _TYPES = re.compile(rb'"Input type"\s*:\s*(\[[^\]]*\])')
 _EVENTS = msgspec.json.Decoder(list[TraceEvent])
 _CORRELATED = (CALL, PIECE)
+_NEARLY_ALL = 0.9
 _COUNT, _STEP, _LEAST_STEPS = re.compile(r"#\d+$"), "ProfilerStep", 3
 _LAST_EMPTY = re.compile(rb"(?:,\[\])+\]$")
 _TYPE = re.compile(rb'"([^"]*)"')
@@ -144,23 +145,75 @@ class GpuActivity:
         return pieces, groups, calls
 
     @functools.cached_property
-    def busy(self) -> tuple[Ints, Ints]:
-        """Begins and ends of the stretches in which any stream is busy; several GPUs count as one."""
-        return united(self.pieces["start"], self.pieces["end"])
+    def _of_devices(self) -> list[tuple[Ints, Ints, Ints]]:
+        """Pieces of each device in the order of time, and begins and ends of the stretches in which it is busy."""
+        start, end, place = (self.pieces[name] for name in ("start", "end", "location"))
+        places = np.unique(place)
+        _, device = np.unique([str(self.locations[each][0]) for each in places.tolist()], return_inverse=True)
+        of_piece = device.reshape(-1)[np.searchsorted(places, place)]
+        order = np.lexsort((start, of_piece))
+        parts = np.split(order, np.flatnonzero(np.diff(of_piece[order])) + 1)
+        return [(rows, *united(start[rows], end[rows])) for rows in parts]
+
+    @property
+    def n_devices(self) -> int:
+        """How many GPUs have work."""
+        return len(self._of_devices)
+
+    @property
+    def busy_ns(self) -> int:
+        """How long any stream of a device is busy, summed over devices."""
+        return sum(int((ends - begins).sum()) for _, begins, ends in self._of_devices)
+
+    @functools.cached_property
+    def _idle(self) -> tuple[dict[str, int], list[tuple[Ints, Ints]]]:
+        """Idle time by cause, and begins and ends of the stretches in which each device waits for the host."""
+        first_ns, last_ns = int(self.pieces["start"].min()), int(self.pieces["end"].max())
+        idle = dict.fromkeys((WAITING, "launched, not started", "idle, launch not recorded", _AFTERWARDS), 0)
+        waits = []
+        for rows, begins, ends in self._of_devices:
+            gaps_from, gaps_to = np.append(first_ns, ends[:-1]), begins
+            launch = self.pieces["launch"][rows[np.searchsorted(self.pieces["start"][rows], gaps_to)]]
+            known = launch >= 0
+            returned = np.clip(self.host["end"][launch], gaps_from, gaps_to) if known.any() else gaps_from
+            times = (returned - gaps_from)[known], (gaps_to - returned)[known], (gaps_to - gaps_from)[~known]
+            for cause, time in zip(idle, (*times, last_ns - ends[-1:]), strict=True):
+                idle[cause] += int(time.sum())
+            waits.append((gaps_from[known], returned[known]))
+        return idle, waits
 
     def idle_ns(self) -> dict[str, int]:
-        """Idle time between pieces by cause."""
-        begins, ends = self.busy
-        gaps_from, gaps_to = ends[:-1], begins[1:]
-        order = np.argsort(self.pieces["start"], kind="stable")
-        first = order[np.searchsorted(self.pieces["start"][order], gaps_to)]
-        launch = self.pieces["launch"][first]
-        known = launch >= 0
-        returned = np.clip(self.host["end"][launch], gaps_from, gaps_to) if known.any() else gaps_from
-        host = int((returned - gaps_from)[known].sum())
-        queued = int((gaps_to - returned)[known].sum())
-        unknown = int((gaps_to - gaps_from)[~known].sum())
-        return {WAITING: host, "launched, not started": queued, "idle, launch not recorded": unknown}
+        """Idle time of all devices by the launch of the piece that ends it."""
+        return self._idle[0]
+
+    def host_while_waiting(self) -> tuple[str, float] | None:
+        """The operator or marker without launches, such as a data loader, in which GPUs wait longest; with its share.
+
+        Of those that are nearly as long as the longest the shortest counts.
+        """
+        outer = np.flatnonzero((self.host["category"] == OPERATOR) & (self.host["parent"] < 0))
+        named = {name: code for code, name in enumerate(self.names)}
+        marked = np.array([(named[name], *span) for name, *span in self.markers], np.int64).reshape(-1, 3)
+        columns = np.concatenate([np.stack([self.host[key][outer] for key in ("name", "start", "end")], 1), marked])
+        launch = self.pieces["launch"]
+        launched = np.sort(self.host["start"][np.unique(launch[launch >= 0])])
+        first, last = (np.searchsorted(launched, columns[:, k]) for k in (1, 2))
+        name, start, end = columns[first == last].T
+        within, whole = np.zeros(len(name)), 0
+        for begins, ends in self._idle[1]:
+            passed = np.append(0, np.cumsum(ends - begins))
+            edges = np.stack([begins, ends], axis=1).ravel()
+            until = np.stack([passed[:-1], passed[1:]], axis=1).ravel()
+            whole += int(passed[-1])
+            if len(edges):
+                zero = edges[0]
+                within += np.subtract(*(np.interp(at - zero, edges - zero, until) for at in (end, start)))
+        if not len(name) or not whole:
+            return None
+        spent, lasting = np.bincount(name, within), np.bincount(name, end - start)
+        large = np.flatnonzero(spent >= _NEARLY_ALL * spent.max())
+        found = int(large[lasting[large].argmin()])
+        return self.names[found], min(float(spent[found]) / whole, 1.0)
 
     def longest_silence(self) -> tuple[int, int]:
         """Begin and end of the longest time in which neither the host nor the GPU does anything that is recorded."""
@@ -170,8 +223,8 @@ class GpuActivity:
         return int(ends[longest]), int(begins[min(longest + 1, len(begins) - 1)])
 
     def elapsed_ns(self) -> int:
-        """From the begin of the first to the end of the last piece."""
-        return int(self.pieces["end"].max() - self.pieces["start"].min())
+        """From the begin of the first to the end of the last piece, summed over devices."""
+        return self.n_devices * int(self.pieces["end"].max() - self.pieces["start"].min())
 
     def step_spans(self) -> tuple[Ints, Ints]:
         """Begins and ends of the steps of the run, none where it has no such markers.
@@ -345,9 +398,6 @@ def _activity(
                 if (owners := captures.get(len(of_graph))) is not None:
                     pieces["owner"][of_graph] = np.where(owners >= 0, owners, pieces["owner"][of_graph])
     threads = tuple(locations)
-    devices = {threads[place][0] for place in np.unique(pieces["location"]).tolist()}
-    if len(devices) > 1:
-        notes.append(f"{len(devices)} GPUs count as one, which is busy while any of them is")
     if n_lacking := int((~launched).sum()):
         lacking = int((pieces["end"] - pieces["start"])[~launched].sum())
         notes.append(f"{n_lacking:,} of {len(launched):,} pieces of GPU work ({readable(lacking, 'ns')}) {UNLAUNCHED}")

@@ -15,7 +15,7 @@ import functools
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
@@ -425,6 +425,24 @@ def _levels(locations: Sequence[str], nodes: Sequence[Sequence[str]]) -> dict[st
     return {"node": [f"node {node}" for node in location_nodes]} if all(location_nodes) else {}
 
 
+def _outside_of_calls(communication: Communication) -> Columns:
+    """Return states of locations that call: 0 between calls, and the operation from 1 on in each."""
+    calls, first = communication.calls, communication.first_call
+    has_calls = first[1:] > first[:-1]
+    begins = np.insert(calls.leave_ns, first[:-1][has_calls], 0)
+    ends = np.insert(calls.enter_ns, first[1:][has_calls], communication.end_ns[has_calls])
+    places = np.insert(calls.location, first[:-1][has_calls], np.flatnonzero(has_calls))
+    columns: Columns = {
+        "location": np.concatenate([places, calls.location]),
+        "state": np.concatenate([np.zeros_like(places), calls.operation + 1]),
+        "start_ns": np.concatenate([begins, calls.enter_ns]),
+        "end_ns": np.concatenate([ends, calls.leave_ns]),
+    }
+    order = np.lexsort((columns["start_ns"], columns["location"]))
+    lasting = order[(columns["end_ns"] > columns["start_ns"])[order]]
+    return {name: column[lasting] for name, column in columns.items()}
+
+
 def _read(source: Source, header: _Header, named: _Names) -> Trace:
     records, store = StateRecords(source.name, header.threads, header.time_unit), IntervalStore(source.name)
     with source.open() as stream:
@@ -444,11 +462,29 @@ def _read(source: Source, header: _Header, named: _Names) -> Trace:
     state_names = _DEFAULT_STATES if named.states is None else named.states
     names = [state_names.get(number, f"State {number}") for number in numbers]
     descriptions = {
-        "2": "event records, of which only communication is read",
+        "2": "event records: those of calls, user functions and counters are read",
         "4": "global operation records passed over",
     }
     notes = [f"{count} {description}" for kind, description in descriptions.items() if (count := records.count(kind))]
-    if named.states is None:
+    where = header.threads, nanoseconds_per(header.time_unit)
+
+    @functools.cache
+    def read_messages() -> Communication:
+        from perf_io.traces.paraver_messages import read_communication
+
+        with once_more(source.name):
+            found = read_communication(source, records.locations, *where, named.calls)
+        if not records.states:  # nor ends of states
+            calls = np.diff(found.first_call) > 0
+            found = replace(found, end_ns=np.where(calls, np.maximum(found.end_ns, header.duration_ns), found.end_ns))
+        return found
+
+    if not records.states and records.count("2") and len((communication := read_messages()).calls):
+        numbers, names = ["1", *map(str, range(2, 2 + len(communication.calls.operations)))], ["Running"]
+        names += communication.calls.operations
+        store.add(_outside_of_calls(communication))
+        notes.append("no states: those of a location that calls MPI are its calls, and Running outside of them")
+    elif named.states is None:
         notes.append("no .pcf found: the states have their usual names")
     elif unnamed := [number for number in sorted(numbers, key=int) if number not in named.states]:
         notes.append(f"states without a name in the .pcf: {', '.join(unnamed)}")
@@ -463,14 +499,6 @@ def _read(source: Source, header: _Header, named: _Names) -> Trace:
     )
     if not (records.count("2") and header.threads):
         return trace
-
-    where = header.threads, nanoseconds_per(header.time_unit)
-
-    def read_messages() -> Communication:
-        from perf_io.traces.paraver_messages import read_communication
-
-        with once_more(source.name):
-            return read_communication(source, records.locations, *where, named.calls)
 
     def read_readings(counter_names: Sequence[str]) -> Mapping[str, Readings]:
         return read_counters(source, len(records.locations), *where, {name: counters[name] for name in counter_names})

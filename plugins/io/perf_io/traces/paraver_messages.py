@@ -22,10 +22,12 @@ import numpy.typing as npt
 from perf_statistics.kernels import kernel
 from perf_traces.messages.communication import (
     OUTSIDE_CALLS,
+    UNKNOWN,
     Calls,
     Communication,
     Messages,
     called_jointly,
+    codes_of,
     collectives_in_order,
 )
 from perf_traces.messages.kernels import last_not_after
@@ -253,7 +255,8 @@ def read_communication(
     names: Mapping[int, str],
 ) -> Communication:
     """Read what a trace says of communication."""
-    sizes: dict[int, int] = {}
+    sizes: dict[tuple[int, int], int] = {}
+    application = np.repeat(np.arange(1, len(threads) + 1), [sum(each) for each in threads])
     events, messages, ends, damaged = read_records(
         source,
         len(locations),
@@ -266,7 +269,7 @@ def read_communication(
     calls = _calls(events, names, unmatched)
     first = np.searchsorted(calls.location, np.arange(len(locations) + 1)).astype(np.int64)
     sent = _messages(messages, calls, first, unmatched)
-    together = _collective_calls(calls, events, int(first[-1]), len(locations), sizes)
+    together = _collective_calls(calls, events, application, sizes)
     joined, lost = collectives_in_order(calls, *together)
     unmatched["calls of collectives do not fit to those of other ranks"] = lost
     return Communication(tuple(locations), 0, ends, calls, sent, joined, unmatched, source.name)
@@ -320,11 +323,11 @@ def _blocks(source: Source) -> Iterator[bytes]:
         yield rest + b"\n"
 
 
-def _communicators(text: bytes) -> dict[int, int]:
-    """Number of members of each communicator that a piece defines."""
+def _communicators(text: bytes) -> dict[tuple[int, int], int]:
+    """Number of members of each communicator of each application that a piece defines."""
     if b"\nc:" not in text and not text.startswith(b"c:"):
         return {}
-    return {int(match[2]): int(match[3]) for match in _IS_COMMUNICATOR.finditer(text)}
+    return {(int(match[1]), int(match[2])): int(match[3]) for match in _IS_COMMUNICATOR.finditer(text)}
 
 
 def _calls(events: Ints, names: Mapping[int, str], unmatched: dict[str, int]) -> Calls:
@@ -373,7 +376,7 @@ def _messages(rows: Ints, calls: Calls, first: Ints, unmatched: dict[str, int]) 
 
 
 def _collective_calls(
-    calls: Calls, events: Ints, n_calls: int, n_locations: int, sizes: Mapping[int, int]
+    calls: Calls, events: Ints, application: Ints, sizes: Mapping[tuple[int, int], int]
 ) -> tuple[Ints, Ints, Ints, npt.NDArray[np.bool_], Ints, Ints]:
     """Calls that are collective, with what `collectives_in_order` asks of them."""
     moments = events[events[:, 0] >= 0]
@@ -386,7 +389,7 @@ def _collective_calls(
         key = rows[:, 0] * longest + rows[:, 1]
         order = np.argsort(key, kind="stable")
         position = np.searchsorted(key[order], of_call)
-        value = np.full(n_calls, -1, np.int64)
+        value = np.full(len(calls), -1, np.int64)
         present = position < len(order)
         present[present] = key[order[position[present]]] == of_call[present]
         value[present] = rows[order[position[present]], 3]
@@ -395,14 +398,17 @@ def _collective_calls(
     communicator = attached(_COMMUNICATOR)
     entered = moments[(moments[:, 2] == _COLLECTIVE) & (moments[:, 3] != 0)]
     is_collective = np.isin(of_call, entered[:, 0] * longest + entered[:, 1])
-    jointly = called_jointly(calls, n_locations)
+    jointly = called_jointly(calls, application)
     chosen = np.flatnonzero(is_collective | jointly).astype(np.int64)
     # The others do not say their communicator: those that everyone makes equally often belong together.
-    communicators = communicator[chosen]
+    communicators, of_application = communicator[chosen], application[calls.location[chosen]]
     alone = (communicators < 0) & jointly[chosen]
-    joined = np.where(alone, -1, np.where(communicators >= 0, communicators, _WORLD))
-    group = np.where(alone, -1 - calls.operation[chosen].astype(np.int64), joined)
-    numbers, inverse = np.unique(joined, return_inverse=True)
-    size = np.array([sizes.get(number, -1) for number in numbers.tolist()], np.int64)[inverse.reshape(-1)]
+    numbers = np.where(communicators >= 0, communicators, _WORLD)
+    # Applications number their communicators alike.
+    own = codes_of([of_application, np.where(alone, -1 - calls.operation[chosen].astype(np.int64), numbers)])
+    joined = np.where(alone, UNKNOWN, own)
+    _, first = np.unique(own, return_index=True)
+    keys = zip(of_application[first].tolist(), numbers[first].tolist(), strict=True)
+    size = np.array([sizes.get(key, -1) for key in keys], np.int64)[own]
     n_bytes = np.maximum(np.maximum(attached(_SENT), attached(_RECEIVED)), 0)[chosen]
-    return chosen, joined, n_bytes, attached(_ROOT)[chosen] > 0, np.where(alone, -1, size), group
+    return chosen, joined, n_bytes, attached(_ROOT)[chosen] > 0, np.where(alone, -1, size), own

@@ -101,6 +101,19 @@ class Counters:
     names: tuple[str, ...]  # as PAPI names them
     read: Callable[[Sequence[str]], Mapping[str, Readings]]  # from names to the readings of each
 
+    def at(self, chosen: Ints) -> Counters:
+        """Those of some locations, in rising order."""
+
+        def read(names: Sequence[str]) -> Mapping[str, Readings]:
+            found = {}
+            for name, all_of in self.read(names).items():
+                rows = np.isin(all_of.location, chosen)
+                location = np.searchsorted(chosen, all_of.location[rows]).astype(np.int64)
+                found[name] = replace(all_of, location=location, time_ns=all_of.time_ns[rows], value=all_of.value[rows])
+            return found
+
+        return Counters(tuple(self.locations[k] for k in chosen.tolist()), self.names, read)
+
 
 def carry_counters(
     trace: Trace, names: Sequence[str], source: str, read: Callable[[Sequence[str]], Mapping[str, Readings]]
@@ -233,13 +246,13 @@ def _classes(trace: Trace, communication: Communication | None, rows: Ints) -> t
 
 
 class BurstTimes:
-    """Times of bursts by state."""
+    """Times of bursts by state; a process is in a state while any of its threads is."""
 
-    def __init__(self, trace: Trace, communication: Communication) -> None:
-        order = np.lexsort((trace.start_ns, trace.location))
-        self._first = np.searchsorted(trace.location[order], np.arange(len(trace.locations) + 1)).astype(np.int64)
+    def __init__(self, trace: Trace, communication: Communication, processes: Sequence[str] | None = None) -> None:
+        place = _callers(trace.locations, communication.locations, processes)[trace.location]
+        order = np.lexsort((trace.start_ns, place))
+        self._place, self._state = place[order], trace.state[order]
         self._start, self._end = trace.start_ns[order], trace.end_ns[order]
-        self._state = trace.state[order]
         # Location, start and end of each burst, as `perf_traces.messages.replay.Replay.burst_ns` counts them.
         calls, first, begin = communication.calls, communication.first_call, communication.start_ns
         has_calls = first[1:] > first[:-1]
@@ -253,21 +266,39 @@ class BurstTimes:
 
     def within(self, states: npt.NDArray[np.bool_], bursts: npt.NDArray[np.integer] | None = None) -> Ints:
         """How long each burst is spent in the states of a mask, in nanoseconds."""
-        length = np.where(states[self._state], self._end - self._start, 0)
-        passed = np.concatenate([[0], np.cumsum(length)])
-
-        def until(location: Ints, when: Ints) -> Ints:
-            index = last_not_after(self._first, self._start, location, when)
-            has_started = index >= 0
-            index = np.where(has_started, index, self._first[location])
-            last = np.minimum(index, len(length) - 1)
-            part = np.minimum(np.clip(when - self._start[last], 0, None), length[last])
-            return np.asarray(passed[index] - passed[self._first[location]] + np.where(has_started, part, 0))
-
         chosen = slice(None) if bursts is None else bursts
         location = np.ascontiguousarray(self.location[chosen])
-        ends = until(location, np.ascontiguousarray(self.end_ns[chosen]))
-        return ends - until(location, np.ascontiguousarray(self.start_ns[chosen]))
+        rows = states[self._state]
+        if not rows.any():
+            return np.zeros(len(location), np.int64)
+        place, start, end = self._place[rows], self._start[rows], self._end[rows]
+        first = np.searchsorted(place, np.arange(self.location.max() + 2)).astype(np.int64)
+        # Each begins where those before it at its location have ended: threads of a process overlap.
+        apart = (place - place[0]) * (int(end.max()) - int(start.min()) + 1)
+        ended = np.maximum.accumulate(end + apart)
+        start[1:] = np.maximum(start[1:], (ended[:-1] - apart[1:]))
+        length = np.maximum(end - start, 0)
+        passed = np.concatenate([[0], np.cumsum(length)])
+
+        def until(when: Ints) -> Ints:
+            index = last_not_after(first, start, location, when)
+            has_started = index >= 0
+            index = np.where(has_started, index, np.minimum(first[location], len(length)))
+            last = np.minimum(index, len(length) - 1)
+            part = np.minimum(np.clip(when - start[last], 0, None), length[last])
+            return np.asarray(passed[index] - passed[first[location]] + np.where(has_started, part, 0))
+
+        return until(np.ascontiguousarray(self.end_ns[chosen])) - until(np.ascontiguousarray(self.start_ns[chosen]))
+
+
+def _callers(names: Sequence[str], kept: Sequence[str], processes: Sequence[str] | None) -> Ints:
+    """Return at which of the kept locations each location of a trace counts: its own, or that of its process."""
+    place = {name: k for k, name in enumerate(kept)}
+    if processes is None:
+        return np.array([place[name] for name in names], np.int64)
+    pairs = list(zip(names, processes, strict=True))
+    of_process = {process: place[name] for name, process in reversed(pairs) if name in place}
+    return np.array([place.get(name, of_process[process]) for name, process in pairs], np.int64)
 
 
 def refuse_different_programs(called: Sequence[tuple[str, frozenset[str]]], noun: str = "call") -> None:
@@ -314,10 +345,11 @@ def pop_factors(
     if communication is None or not len(communication.calls):
         return None
     if processes is not None:
-        communication = _without_helpers(communication, processes)
+        communication = without_helpers(communication, processes)
     from perf_traces.messages.replay import Replay, bsc_rules
 
-    replay = Replay(communication, bsc_rules(communication) if definition == "bsc" else None)
+    is_strict = definition == "strict"
+    replay = Replay(communication, None if is_strict else bsc_rules(communication), keeps_startup=is_strict)
     elapsed = trace.span_ns[1] - trace.span_ns[0]
     silent = elapsed - replay.runtime_ns()  # after the last record; no network makes it shorter
     ideal = replay.runtime_ns(0) + silent
@@ -346,8 +378,8 @@ def computing_ns(trace: Trace) -> npt.NDArray[np.int64]:
     return useful
 
 
-def _without_helpers(communication: Communication, processes: Sequence[str]) -> Communication:
-    """Without the threads that never call in processes with one that does."""
+def without_helpers(communication: Communication, processes: Sequence[str]) -> Communication:
+    """Return the calls without the threads that never call in processes with one that does."""
     first = communication.first_call
     calling = first[1:] > first[:-1]
     with_caller = {process for process, calls in zip(processes, calling.tolist(), strict=True) if calls}

@@ -43,6 +43,7 @@ COLUMNS = (
     "location", "enter_ns", "leave_ns", "operation", "kind", "group", "size", "number", "bytes", "peer", "tag", "done",
 )  # fmt: skip
 ITSELF, NOWHERE = -1, -2  # in which row a call ends
+_ENDS = ("send_call", "send_done_call", "post_call", "receive_call")  # of messages; -1 is no call
 # Kernels of one collective that overlap by clocks which agree; collectives of microseconds end that far apart.
 _APART_NS = 500_000
 _MOST_NAMED = 4
@@ -161,6 +162,39 @@ class Communication:
         sent = self.calls.enter_ns[self.messages.send_call]
         return self.calls.leave_ns[self.messages.receive_call] < sent
 
+    def only(self, kept: npt.NDArray[np.bool_]) -> Communication:
+        """Some of the calls, and the messages and collectives between them."""
+        calls, messages, collectives = self.calls, self.messages, self.collectives
+        new = np.append(np.where(kept, np.cumsum(kept) - 1, NOWHERE), ITSELF)  # -1 is no call
+        moved = {name: new[getattr(messages, name)] for name in _ENDS}
+        inside = np.all([of != NOWHERE for of in moved.values()], axis=0)
+        members = kept[collectives.member_call]
+        collectives = replace(
+            collectives, member_of=collectives.member_of[members], member_is_root=collectives.member_is_root[members],
+            member_call=new[collectives.member_call[members]],
+        )  # fmt: skip
+        return replace(
+            self, messages=replace(messages, **moved).only(inside),
+            calls=Calls(calls.location[kept], calls.enter_ns[kept], calls.leave_ns[kept], calls.operation[kept],
+                        calls.operations),
+            collectives=collectives.only(np.bincount(collectives.member_of, minlength=len(collectives)) > 0),
+        )  # fmt: skip
+
+    def between(self, first_ns: int, last_ns: int) -> Communication:
+        """A part of the run: its calls end there, and what begins before it or ends after it is not waited for."""
+        enter, leave, joined = self.calls.enter_ns, self.calls.leave_ns, self.collectives
+        kept = (enter < last_ns) & (leave > first_ns) & (leave > enter)
+        kept |= (enter == leave) & (first_ns <= enter) & (enter <= last_ns)
+        n_inside = np.bincount(joined.member_of, kept[joined.member_call], len(joined))
+        whole = n_inside == np.bincount(joined.member_of, minlength=len(joined))
+        begun = enter[self.messages.send_call] >= first_ns
+        part = replace(self, messages=self.messages.only(begun), collectives=joined.only(whole)).only(kept)
+        calls = replace(
+            part.calls, enter_ns=np.maximum(part.calls.enter_ns, first_ns),
+            leave_ns=np.minimum(part.calls.leave_ns, last_ns),
+        )  # fmt: skip
+        return replace(part, start_ns=first_ns, end_ns=np.clip(self.end_ns, first_ns, last_ns), calls=calls)
+
     def facts(self) -> dict[str, str]:
         """What ``perf info`` says."""
         n_bytes = int(self.messages.bytes.sum())
@@ -169,8 +203,9 @@ class Communication:
         where = f"{n_known} communicator{'s' * (n_known != 1)}"
         if (joined == NOT_RECORDED).any():
             where = f"{where} and others" if n_known else "unknown communicators"
+        sent = f"{len(self.messages)} of {n_bytes} bytes in all" if len(self.messages) else "none"
         facts = {
-            "messages": f"{len(self.messages)} of {n_bytes} bytes in all, by {len(self.calls)} calls",
+            "messages": f"{sent}, {len(self.calls)} calls",
             "collectives": f"{len(joined)} on {where}",
         }
         lost = self.remark_lines()
@@ -220,7 +255,7 @@ def on_locations(communication: Communication, place: Ints, locations: Sequence[
     new[order] = np.arange(len(order))
     ends = np.full(len(locations), communication.start_ns, np.int64)
     np.maximum.at(ends, place, communication.end_ns)
-    moved = {name: getattr(messages, name) for name in ("send_call", "send_done_call", "post_call", "receive_call")}
+    moved = {name: getattr(messages, name) for name in _ENDS}
     enter, leave, operation = calls.enter_ns[order], calls.leave_ns[order], calls.operation[order]
     return replace(
         communication, locations=tuple(locations), end_ns=ends,
@@ -237,10 +272,10 @@ def communication_of(trace: Trace) -> Communication | None:
         return None
     communication: Communication = read()
     first, last = trace.span_ns
+    if communication.locations != trace.locations:
+        raise DataError(f"{trace.source}: messages belong to the run's own locations; read it as it is")
     is_whole = first <= communication.start_ns and int(communication.end_ns.max(initial=last)) <= last
-    if not is_whole or communication.locations != trace.locations:
-        raise DataError(f"{trace.source}: messages belong to the whole run and to its own locations; read it as it is")
-    return communication
+    return communication if is_whole else communication.between(first, last)
 
 
 def calls_of(trace: Trace) -> Calls | None:
@@ -283,16 +318,19 @@ def paired_in_order(sends: Sequence[Ints], receives: Sequence[Ints]) -> tuple[In
     return sent.astype(np.int64), received.astype(np.int64)
 
 
-def called_jointly(calls: Calls, n_locations: int) -> npt.NDArray[np.bool_]:
-    """Calls such as MPI_Init that every location which calls at all makes equally often: the k-th belong together."""
+def called_jointly(calls: Calls, application: Ints) -> npt.NDArray[np.bool_]:
+    """Calls such as MPI_Init that all calling locations of an application make equally often: the k-th are one."""
     jointly = np.array([_JOINTLY.fullmatch(name) is not None for name in calls.operations], bool)
+    found = np.zeros(len(calls), bool)
     if not jointly.any():
-        return np.zeros(len(calls), bool)
-    count = np.zeros((len(calls.operations), n_locations), np.int64)
+        return found
+    count = np.zeros((len(calls.operations), len(application)), np.int64)
     np.add.at(count, (calls.operation, calls.location), 1)
-    count = count[:, count.any(axis=0)]
-    everyone = jointly & (count.min(axis=1) == count.max(axis=1))
-    return np.asarray(everyone[calls.operation])
+    for number in np.unique(application).tolist():
+        counts = count[:, (application == number) & count.any(axis=0)]
+        everyone = jointly & (counts.min(axis=1, initial=len(calls)) == counts.max(axis=1, initial=0))
+        found |= everyone[calls.operation] & (application == number)[calls.location]
+    return found
 
 
 def codes_of(columns: Sequence[npt.NDArray[np.integer]]) -> Ints:
