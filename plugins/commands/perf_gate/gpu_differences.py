@@ -124,7 +124,8 @@ def differences(
     rows.sort(key=lambda row: (-abs(row["difference_ns"]), row["name"]))
     sums = [_parts(side) for side in sides]
     per_gpu = [divisor * side.n_devices for divisor, side in zip(divisors, sides, strict=True)]
-    parts = {name: (sums[0][name] / per_gpu[0], sums[1][name] / per_gpu[1]) for name in sums[0]}
+    parts = {name: (sums[0].get(name, 0) / per_gpu[0], sums[1].get(name, 0) / per_gpu[1])
+             for name in sums[0] | sums[1]}  # fmt: skip
     elapsed = tuple(sum(part.values()) / n for part, n in zip(sums, per_gpu, strict=True))
     if max(side.n_devices for side in sides) > 1:
         notes = (*notes, "single GPUs: the times of the sentence are means of several")

@@ -184,7 +184,7 @@ class GpuActivity:
 
     def idle_ns(self) -> dict[str, int]:
         """Idle time of all devices by the launch of the piece that ends it."""
-        return self._idle[0]
+        return {cause: time for cause, time in self._idle[0].items() if time or cause != _AFTERWARDS}
 
     def host_while_waiting(self) -> tuple[str, float] | None:
         """The operator or marker without launches, such as a data loader, in which GPUs wait longest; with its share.
