@@ -274,12 +274,6 @@ def better_of(unit: str, better: str, metric: str) -> str:
     return better or direction(unit, metric) or "smaller"
 
 
-@functools.cache
-def unsure_of_better(unit: str, better: str, metric: str) -> bool:
-    """Return whether neither the file, nor the unit, nor the name of what was measured says which values are better."""
-    return not (better or direction(unit, metric))
-
-
 def case_columns(sides: Sequence[pd.DataFrame], keys: Collection[str], but: Collection[str]) -> list[str]:
     """Return columns of text whose values differ and mostly agree on all sides; of numbers, all agree.
 
@@ -444,7 +438,7 @@ def match(first: LongTable, second: LongTable) -> Matched:
             "-r code=NAME"
         )
     numbers = [[_as_numbers(side[name].to_numpy()) for name in Runs._fields] for side in named]
-    units, larger, counted, unsure = {}, {}, {}, dict[str, None]()
+    units, larger, counted = {}, {}, {}
     is_one_unit = len({unit for side in named for unit in side["unit"].unique().tolist()}) == 1
     labels = [None if is_one_unit else side["unit"].to_numpy(dtype=object) for side in named]
     texts = named[0][TEXTS].iloc[[groups[0][name][0] for name in names]].astype(str).to_numpy().tolist()
@@ -462,20 +456,26 @@ def match(first: LongTable, second: LongTable) -> Matched:
                 for number in (Runs._fields.index("value"), Runs._fields.index("deviation")):
                     rows[number] = np.where(own == label, factor * rows[number], rows[number])
             of_side[name] = Runs(*rows)
-        if unsure_of_better(*about):
-            unsure[metric] = None
         units[name], counted[name] = unit, _is_count(unit, metric)
         larger[name] = better_of(unit, better, metric) == "larger"
-    if unsure:
+    kinds = dict.fromkeys(map(tuple, texts))
+    if unsure := {metric: None for unit, better, metric in kinds if not (better or direction(unit, metric))}:
         progress.note(f"assumed that smaller values of {listing(unsure, 3)} are better; set it with --better larger")
-    computed = computed_rows([{name: quantile(side[name].value) for name in names} for side in runs])
+    values = ({name: quantile(side[name].value) for name in names} for side in runs)
+    computed = computed_rows(values) if any(map(of_others, names)) else ()
     names = tuple(name for name in names if name not in computed)
     return Matched(names, runs, larger, units, counted, (only[0], only[1]), computed)
 
 
-def computed_rows(sides: Sequence[Mapping[str, float]]) -> tuple[str, ...]:
+def of_others(name: str) -> Callable[[Floats], float] | None:
+    """Return how a benchmark of this name follows from the others, such as a total; None for one of its own."""
+    return _OF_OTHERS.get(re.sub(r"[\W_]", "", name.lower()))
+
+
+def computed_rows(values: Iterable[Mapping[str, float]]) -> tuple[str, ...]:
     """Return the benchmarks that are called a total or mean, and are one of the others of each side that has them."""
-    kinds = {name: _OF_OTHERS.get(re.sub(r"[\W_]", "", name.lower())) for side in sides for name in side}
+    sides = list(values)
+    kinds = {name: of_others(name) for side in sides for name in side}
 
     def is_given(value: float, side: Mapping[str, float], compute: Callable[[Floats], float]) -> bool:
         others = np.array([value for other, value in side.items() if kinds[other] is None])

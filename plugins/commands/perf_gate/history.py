@@ -25,6 +25,7 @@ from perf_gate.benchmark_runs import (
     computed_rows,
     conversion,
     names_of_rows,
+    of_others,
     text_of,
 )
 from perf_gate.change_detection import (
@@ -375,10 +376,10 @@ def gate_series(
     begin = len(commits) - WINDOW if since is None else commits.index(_commit(since, commits, table.source)) + 1
     ended = {series.name: series.commits[-1] for series in every if series.has_ended(len(commits))}
     sides: dict[tuple[int, str], dict[str, float]] = {}
-    for series in every:
+    for series in every if any(of_others(series.name) for series in every) else ():
         for place, machine, value in zip(series.places.tolist(), series.machines, series.values.tolist(), strict=True):
             sides.setdefault((place, machine), {})[series.name] = value
-    computed = computed_rows(list(sides.values()))
+    computed = computed_rows(sides.values())
     live = [series for series in every if series.name not in ended and series.name not in computed]
     judged, suite = judge_all(live, commits, begin, threshold, parallel)
     rank = {Outcome.FAILED: 0, Outcome.UNDECIDED: 1, Outcome.PASSED: 2}

@@ -94,7 +94,10 @@ def scaling_data(data: Any, options: ScalingOptions) -> ScalingData:
         which = f"none of {len(measurements.unfitted)} paths can be fitted: " if len(measurements.unfitted) > 1 else ""
         raise DataError(f"{data.source}: {which}{name}: {reason}")
     if options.show is not None:
-        _require_path(options.show, [*measurements.paths, *measurements.unfitted], measurements.unfitted)
+        if options.show in measurements.unfitted:
+            raise DataError(f"--show {options.show}: it was not fitted: {measurements.unfitted[options.show]}")
+        if options.show not in measurements.paths:
+            raise UnknownNameError("path", options.show, [*measurements.paths, *measurements.unfitted])
     return measurements
 
 
@@ -330,14 +333,6 @@ def _metrics(data: Measurements, kept: Booleans, path: Ints) -> tuple[str, ...]:
         return tuple(map(str, data.table[_METRIC][kept].iloc[first]))
     names, system = labels_of(data.with_roles(code=(), system=apart), "system", kept)
     return tuple(names[number] for number in system[first].tolist()) if len(names) > 1 else ()
-
-
-def _require_path(name: str, names: Sequence[str], unfitted: Mapping[str, str]) -> None:
-    """Refuse a path to show that there is not, or that has no law."""
-    if name not in names:
-        raise UnknownNameError("path", name, names)
-    if name in unfitted:
-        raise DataError(f"--show {name}: it was not fitted: {unfitted[name]}")
 
 
 def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, parameters: Mapping[str, str]) -> list[str]:

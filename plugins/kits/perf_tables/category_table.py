@@ -44,7 +44,8 @@ def runs_of_rows(
     """Rows as runs by categories; the total taken out of the categories."""
     import pandas as pd
 
-    marks = next((c for c in data.table.columns if plain_name(c) in RUN_COLUMNS and c not in _told_columns(data)), None)
+    used = {*data.roles.parameters.values(), data.roles.value, *data.roles.category}
+    marks = next((c for c in data.table.columns if plain_name(c) in RUN_COLUMNS and c not in used), None)
     of_run = np.zeros(len(point), dtype=np.int64) if marks is None else pd.factorize(data.table[marks][kept])[0]
     again = pd.DataFrame({"point": point, "run": of_run, "category": category})
     again["again"] = again.groupby(["point", "run", "category"]).cumcount()
@@ -69,12 +70,6 @@ def runs_of_rows(
             raise UnknownNameError("category or column for the total", total, [*names, *map(str, data.table.columns)])
         totals[run] = numbers_of(data, column, kept)[kept]
     return Runs(of_point, values, totals), names
-
-
-def _told_columns(data: Measurements) -> set[str]:
-    """Columns that cannot number the runs, since they mean something else."""
-    roles = data.roles
-    return {*roles.parameters.values(), str(roles.value), *roles.category}
 
 
 def refuse_overlap(runs: Runs, names: tuple[str, ...], points: Any, source: str, total: str | None) -> None:

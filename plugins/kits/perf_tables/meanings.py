@@ -363,7 +363,9 @@ def spread_of_rows(data: Measurements, kept: Booleans, cell: Ints) -> Spread | N
     counts[unknown] = 1.0
     deviation = np.where(unknown, 0.0, spread) * (_factor(columns.spread, data.roles.unit) or 1.0)
     if columns.kind == "confidence":
-        deviation /= _half_widths(counts) if columns.number else _NORMAL_95
+        from scipy.special import stdtrit
+
+        deviation /= stdtrit(np.maximum(counts - 1.0, 1.0), 0.975) if columns.number else _NORMAL_95
     if columns.kind != "deviation":
         deviation *= np.sqrt(counts)
     return Spread(deviation**2, counts, columns.text)
@@ -407,13 +409,6 @@ def _whole(data: Measurements, column: str) -> bool:
     values = data.numbers(column)
     values = values[np.isfinite(values)]
     return len(values) > 0 and bool((values >= 1.0).all() and (values == np.rint(values)).all())
-
-
-def _half_widths(counts: Floats) -> Floats:
-    """Half widths of 95 % intervals of a mean, in standard errors, by Student's t."""
-    from scipy.special import stdtrit
-
-    return np.asarray(stdtrit(np.maximum(counts - 1.0, 1.0), 0.975))
 
 
 # Suites of benchmarks: series, and parts that have parameters of their own.

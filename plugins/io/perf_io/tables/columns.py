@@ -52,7 +52,6 @@ _MOMENTS = frozenset(("time", "t"))  # of samples, or how long a run took; a tim
 _OTHERS = frozenset().union(*(SYNONYMS[role] for role in ("value", "start", "end", "time")), *LEVELS.values())
 _NUMBERS = frozenset(("processors", "count"))  # of both kinds: heights of a curve, or what runs were given
 _OF_ONE_RUN = frozenset().union(_RUNS, *LEVELS.values())  # of what a row is one
-_MOST_SHOWN = 5
 _FIXES = (
     "name what was varied and measured: --parameter COLUMN --value COLUMN; or, of intervals, "
     "-r start=COLUMN -r end=COLUMN, of samples -r time=COLUMN -r value=COLUMN"
@@ -158,12 +157,6 @@ def sweep_of(columns: Sequence[Column]) -> Sweep | None:
         return None
     counts_runs = _NUMBERING.sub("", first) in _RUNS
     return Sweep((numbers[0], numbers[-1]), counts_runs, last in _MOMENTS, counts_runs and bool(shares))
-
-
-def what_columns_hold(columns: Sequence[Column]) -> str:
-    """What each column is taken for, for a message that asks for roles; of many the first."""
-    shown = [f"{one_line(column.name)} ({_taken_for(column)})" for column in columns[:_MOST_SHOWN]]
-    return ", ".join(shown) + (f", ... ({len(columns)} in all)" if len(columns) > _MOST_SHOWN else "")
 
 
 def _taken_for(column: Column) -> str:
@@ -284,7 +277,8 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     times = [column.name for column in columns if column.kind != "text" and is_called_time(column.name)]
     summarize = f"perf stochastic summarize {shlex.quote(source)} --column {shlex.quote(times[0])}" if times else ""
     fixes = f"{_FIXES}; how the times are spread: {summarize}" if times else _FIXES
-    problem = f"the columns {what_columns_hold(columns)} do not say what {subject} is made of; {fixes}"
+    shown = listing(f"{one_line(column.name)} ({_taken_for(column)})" for column in columns)
+    problem = f"the columns {shown} do not say what {subject} is made of; {fixes}"
     raise InputError(source, problem, line=1)
 
 
