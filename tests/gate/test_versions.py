@@ -179,7 +179,7 @@ def test_files_in_turn_are_rounds_and_decide_like_the_table_of_the_same_runs(tmp
             (tmp_path / folder).mkdir(exist_ok=True)
             times = {name: [time] for name, time in zip(rows["bench"], rows["time_s"], strict=True)}
             path = Path(write(tmp_path / folder / f"{version}_{number}.json", times))
-            os.utime(path, (0, 10.0 * number + 3.0 * (version == "new")))
+            os.utime(path, (0, 4.0 * number + 1.5 * (version == "new")))  # runs take 1 to 1.3 s
     expected = perfcore.gate(table)
     assert [expected.judged.outcome_of(k).value for k in range(2)] == ["pass", "fail"]
     for folder in ("hyperfine", "pytest", "google"):
@@ -194,6 +194,9 @@ def test_files_in_turn_are_rounds_and_decide_like_the_table_of_the_same_runs(tmp
     assert set(apart.designs) == {"sessions"}
     assert any("10 + 10 separate sessions" in line and "measured" in line for line in apart.report().closing())
     assert set(perfcore.gate(*sides, design="interleaved").designs) == {"interleaved"}
+    (tmp_path / "google" / "new_9.json").unlink()
+    fewer = [tmp_path / "google" / name for name in ("old_*.json", "new_*.json")]
+    assert set(perfcore.gate(*fewer).designs) == {"sessions"}
 
 
 def test_a_shift_of_all_is_said_and_not_subtracted() -> None:
@@ -377,6 +380,14 @@ def session(ratio: float, noise: float, n: int = 12, benchmarks: int = 1, time_s
     mean = ratio * time_s * np.e / 2.718281
     names = [f"b{k}" for k in range(benchmarks)]
     return pd.DataFrame({"bench": names, "mean_s": mean, "sd_s": noise * mean, "n": n})
+
+
+def test_rounds_would_decide_what_two_sessions_leave_open() -> None:
+    """Differences of rounds have twice the variance of a run: fewest k with k limit^2 >= 2 noise^2 (t_.95 + t_.9)^2."""
+    k = np.arange(3, 200)
+    quantiles = stats.t.ppf(0.95, k - 1) + stats.t.ppf(0.9, k - 1)
+    enough = k * LOG**2 >= 2.0 * 0.05**2 * quantiles**2
+    assert perfcore.gate(session(1.0, 0.05), session(1.15, 0.05)).more_rounds.tolist() == [k[enough.argmax()]]
 
 
 @pytest.mark.parametrize("benchmarks", [1, 2, 8])
