@@ -156,6 +156,9 @@ def test_roots_and_logarithms_by_quadrature():
         found = function(Normal(10, 1))
         assert found.mean == pytest.approx(mean, rel=1e-8)
         assert found.std == pytest.approx(math.sqrt(weights @ (of_array(x) - mean) ** 2), rel=1e-6)
+    found, places = sqrt(Normal(0.5, 0.1)), np.linspace(0.3, 1.1, 2001)
+    error = np.abs(found.cdf(places) - stats.norm.cdf(places**2, 0.5, 0.1)).max()
+    assert found.cdf_error == pytest.approx(error, rel=0.05)
 
 
 def test_powers_with_normal_exponents_are_exponentials():
