@@ -106,7 +106,7 @@ def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> Measurement
             value = rates[0]
         elif processors is not None and (len(left) == 1 or (len(others) == 1 and kinds[others[0]] == "time")):
             value = (others or left)[0]
-        elif len(times) == 1 or (len(means) == 1 and _MEAN.search(means[0])):
+        elif len(times) == 1 or (len(means) == 1 and _MEAN.search(means[0].lower())):
             value = (means or times)[0]
         elif len(whole := [c for c in times if not _WORDS["whole"].isdisjoint(words_of(c))]) == 1:
             value = whole[0]

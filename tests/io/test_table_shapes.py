@@ -130,6 +130,8 @@ ROLES = {
         {"parameters": {"p": "processors"}, "value": "time_s"}, {"processors": [1, 2, 4]}),
     "ends of an interval": ("p,time_s,ci_lower,ci_upper\n1,8,7.5,8.5\n2,4.5,4.25,4.75\n4,2.5,2.25,2.75\n",
         {"value": "time_s"}, {"ci95": [0.5, 0.25, 0.25]}),
+    "means beside the largest": ("node,nprocs,Avg time/rank,Max time/rank\na,1,8,9\na,2,4.5,5\n",
+        {"parameters": {"p": "nprocs"}, "value": "Avg time/rank"}, {}),
     "what was completed is no moment": ("clients,completed,duration,requests_per_s\n1,9,8,1.1\n2,18,8.1,2.2\n",
         {"parameters": {"p": "clients"}, "value": "duration"}, {}),
     "a row for each rank": ("ranks,run,rank,time_s\n2,1,0,8\n2,1,1,12\n2,2,0,16\n2,2,1,24\n1,1,0,20\n",
