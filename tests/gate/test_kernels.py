@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from scipy.linalg import toeplitz
 from scipy.signal import lfilter
 from statsmodels.tsa.arima_process import arma_acovf
 
@@ -94,11 +95,35 @@ def test_one_version_after_the_other_in_white_noise_is_least_squares() -> None:
     assert found.standard_error[0] == pytest.approx(0.01 * math.sqrt(12 / 9 * (1 / 6 + 1 / 6)))
 
 
-def test_noise_of_one_session_is_taken_for_that_of_the_other() -> None:
-    """A session of ten runs at 1 us and one run: 0.85 of the noise, 1%, 0.6% at 1 ms, and pi/2 w^2/k of the medians."""
+def test_one_version_after_the_other_is_a_likelihood_ratio_of_dense_covariances() -> None:
+    """The profile likelihoods of least squares at each pair of the grid, with and without the step of the limit."""
+    second, n = np.arange(12) >= 6, 12
+    y = noise(np.random.default_rng(3), n, 0.7) + 0.15 * second
+    found = []
+    for phi, theta in GRID.tolist():
+        root = np.linalg.cholesky(toeplitz(arma_acovf([1.0, -phi], [1.0, -theta], n)))
+        free, fixed, *white = np.linalg.solve(root, np.stack([y, y - LOG * second, np.ones(n), second])[..., None])[
+            ..., 0
+        ]
+        size, rest = np.linalg.lstsq(np.stack(white, axis=1), free, rcond=None)[:2]
+        squares = rest[0], np.linalg.lstsq(white[0][:, None], fixed, rcond=None)[1][0]
+        found.append([-0.5 * n * math.log(s) - np.log(np.diag(root)).sum() for s in squares] + [size[1]])
+    with_step, without, sizes = np.array(found).T
+    best, other = with_step.argmax(), without.argmax()
+    gain = max((1.0 - theta) / (1.0 - phi) for phi, theta in GRID[[best, other]].tolist())
+    statistic = math.sqrt(math.expm1(2.0 * (with_step[best] - without[other]) / n) * (n - 3.0))
+    one = blocked_test([y], [second], LOG)
+    assert one.log_ratio[0] == pytest.approx(sizes[best])
+    assert one.standard_error[0] == pytest.approx((1.0 + 0.2 * math.log(gain)) * (sizes[best] - LOG) / statistic)
+
+
+@pytest.mark.parametrize("seconds", [1e-6, 1e-12])
+def test_noise_of_one_session_is_taken_for_that_of_the_other(seconds: float) -> None:
+    """Ten runs and one: 0.85 of the noise, 1%, 0.6% at 1 ms, at most 25% in all, and pi/2 w^2/k of the medians."""
     sides = [Sessions([np.zeros(1)], np.array([own]), np.array([runs])) for own, runs in ((0.02, 10.0), (np.nan, 1.0))]
-    square = (0.85 * 0.02) ** 2 + 0.01**2 + (0.006 * 1000**0.2) ** 2 + math.pi / 2.0 * 0.02**2 * (1 / 10 + 1)
-    assert session_test(*sides, np.full(1, 1e-6))[0].standard_error[0] == pytest.approx(math.sqrt(square))
+    square = min((0.85 * 0.02) ** 2 + 0.01**2 + (0.006 * (1e-3 / seconds) ** 0.2) ** 2, 0.25**2)
+    square += math.pi / 2.0 * 0.02**2 * (1 / 10 + 1)
+    assert session_test(*sides, np.full(1, seconds))[0].standard_error[0] == pytest.approx(math.sqrt(square))
 
 
 @pytest.mark.real_data

@@ -142,6 +142,7 @@ def test_tables_and_the_holdout_check():
     assert at.limits.name == "exchange"
     assert [each.name for each in at.components] == ["solve", "exchange", "setup"]  # 0.63, 0.57 and 0.3 s
     perfect = {name: times[0] / 32 for name, times in model.measured.items()}  # of the run on one processor
+    assert at.efficiencies["scaling"][0] == pytest.approx(sum(perfect.values()) / at.elapsed[0])
     for each in at.components:
         assert each.share == pytest.approx(each.time[0] / at.elapsed[0])
         assert each.lost == pytest.approx((each.time[0] - perfect[each.name]) / at.elapsed[0])
