@@ -1,6 +1,7 @@
 """What `perf overheads` answers first: efficiency and its factors, start-up, applications, and what would help."""
 
 import pytest
+from gpu_events import event, write
 from paraver_runs import paraver_run
 
 import perfcore
@@ -134,6 +135,30 @@ def test_threads_without_messages_are_told_what_no_schedule_can_save_more_of(tmp
     report = perfcore.overheads(path).report()
     assert "keeping all 3 locations computing would save at most 50.0%, solve twice as fast 40.0%" in report.answer
     assert report.next == f"perf overheads {path} --by location"
+
+
+def test_a_gpu_without_work_is_named_by_the_load_balance(tmp_path):
+    """Of 100 us the first GPU computes 80, the second 16; no launch is recorded."""
+    pieces = [event("kernel", "gemm", 0, 80, 7), {**event("kernel", "gemm", 84, 16, 7), "pid": 1}]
+    path = write(tmp_path / "two.json", pieces)
+    report = perfcore.overheads(path).report()
+    assert "device busy 48.0%, idle 52.0%, load balance 60.0%" in report.answer
+    assert report.next == f"perf overheads {path} --by location"
+    [table] = [each for each in report.brief_tables if each.shown()[0][0] == "GPU efficiency"]
+    assert [row[1] for row in table.shown()[1]] == ["48.0%", "-", "-", "100.0%", "60.0%"]
+    assert perfcore.overheads(path, by="location").report().next == f"perf profile {path}"
+
+
+def test_ranks_that_wait_in_turn_are_replayed_without_a_change(tmp_path):
+    """A pipeline: each rank computes 50 ns, then sends; serialisation is 50 of 100."""
+    lines = ["#Paraver (1/1/26 at 1:00):100_ns:1(2):1:2(1:1,1:1),1", "1:1:1:1:1:0:50:1", "1:1:1:1:1:50:100:0",
+             "1:2:1:2:1:0:50:3", "1:2:1:2:1:50:100:1", "2:1:1:1:1:49:50000001:1", "2:1:1:1:1:50:50000001:0",
+             "2:2:1:2:1:0:50000001:2", "2:2:1:2:1:50:50000001:0", "3:1:1:1:1:49:49:2:1:2:1:0:50:8:0"]  # fmt: skip
+    path = tmp_path / "pipeline.prv"
+    path.write_text("\n".join(lines) + "\n")
+    report = perfcore.overheads(path).report()
+    assert "serialisation 50" in report.answer
+    assert report.next == f"perf whatif {path}"
 
 
 def test_a_run_of_which_most_is_not_recorded_is_told_apart(tmp_path):

@@ -87,8 +87,8 @@ def _operator_tables(result: OperatorTimes, last: Sequence[Mapping[str, Any]], w
         shown, rest = last[:n], last[n:]
         names = _labels(result.by, [row["name"] for row in shown])
         rows = [{**row, "label": name} for row, name in zip(shown, names, strict=True)]
-        if rest:
-            own, pieces = (sum(row[key] for row in rest) for key in ("own_ns", "pieces"))
+        own, pieces = (sum(row[key] for row in rest) for key in ("own_ns", "pieces"))
+        if own:
             rows.append({"label": f"{len(rest)} other{'s' * (len(rest) > 1)}", "own_ns": own, "pieces": pieces})
         rows.append({"label": "sum", "own_ns": whole, "pieces": sum(row["pieces"] for row in last)})
         total = any(row["total_ns"] != row["own_ns"] for row in last)

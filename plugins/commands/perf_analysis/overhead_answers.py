@@ -26,7 +26,7 @@ from perf_analysis.scaling_efficiencies import (
     time_column,
     work_differs,
 )
-from perf_traces.messages.bursts import FACTORS
+from perf_traces.messages.bursts import FACTORS, MPI, SERIALISATION
 from perf_views.names import existing_file, plain_names, short_name, shortened, shortened_apart, unique_suffixes
 from perfcore.data.units import readable, shown_origin
 from perfcore.report import Axis, Bars, Column, Figure, Note, Plot, Report, Rule, Spans, Steps, Table, Text
@@ -43,6 +43,7 @@ _NEARLY_ALL = 0.995  # factors above it limit nothing
 _MOST_FACTORS, _MOST_GAINS = 3, 2  # that a sentence names
 _LEAST_GAIN = 0.005  # of the run, that is worth a word
 _DOMINATES = 0.5  # from this share on, start-up is what a run does
+_OPTIONS = {"balance": "--balance computing", "transfer": "--network 0"}  # of a replay, by the lowest factor
 _HOST_BOUND, _EXPOSED = 0.2, 0.1  # of a GPU's time
 _HIDDEN = ["(hidden communication)", "(hidden copies)"]  # in parentheses, as they are parts of computing
 _NO_MESSAGES = "serialisation and transfer need messages of a whole run, and the default classes"
@@ -70,6 +71,7 @@ _NEARLY_ALL_STEPS = 0.95  # of the elapsed time
 _MOST_LETTERS = 24  # of a location's name; longer ones would take the place of the bars
 _LONGEST_OPERATOR, _LONGEST_CAUSE = 60, 44
 _MOSTLY = 0.5  # of the wait for the host
+_BALANCED = 0.9  # of several GPUs
 _MOST_TICKS = 8  # of an axis that counts locations
 _MOST_BARS, _EXTREME = 40, 12  # by location; of more locations so many at either end have a bar of their own
 _BAR, _LEAST_HEIGHT = 0.13, 4.1  # inches of a bar with its name, and of the plot
@@ -178,6 +180,8 @@ def _answer(profile: OverheadProfile, remedies: Remedies | None = None) -> tuple
             words[_HOST] += f" ({host[1]:.0%} of it in {shortened(host[0], _LONGEST_CAUSE)})"
         exposed = ", ".join(words.pop(name) for name in _WHILE_BUSY if name in words)
         busy, *others = words.values()
+        if (balance := _balance_of_gpus(profile)) < _BALANCED:
+            others.append(f"load balance {balance:.1%}")
         text = f"{_name(profile)}, {size}: {', '.join([f'{busy} ({exposed})' if exposed else busy, *others])}"
     else:
         size = f"{n} location{'s' * (n != 1)} x {elapsed.text}"
@@ -214,6 +218,13 @@ def _host_cause(profile: OverheadProfile, remedies: Remedies | None) -> tuple[st
     """What the host does for most of the time that GPUs wait for it, where that is much."""
     host = None if remedies is None else remedies.host
     return host if host is not None and host[1] >= _MOSTLY and _waits(profile) >= _HOST_BOUND else None
+
+
+def _balance_of_gpus(profile: OverheadProfile) -> float:
+    """Mean over longest computing of several GPUs; 1 of one, or where none computes."""
+    efficiencies = profile.efficiencies()
+    balance = 1.0 if efficiencies is None else float(efficiencies.load_balance[0])
+    return 1.0 if len(profile.locations) == 1 or np.isnan(balance) else balance
 
 
 def _waits(profile: OverheadProfile) -> float:
@@ -289,13 +300,20 @@ def _next(profile: OverheadProfile, remedies: Remedies | None) -> str:
             return f"perf whatif {file}" if _host_cause(profile, remedies) else f"perf overheads {file} --by launch"
         exposed = shares.get(_EXPOSED_COMMUNICATION, 0.0) + shares.get(WAITING_CATEGORY, 0.0)
         are_recorded = exposed >= _EXPOSED and bool(profile.exposed_ns)
+        if remedies is not None and not are_recorded and _balance_of_gpus(profile) < _BALANCED:
+            return f"perf overheads {file} --by location"
         return f"perf messages {file}" if are_recorded else f"perf profile {file}"
-    if remedies is not None and remedies.gains and remedies.gains[0].share >= _LEAST_GAIN:
-        return f"perf {remedies.gains[0].command} {file} {remedies.gains[0].option}".strip()
-    factors = factors_in_order(profile)
-    if profile.replayed is not None and factors and min(factors.values()) < _NEARLY_ALL:
-        lowest = min(factors, key=lambda name: factors[name])
-        return f"perf whatif {file} {'--balance computing' if 'balance' in lowest else '--network 0'}"
+    factors = {} if profile.replayed is None else factors_in_order(profile)
+    lowest = min(factors, key=lambda name: factors[name], default="")
+    gain = remedies.gains[0] if remedies is not None and remedies.gains else None
+    if gain is not None and lowest.removeprefix(MPI) == SERIALISATION:
+        lost = 1.0 - factors[lowest] - profile.startup_ns / profile.elapsed_ns
+        gain = gain if gain.share > lost else None  # neither balance nor the network, but the order of the run
+    if gain is not None and gain.share >= _LEAST_GAIN:
+        return f"perf {gain.command} {file} {gain.option}".strip()
+    if lowest and factors[lowest] < _NEARLY_ALL:
+        option = next((option for word, option in _OPTIONS.items() if word in lowest), "")
+        return f"perf whatif {file} {option}".strip()
     return f"perf profile {file}"
 
 
@@ -449,10 +467,12 @@ def _gpu_table(profile: OverheadProfile) -> list[Table]:
     busy = 1.0 - sum(shares.get(name, 0.0) for name in _IDLE)
     rows = [
         ("device busy", busy, "mean time in which a GPU does anything / elapsed"),
-        ("host", 1.0 - shares.get(_HOST, 0.0), "1 - waiting for the host"),
-        ("launch", 1.0 - shares.get(_NOT_STARTED, 0.0), "1 - launched, not started"),
+        *(
+            (name, None if category in profile.untold else 1.0 - shares.get(category, 0.0), f"1 - {category}")
+            for name, category in (("host", _HOST), ("launch", _NOT_STARTED))
+        ),
         ("communication", _ratio(shares.get(COMPUTING, 0.0), busy), "computing / device busy"),
-        ("load balance", float(efficiencies.load_balance[0]), "mean / longest computing of a GPU"),
+        ("load balance", _balance_of_gpus(profile), "mean / longest computing of a GPU"),
     ]
     columns = [Column("GPU efficiency", 0), Column("value", 1, format=".1%"), Column("meaning", 2)]
     return [Table(columns, rows)]
