@@ -378,13 +378,11 @@ def direction(unit: str, column: str) -> str:
     bare = not unit.strip("%")
     if is_speed(unit, column) or (bare and last in _WORDS["larger"]):
         return "larger"
-    known = (
-        not bare
-        or (unit_of(column) or "").strip("%")
-        or last in _WORDS["smaller"]
-        or last_word(column) in _WORDS["smaller"]
-    )
-    return "smaller" if known or guess_roles([column], {column}).value is not None else ""
+    words_behind = {last, last_word(column)}
+    known = not bare or (unit_of(column) or "").strip("%") or not words_behind.isdisjoint(_WORDS["smaller"])
+    is_average = re.fullmatch(_AVERAGE, plain_name(column)) is not None  # of what, it does not say
+    is_time = not is_average and guess_roles([column], {column}).value is not None
+    return "smaller" if known or is_time else ""
 
 
 def last_word(name: str) -> str:
