@@ -104,7 +104,7 @@ class Measurements(Shown):
         self.table = table.reset_index(drop=True)
         self.source = source
         self._lines = lines
-        self._rows: Sequence[int] | Ints = range(len(table))  # of the table that it was made of
+        self._rows: range | Ints = range(len(table))  # of the table that it was made of
         self._found: dict[Any, Any] = {}  # what was computed of the table, shared by all with these rows
         self._guessed: MeasurementRoles | None = None
         given = {"parameters": parameters, "value": value, "code": code, "system": system, "category": category}
@@ -217,11 +217,9 @@ class Measurements(Shown):
 
     def rows(self, numbers: npt.NDArray[np.int64]) -> Measurements:
         """Those rows, with the roles of the whole table: detected roles must not change with the rows kept."""
-        import numpy as np
-
         chosen = copy.copy(self)
         chosen.table, chosen._guessed = self.table.iloc[numbers].reset_index(drop=True), None
-        chosen._rows, chosen._found = np.asarray(self._rows)[numbers], {}
+        chosen._rows, chosen._found = numbers if isinstance(self._rows, range) else self._rows[numbers], {}
         chosen._read_unit()
         return chosen
 

@@ -383,7 +383,9 @@ def _row_numbers(data: Measurements, columns: Sequence[str]) -> npt.NDArray[np.i
     count = len(data.table)
     n_parts = 1 + (count // _MOST_COMPARED if data.roles.value else 0)
     bits = (data.numbers(str(data.roles.value)) + 0.0).view(np.uint64) if n_parts > 1 else np.zeros(count, np.uint64)
-    part = ((bits >> np.uint64(7)) % np.uint64(n_parts)).astype(np.uint16)  # that of equal values
+    bits >>= np.uint64(7)
+    bits %= np.uint64(n_parts)
+    part = bits.astype(np.uint16)  # that of equal values
     first = np.empty(count, dtype=np.int32)
     for number in range(n_parts):
         rows = np.flatnonzero(part == number)

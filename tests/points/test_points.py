@@ -87,6 +87,11 @@ def test_levels_go_by_symbol_or_column(typed, at, p, n, codes):
     assert len(perfcore.predict(typed, at=at).values) == len(p) * len(n) * len(codes)
 
 
+def test_as_many_points_as_are_allowed(typed):
+    """The limit counts points, the first among them."""
+    assert len(perfcore.predict(typed, at="p=1..250000:1,n=1").values) == 1_000_000
+
+
 def test_every_combination_in_the_order_of_the_model(typed):
     found = perfcore.predict(typed, at=["p=1,2", "n=5"])
     assert list(found.points) == ["procs", "n", "code"]
@@ -98,6 +103,7 @@ def test_every_combination_in_the_order_of_the_model(typed):
 @pytest.mark.parametrize(("text", "message"), [
     ("p=many", r"at='p=many': NAME=VALUE,\.\.\. is expected.*such as p=1\.\.1024\*2"),
     ("p=1..1e9*1.000000001", "and at most 1,000,000 can be asked for"),
+    ("p=1..1000001:1", "and at most 1,000,000 can be asked for"),
     ("p=1..900000:1,1..900000:1", "and at most 1,000,000 can be asked for"),
     ("p=1..900000:1,n=1,2", r"at: 7.2e\+06 points, and at most 1,000,000 can be asked for"),
     ("p=1,,2", r"at='p=': "), ("p=1 and n=2", r"at='p=1' and n=2: "),

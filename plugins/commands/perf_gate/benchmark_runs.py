@@ -211,7 +211,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
         numbers = values_of(data if column == roles.value else data.with_roles(value=column), notes, points=False)
         kept = not_copied & ~np.isnan(numbers)
         unit = (roles.unit if column == roles.value else None) or unit_of(column)
-        row = math.nan if any(map(is_run_identifier, table.columns)) else np.arange(len(table))
+        row = math.nan if any(map(is_run_identifier, table.columns)) else np.arange(len(table), dtype=np.int32)
         constant = {"session": session, "order": math.nan if order is None else order, "round": rounds, "row": row}
         constant |= {"written": math.nan, "deviation": deviation, "number": number}
         texts: dict[str, Any] = {"metric": column, "unit": units if unit is None else unit}
@@ -426,7 +426,8 @@ def match(first: LongTable, second: LongTable) -> Matched:
     """Match benchmarks by name; one that each side has alone is the same, whatever it is called."""
     second = _called_alike(first, second)
     named = _named((first, second))
-    groups = [{str(n): rows for n, rows in side.groupby("benchmark", sort=False).indices.items()} for side in named]
+    grouped = [side.groupby("benchmark", sort=False, observed=True).indices for side in named]
+    groups = [{str(name): rows for name, rows in side.items()} for side in grouped]
     if len(groups[0]) == len(groups[1]) == 1:
         groups[1] = dict(zip(groups[0], groups[1].values(), strict=True))
     names = tuple(name for name in groups[0] if name in groups[1])
@@ -574,7 +575,10 @@ def _contents(side: LongTable) -> str:
 def names_of_rows(
     table: LongTable, keys: Sequence[str], prefixes: Sequence[str], several: bool | None = None
 ) -> pd.Series:
-    """Return the texts of columns, each behind a prefix, joined with blanks; with the metric if there are several."""
+    """Return the texts of columns, each behind a prefix, joined with blanks, as categories in their order.
+
+    If there are several metrics, the metric is one of the texts.
+    """
     import pandas as pd
 
     columns = [(prefix, table.labels[key]) for prefix, key in zip(prefixes, keys, strict=True)]
@@ -587,8 +591,9 @@ def names_of_rows(
         texts.append([*(prefix + text_of(value) for value in values), ""])
     first, together = distinct([number % len(text) for number, text in zip(numbers, texts, strict=True)])
     cells = [[text[k] for k in number[first]] for number, text in zip(numbers, texts, strict=True)]
-    names = [" ".join(filter(None, row)) for row in zip(*cells, strict=True)]
-    return pd.Series(np.array(names, dtype=object)[together], dtype=object)
+    joined = np.array([" ".join(filter(None, row)) for row in zip(*cells, strict=True)], dtype=object)
+    names, number = np.unique(joined, return_inverse=True)
+    return pd.Series(pd.Categorical.from_codes(number[together], pd.Index(names)))
 
 
 def _refuse_duplicates(side: LongTable, names: pd.Series) -> None:

@@ -26,7 +26,6 @@ from perf_gate.benchmark_runs import (
     conversion,
     names_of_rows,
     of_others,
-    text_of,
 )
 from perf_gate.change_detection import (
     FEWEST_VALUES,
@@ -159,26 +158,26 @@ def series_of(table: LongTable, commit: str) -> tuple[list[CommitSeries], list[s
     """
     if commit not in table.labels.columns:
         raise UnknownNameError(f"column of {table.source}", commit, table.labels.columns)
-    blank = table.labels[commit].isna() | (table.labels[commit].astype(str).str.strip() == "")
-    if blank.any():
+    names = names_of_rows(table, [commit], [""], several=False)
+    if (blank := names == "").any():
         raise DataError(f"{table.source}: row {int(blank.to_numpy().argmax())} names no {commit}")
-    names = table.labels[commit].map(text_of)
     runs = table.runs.assign(commit=names, benchmark=_benchmarks(table, commit))
     commits = _in_order(runs, table.source)
-    runs["place"] = runs["commit"].map({name: place for place, name in enumerate(commits)})
+    place_of = {name: place for place, name in enumerate(commits)}
+    runs["place"] = np.array([place_of[name] for name in names.cat.categories])[names.cat.codes]
     runs["machine"] = runs["machine"].astype(str)
     left_out: list[str] = []
     runs = _in_one_unit(runs, left_out)
     newest = runs.sort_values("place", kind="stable").drop_duplicates("benchmark", keep="last")
     about = dict(zip(newest["benchmark"].astype(str), newest[TEXTS].astype(str).to_numpy().tolist(), strict=True))
-    order = {name: place for place, name in enumerate(dict.fromkeys(runs["benchmark"].astype(str)))}
+    order = {name: place for place, name in enumerate(runs["benchmark"].unique().tolist())}
     keys = ["benchmark", "place", "machine"]
     if runs.duplicated(keys).any():
-        runs = runs.groupby(keys, sort=False)["value"].median().reset_index()
+        runs = runs.groupby(keys, sort=False, observed=True)["value"].median().reset_index()
     runs = runs.sort_values(["place", "machine"], kind="stable")
     values, places, machines = (runs[key].to_numpy() for key in ("value", "place", "machine"))
     all_series = []
-    for name, rows in runs.groupby("benchmark", sort=False).indices.items():
+    for name, rows in runs.groupby("benchmark", sort=False, observed=True).indices.items():
         unit, better, metric = about[str(name)]
         own = places[rows].astype(np.int64)
         larger = better_of(unit, better, metric) == "larger"
@@ -191,7 +190,7 @@ def series_of(table: LongTable, commit: str) -> tuple[list[CommitSeries], list[s
 
 def _in_one_unit(runs: pd.DataFrame, left_out: list[str]) -> pd.DataFrame:
     """Return values in the newest unit of their benchmark; those of other quantities are left out and listed."""
-    several = runs.groupby("benchmark", sort=False)["unit"].nunique()
+    several = runs.groupby("benchmark", sort=False, observed=True)["unit"].nunique()
     for name in several[several > 1].index:
         own = runs["benchmark"] == name
         units = runs.loc[own].sort_values("place", kind="stable")["unit"].unique().tolist()
@@ -221,9 +220,9 @@ def _benchmarks(table: LongTable, commit: str) -> pd.Series:
 
 def _in_order(runs: pd.DataFrame, source: str) -> list[str]:
     """Return commits in the order of time, or of the file."""
-    listed = list(dict.fromkeys(runs["commit"]))
+    listed: list[str] = runs["commit"].unique().tolist()
     if not runs["order"].notna().all():
-        changes = int((runs["commit"] != runs["commit"].shift()).groupby(runs["benchmark"]).sum().max())
+        changes = int((runs["commit"] != runs["commit"].shift()).groupby(runs["benchmark"], observed=True).sum().max())
         if changes > 2 * len(listed):
             raise DataError(
                 f"{source}: commits are mixed and have no order. Add a column with dates, such as timestamp"
@@ -233,7 +232,8 @@ def _in_order(runs: pd.DataFrame, source: str) -> list[str]:
                 f"{source}: commits come back; assumed the order of their first rows. A column of dates sets it"
             )
         return listed
-    ordered: list[str] = runs.groupby("commit")["order"].min().sort_values(kind="stable").index.tolist()
+    first = runs.groupby("commit", observed=True)["order"].min()
+    ordered: list[str] = first.sort_values(kind="stable").index.tolist()
     if ordered != listed:
         progress.note(f"{source}: commits are not in the order of time, and were put into it")
     return ordered

@@ -42,12 +42,12 @@ def parse_values(text: str) -> list[float]:
             count = (last - first) / step
             if not count >= 0:
                 raise ValueError
-            check_count(count, part)
+            check_count(count + 1, part)
             values += [first + k * step for k in range(int(count + 1e-9) + 1)]
         else:
             if not (0 < first <= last < float("inf") and step > 1.0):
                 raise ValueError
-            check_count(math.log(last / first) / math.log(step), part)
+            check_count(math.log(last / first) / math.log(step) + 1, part)
             while first <= last * (1 + 1e-9):
                 values.append(first)
                 first *= step
@@ -64,7 +64,7 @@ def _level(text: str) -> float:
 
 def check_count(count: float, text: str) -> None:
     """Refuse more points than memory and patience hold."""
-    if count >= MOST_POINTS:
+    if count > MOST_POINTS:
         raise OptionError(f"{text}: {count:.3g} points, and at most {MOST_POINTS:,} can be asked for")
 
 

@@ -40,7 +40,7 @@ MEMORY_LIMIT = "512MB"  # for DuckDB's buffers; beyond it sorts and groups go to
 METADATA_KEY = "perfcore"  # of the facts that Parquet files carry with their columns
 _MAX_THREADS = 8  # each scanning thread has buffers, some 40 MB with text
 _POLL_SECONDS = 0.1
-_VECTORS_PER_CHUNK = 512  # of 2,048 rows: about a million rows at a time
+_VECTORS_PER_CHUNK = 64  # of 2,048 rows: some hundred thousand rows at a time
 # A byte that no line of text contains: the whole line is then the one field of its row.
 _NO_DELIMITER = "\\x01"
 
