@@ -70,6 +70,10 @@ def test_start_up_that_dominates_is_named_and_left_out_next(tmp_path):
     most = perfcore.overheads(paraver_run(tmp_path, 4, setup_ns=100_000))
     assert f"start-up {100_100 / 164_500:.1%} (until MPI_Init ends); parallel efficiency" in most.report().answer
     assert most.report().next.endswith("p4.prv --from 0.0001001s")
+    path = paraver_run(tmp_path, 4, setup_ns=100_000, late_ns=4000)
+    later = perfcore.overheads(path, reading={"since": "100100ns"}).report()
+    # The last rank computes 20 us, the others 16: 17 each. The replay is of the part, unlike that of `perf whatif`.
+    assert f"balancing computing would save at most {3000 / 20_100:.1%}" == later.answer.split("; ")[1]
 
 
 def test_each_application_of_a_trace_has_its_efficiency_and_silent_locations_none():

@@ -41,7 +41,7 @@ from perf_traces.messages.communication import calls_of
 from perf_traces.reading import write_csv
 from perf_traces.runs import SeparateRuns
 from perf_traces.summaries.summarized_trace import SummarizedTrace
-from perf_traces.windows import with_intervals
+from perf_traces.windows import CUT, with_intervals
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data import type_in_words
@@ -280,7 +280,7 @@ class Gain:
 
     def text(self, verb: str) -> str:
         """Return what a sentence says of it."""
-        option = f" (whatif {self.option})" if self.command == "whatif" else ""
+        option = f" (whatif {self.option})" if self.command == "whatif" and self.option else ""
         return f"{self.question} {verb}{self.share:.1%}{self.of}{option}"
 
 
@@ -315,6 +315,8 @@ def remedies_of(trace: Trace, profile: OverheadProfile) -> Remedies | None:
             return _of_gpus(trace, profile.elapsed_ns) if of_gpus(profile) else None
         kind, longest, whole = _longest_functions(trace)
         gains = _gains_of_calls(trace, profile) or _bounds(trace, profile)
+        if CUT in trace.facts:  # `perf whatif` replays whole runs
+            gains = tuple(replace(each, option="") for each in gains)
         return Remedies(gains, kind, longest, whole)
     except PerfError:  # the commands of their own say why
         return None
