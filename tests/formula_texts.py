@@ -7,16 +7,9 @@ from hypothesis import strategies as st
 QUICK = settings(max_examples=120, deadline=None, derandomize=True)
 
 ONE_ARGUMENT = {
-    "log": np.log,
-    "log2": np.log2,
-    "log10": np.log10,
-    "exp": np.exp,
-    "sqrt": np.sqrt,
-    "cbrt": np.cbrt,
-    "abs": np.abs,
-    "floor": np.floor,
-    "ceil": np.ceil,
-}
+    "log": np.log, "log2": np.log2, "log10": np.log10, "exp": np.exp, "sqrt": np.sqrt, "cbrt": np.cbrt, "abs": np.abs,
+    "floor": np.floor, "ceil": np.ceil,
+}  # fmt: skip
 TWO_ARGUMENTS = {"min": np.minimum, "max": np.maximum}
 FUNCTIONS = ONE_ARGUMENT | TWO_ARGUMENTS
 POINTS = {
@@ -48,11 +41,6 @@ TOKENS = token_lists(st.sampled_from(LEAVES))
 
 # E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", equation 3.
 EQUATION_3 = {
-    "1/p^2": lambda p: p**-2.0,
-    "1/p": lambda p: 1 / p,
-    "log(p)/p": lambda p: np.log(p) / p,
-    "1/sqrt(p)": lambda p: p**-0.5,
-    "1": np.ones_like,
-    "log(p)": np.log,
-    "p": lambda p: p,
-}
+    "1/p^2": lambda p: p**-2.0, "1/p": lambda p: 1 / p, "log(p)/p": lambda p: np.log(p) / p,
+    "1/sqrt(p)": lambda p: p**-0.5, "1": np.ones_like, "log(p)": np.log, "p": lambda p: p,
+}  # fmt: skip

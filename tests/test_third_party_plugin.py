@@ -72,25 +72,17 @@ def folder(tmp_path_factory):
 
 PHASES = "fit machine.load --fitter phases --segmenter ruptures"
 LINES = {
-    "listed": "plugins --all",
-    "checked": "plugins check perfcore-amdahl",
-    "misspelt": "plugins check perfcore-ahmdal",
-    "phases": f"{PHASES} --phases 3 --degree 0 --json",
-    "refused": f"{PHASES} --method botom-up",
-    "offered": "fit --help",
-    "suggested": "info runs.csv --all",
-    "fitted": "fit runs.csv --fitter amdahl -o amdahl.json",
-    "predicted": "predict amdahl.json --at p=64 --json",
-    "verified": "validate amdahl.json runs.csv",
-    "compared": "compare amdahl.json amdahl.json --at p=64",
+    "listed": "plugins --all", "checked": "plugins check perfcore-amdahl", "misspelt": "plugins check perfcore-ahmdal",
+    "phases": f"{PHASES} --phases 3 --degree 0 --json", "refused": f"{PHASES} --method botom-up",
+    "offered": "fit --help", "suggested": "info runs.csv --all",
+    "fitted": "fit runs.csv --fitter amdahl -o amdahl.json", "predicted": "predict amdahl.json --at p=64 --json",
+    "verified": "validate amdahl.json runs.csv", "compared": "compare amdahl.json amdahl.json --at p=64",
     "next": "experiment next amdahl.json --target p=128 --candidates p=1..64*2",
-    "drawn": "plot amdahl.json runs.csv -o amdahl.svg",
-    "page": "explore amdahl.json runs.csv -o amdahl.html",
+    "drawn": "plot amdahl.json runs.csv -o amdahl.svg", "page": "explore amdahl.json runs.csv -o amdahl.html",
     "limit": "limit amdahl.json",
     "value": "stochastic eval 2*a --with a=weibull:3,0.4 --json",
-    "read": "info runs.txt --all",
-    "help": "--help",
-}
+    "read": "info runs.txt --all", "help": "--help",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

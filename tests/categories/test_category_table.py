@@ -54,11 +54,9 @@ def test_overlapping_categories_are_refused_and_the_point_is_named():
 def test_repeated_runs_are_joined_and_what_is_left_is_of_each_run():
     """What is left is 10 - 9, 20 - 3 and 5 - 5; the difference of the medians, 10 - 3 - 1, is of no run."""
     runs = {
-        ("r1", 1): (8.0, 1.0, 10.0),
-        ("r2", 1): (2.0, 1.0, 20.0),
-        ("r3", 1): (3.0, 2.0, 5.0),
+        ("r1", 1): (8.0, 1.0, 10.0), ("r2", 1): (2.0, 1.0, 20.0), ("r3", 1): (3.0, 2.0, 5.0),
         ("r4", 2): (3.0, 2.0, 5.0),
-    }
+    }  # fmt: skip
     rows = [(*run, c, t) for run, times in runs.items() for c, t in zip(("work", "wait", "total"), times, strict=True)]
     model = fitted(rows, ["run", *COLUMNS])
     assert model.observations.repetitions == (3, 1)

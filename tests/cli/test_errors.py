@@ -7,18 +7,16 @@ import pytest
 FILES = {
     "runs.csv": "p,time_s\n1,8\n2,4.2\n4,2.3\n8,1.4\n",
     "twice.csv": "p,time_s\n1,8\n2,4.2\n4,2.3\n" + "1,8\n2,4.2\n4,2.3\n",
-    "word.csv": "p,time_s\n1,8\n2,many\n4,2.3\n",
-    "cut.csv": "p,time_s\n1,8\n2\n4,2.3\n",
+    "word.csv": "p,time_s\n1,8\n2,many\n4,2.3\n", "cut.csv": "p,time_s\n1,8\n2\n4,2.3\n",
     "none.csv": "alpha,beta,gamma,delta,epsilon,zeta\n1,2,3,4,5,6\n1,2,3,4,5,6\n",
-    "numbers.csv": "1,2,3\n4,5,6\n",
-    "thousands.csv": "p;time_s\n1;10.200\n2;5.300\n4;860\n",
+    "numbers.csv": "1,2,3\n4,5,6\n", "thousands.csv": "p;time_s\n1;10.200\n2;5.300\n4;860\n",
     "several.csv": "p,n,time_s\n" + "".join(f"{p},{n},{n / p}\n" for p in (1, 2, 4) for n in (10, 20, 40)),
     "codes.csv": "code,p,time_s\n" + "".join(f"code{k},{p},{k / p}\n" for k in range(1, 12) for p in (1, 2, 4, 8)),
     "trace.csv": "start_us,end_us,location,state\n0,40,c0,run\n10,90,c0,odd\n",
     "wide.csv": ",".join(f"c{k}" for k in range(40)) + "\n" + ",".join("1" * 40) + "\n",
     "broken.json": '{"traceEvents": [{"ph": "X"',
     "words.txt": "Nothing here is a table.\nIt is prose, of several lines.\n",
-}
+}  # fmt: skip
 MISTAKES = [
     "fitt runs.csv", "fit", "fit nosuch.csv", "fit runs.csv --fitter nosuch", "fit runs.csv --valu time_s",
     "fit runs.csv --value nosuch", "fit runs.csv --at p=x", "fit runs.csv --at q=4", "fit runs.csv --where 'q=4'",

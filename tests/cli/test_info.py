@@ -177,27 +177,16 @@ def test_each_example_runs_as_it_is_printed(listed, tmp_path, monkeypatch, capsy
 # What is suggested runs as printed.
 # One file of each kind and of each group of formats, none of which takes more than seconds.
 REAL = [
-    "benchresults/extrap/one_parameter_1.txt",
-    "benchresults/fio.json",
-    "benchresults/google_benchmark_1.json",
+    "benchresults/extrap/one_parameter_1.txt", "benchresults/fio.json", "benchresults/google_benchmark_1.json",
     "benchresults/imb_IMB_Allgather_128nodes_CrayMPICH_202010261851.out",
-    "benchresults/npb/lu-D-16-16.out",
-    "benchresults/reframe_perflog_excalibur.log",
-    "scaling/hecbiosim_gromacs_categories.csv",
-    "scaling/npb_mpi_picluster.csv",
-    "timeseries/elb_request_count_8c0756.csv",
-    "timeseries/mpstat-A.json",
-    "timeseries/sadf-j.json",
-    "traces/chrome/perfetto_flow_events_json_v1.json",
-    "traces/caliper/lulesh_weak/27_cores.cali",
-    "traces/cube/mm.x10y1z1.r1/profile.cubex",
-    "traces/otf2/ping-pong-otf2/traces.otf2",
-    "traces/paje/simgrid-fg126.trace",
-    "traces/paje/variables.trace",
-    "traces/paraver/qsort_beo3.prv",
-    "traces/picl/conceptual_pingpong.trf",
-    "traces/projections/charm-hello/hello.sts",
-]
+    "benchresults/npb/lu-D-16-16.out", "benchresults/reframe_perflog_excalibur.log",
+    "scaling/hecbiosim_gromacs_categories.csv", "scaling/npb_mpi_picluster.csv",
+    "timeseries/elb_request_count_8c0756.csv", "timeseries/mpstat-A.json", "timeseries/sadf-j.json",
+    "traces/chrome/perfetto_flow_events_json_v1.json", "traces/caliper/lulesh_weak/27_cores.cali",
+    "traces/cube/mm.x10y1z1.r1/profile.cubex", "traces/otf2/ping-pong-otf2/traces.otf2",
+    "traces/paje/simgrid-fg126.trace", "traces/paje/variables.trace", "traces/paraver/qsort_beo3.prv",
+    "traces/picl/conceptual_pingpong.trf", "traces/projections/charm-hello/hello.sts",
+]  # fmt: skip
 UNREADABLE = ["traces/paje/links.trace", "traces/paraver/qsort_beo3.pcf", "scaling/real_cases.jsonl"]
 
 BY_CATEGORY = "".join(f"{p},{name},{time}\n" for p in (1, 2, 4, 8) for name, time in (("compute", 8 / p), ("wait", p)))

@@ -28,14 +28,9 @@ def sbatch(words):
         refuse("sbatch: error: invalid partition specified: closed\nsbatch: error: Batch job submission failed")
     number = str(4000 + len(list(JOBS.glob("*"))))
     job = {
-        "script": scripts[0],
-        "arguments": scripts[1:],
-        "options": options,
-        "state": "PENDING",
-        "code": "0:0",
-        "elapsed": 0,
-        "end": None,
-    }
+        "script": scripts[0], "arguments": scripts[1:], "options": options, "state": "PENDING", "code": "0:0",
+        "elapsed": 0, "end": None,
+    }  # fmt: skip
     (JOBS / number).write_text(json.dumps(job))
     cluster = os.environ.get("STAND_IN_CLUSTER")
     sys.stdout.write(f"{number};{cluster}\n" if cluster else f"{number}\n")

@@ -52,11 +52,9 @@ def tables():
     grid = [(c, s, p) for c in ("cg", "lu") for s in ("a", "b") for p in P]
     w, v = {"cg": 3.0, "lu": 8.0}, {"a": 1.0, "b": 0.5}
     joint = {
-        "code": [c for c, *_ in grid],
-        "system": [s for _, s, _ in grid],
-        "p": [p for *_, p in grid],
+        "code": [c for c, *_ in grid], "system": [s for _, s, _ in grid], "p": [p for *_, p in grid],
         "time_s": [(w[c] * v[s] / p + 0.3) * (1 + 0.02 * rng.normal()) for c, s, p in grid],
-    }
+    }  # fmt: skip
     two = [(p, d) for p in (1, 2, 4, 8) for d in (10, 20, 40)]
     terms = {"compute": lambda p, d: 1e-3 * d**2 / p, "wait": lambda p, d: 0.01 * p, "send": lambda p, d: 0.02 * d}
     rows = [

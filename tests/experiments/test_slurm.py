@@ -119,12 +119,10 @@ def test_words_of_levels_reach_the_program_unchanged(study, tmp_path, monkeypatc
 
 def test_jobs_that_slurm_ended_are_failures(study):
     ended = {
-        "TIMEOUT": ("0:0", "Slurm: TIMEOUT"),
-        "CANCELLED by 1000": ("0:15", "Slurm: CANCELLED"),
-        "OUT_OF_MEMORY": ("0:125", "Slurm: OUT_OF_MEMORY"),
-        "NODE_FAIL": ("1:0", "Slurm: NODE_FAIL"),
+        "TIMEOUT": ("0:0", "Slurm: TIMEOUT"), "CANCELLED by 1000": ("0:15", "Slurm: CANCELLED"),
+        "OUT_OF_MEMORY": ("0:125", "Slurm: OUT_OF_MEMORY"), "NODE_FAIL": ("1:0", "Slurm: NODE_FAIL"),
         "FAILED": ("127:0", "Slurm: FAILED; it left no record"),
-    }
+    }  # fmt: skip
     factors = {"n": list(range(len(ended)))}
     study(factors=factors)
     for k, (state, (code, _)) in enumerate(ended.items()):

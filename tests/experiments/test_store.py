@@ -143,12 +143,8 @@ def test_no_flipped_bit_changes_what_is_read(path):
     def everything():
         with Store.read(path) as store:
             return (
-                store.check(),
-                store.study,
-                [vars(run) for run in store.runs()],
-                store.runs(1)[0].stdout,
-                store.jobs(),
-            )
+                store.check(), store.study, [vars(run) for run in store.runs()], store.runs(1)[0].stdout, store.jobs(),
+            )  # fmt: skip
 
     whole = everything()
     for _ in range(60):

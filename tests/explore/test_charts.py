@@ -34,12 +34,9 @@ SCALING = Plot(
 STEPS = np.random.default_rng(4).integers(0, 9, 50_000).astype(float)
 LONG = Plot("busy", [Steps(np.arange(50_001.0), STEPS, "busy")], Axis("time", "ns", "time"), Axis("busy processors"))
 HOSTILE = (
-    "<img src=x onerror=alert(1)>",
-    "\"'&amp;</script><script>alert(1)</script>",
-    "\u202eevil",
-    "$$x^2$$",
+    "<img src=x onerror=alert(1)>", "\"'&amp;</script><script>alert(1)</script>", "\u202eevil", "$$x^2$$",
     "n" * 10_000,
-)
+)  # fmt: skip
 NAMES = Plot(
     "<b>names</b>",
     [

@@ -18,11 +18,8 @@ def random_trace(n_locations=6, each=50, seed=1, **facts):
     cuts = np.sort(rng.choice(20_000, (n_locations, 2 * each), replace=False), axis=1) + 1000
     order = rng.permutation(n_locations * each)
     columns = (
-        np.repeat(np.arange(n_locations), each),
-        rng.integers(0, 4, n_locations * each),
-        cuts[:, ::2],
-        cuts[:, 1::2],
-    )
+        np.repeat(np.arange(n_locations), each), rng.integers(0, 4, n_locations * each), cuts[:, ::2], cuts[:, 1::2],
+    )  # fmt: skip
     names = [f"rank {at // 2} / thread {at % 2}" for at in range(n_locations)]
     return Trace(*(column.ravel()[order] for column in columns), names, STATES, source="random", **facts)
 

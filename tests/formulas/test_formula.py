@@ -13,24 +13,12 @@ from perfcore.base.errors import DataError, PerfError, UnknownNameError
 from perfcore.contracts import FormulaFunction
 
 OPERATORS = {
-    ast.Add: ("+", np.add),
-    ast.Sub: ("-", np.subtract),
-    ast.Mult: ("*", np.multiply),
-    ast.Div: ("/", np.divide),
-    ast.Mod: ("%", np.mod),
-    ast.Pow: ("^", np.power),
-    ast.USub: ("-", np.negative),
-    ast.UAdd: ("+", np.positive),
-    ast.Not: ("not", np.logical_not),
-    ast.And: ("and", np.logical_and),
-    ast.Or: ("or", np.logical_or),
-    ast.Lt: ("<", np.less),
-    ast.LtE: ("<=", np.less_equal),
-    ast.Gt: (">", np.greater),
-    ast.GtE: (">=", np.greater_equal),
-    ast.Eq: ("==", np.equal),
-    ast.NotEq: ("!=", np.not_equal),
-}
+    ast.Add: ("+", np.add), ast.Sub: ("-", np.subtract), ast.Mult: ("*", np.multiply), ast.Div: ("/", np.divide),
+    ast.Mod: ("%", np.mod), ast.Pow: ("^", np.power), ast.USub: ("-", np.negative), ast.UAdd: ("+", np.positive),
+    ast.Not: ("not", np.logical_not), ast.And: ("and", np.logical_and), ast.Or: ("or", np.logical_or),
+    ast.Lt: ("<", np.less), ast.LtE: ("<=", np.less_equal), ast.Gt: (">", np.greater),
+    ast.GtE: (">=", np.greater_equal), ast.Eq: ("==", np.equal), ast.NotEq: ("!=", np.not_equal),
+}  # fmt: skip
 
 
 def values_of(text, points):

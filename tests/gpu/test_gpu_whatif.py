@@ -301,12 +301,8 @@ def test_collectives_of_one_operation_and_size_take_no_longer_than_the_fastest_o
     for number, (name, us, n) in enumerate([("ncclKernel", 100, 1000), ("gemm", 200, 0), ("ncclKernel", 30, 1000),
                                             ("ncclKernel", 60, 500)]):  # fmt: skip
         told = {
-            "Collective name": "allreduce",
-            "In msg nelems": n,
-            "Out msg nelems": n,
-            "dtype": "Float",
-            "Group size": 8,
-        }
+            "Collective name": "allreduce", "In msg nelems": n, "Out msg nelems": n, "dtype": "Float", "Group size": 8,
+        }  # fmt: skip
         events.append(event("kernel", name, at, us, 7, correlation=number, **(told if n else {})))
         at += us + 10
     found = perfcore.whatif(write(tmp_path / "t.json", events))

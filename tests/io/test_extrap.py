@@ -78,11 +78,9 @@ DESCRIPTOR = packet((10, 7), (60, proto((1, 300), (2, "main"))))
 BEGIN = packet((8, 10**15), (10, 7), (11, proto((9, 1), (11, 300), (23, "work" * 60))))
 CLOCKS = packet((6, proto((1, proto((1, 6), (2, 10**18))))), (13, 1))
 PERFETTO = {
-    "one": DESCRIPTOR,
-    "events": DESCRIPTOR + BEGIN + BEGIN,
-    "clocks": CLOCKS + BEGIN,
+    "one": DESCRIPTOR, "events": DESCRIPTOR + BEGIN + BEGIN, "clocks": CLOCKS + BEGIN,
     "a marker": packet((36, bytes(range(16))), (3, 1)) + DESCRIPTOR,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("content", PERFETTO.values(), ids=PERFETTO)

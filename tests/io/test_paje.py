@@ -69,16 +69,11 @@ def test_push_pop_set_reset_and_the_end_of_containers(read):
     )
     s = 1_000_000_000
     assert in_time(trace) == [
-        ("main", "really running", s, 2 * s),
-        ("main", "wait", 2 * s, 3 * s),
-        ("main", "copy", 3 * s, 4 * s),
-        ("main", "wait", 4 * s, 5 * s),
-        ("main", "really running", 5 * s, 6 * s),
-        ("main", "wait", 6 * s, 7 * s),
-        ("main", "other", 7 * s, 8 * s),
-        ("main", "really running", 9_500_000_000, 10 * s),
+        ("main", "really running", s, 2 * s), ("main", "wait", 2 * s, 3 * s), ("main", "copy", 3 * s, 4 * s),
+        ("main", "wait", 4 * s, 5 * s), ("main", "really running", 5 * s, 6 * s), ("main", "wait", 6 * s, 7 * s),
+        ("main", "other", 7 * s, 8 * s), ("main", "really running", 9_500_000_000, 10 * s),
         ("helper", "really running", 8 * s, 9 * s),
-    ]
+    ]  # fmt: skip
     assert trace.busy_states == ("really running", "copy", "other")
     assert "1 NewEvent events passed over" in trace.notes
 
@@ -111,12 +106,9 @@ def test_small_traces(real_data):
     # By hand from the eight events of the file.
     ms = 1_000_000
     assert in_time(perfcore.read(folder / "states.trace")) == [
-        ("p1", "Inicio", 0, 320 * ms),
-        ("p1", "Meio", 320 * ms, 530 * ms),
-        ("p1", "Inicio", 530 * ms, 860 * ms),
-        ("p1", "Fim", 860 * ms, 990 * ms),
-        ("p1", "Inicio", 990 * ms, 1340 * ms),
-    ]
+        ("p1", "Inicio", 0, 320 * ms), ("p1", "Meio", 320 * ms, 530 * ms), ("p1", "Inicio", 530 * ms, 860 * ms),
+        ("p1", "Fim", 860 * ms, 990 * ms), ("p1", "Inicio", 990 * ms, 1340 * ms),
+    ]  # fmt: skip
     variables = perfcore.read(folder / "variables.trace")
     assert (variables.times.tolist(), variables.columns["VAR"].tolist()) == ([0, 0.32, 0.53], [10, 13, 11])
     assert perfcore.read(folder / "categories.trace").columns["Tremblay power"][0] == 98095000

@@ -80,11 +80,9 @@ def test_variables_are_a_series_by_type_and_summed_over_containers(write):
     series = perfcore.read(write(VARIABLES, "paje.variable.csv"))
     assert (series.time_unit, series.times.tolist()) == ("ms", [0, 0.5, 1.5])
     assert {name: values.tolist() for name, values in series.columns.items()} == {
-        "Number of Ready Tasks": [3, 3, 0],
-        "GFlops": [10.5, 14.5, 14.5],
-        "CPU0 GFlops": [10.5, 10.5, 10.5],
+        "Number of Ready Tasks": [3, 3, 0], "GFlops": [10.5, 14.5, 14.5], "CPU0 GFlops": [10.5, 10.5, 10.5],
         "CPU1 GFlops": [0, 4, 4],
-    }
+    }  # fmt: skip
     power = perfcore.read(write(PLAIN), kind="variables")
     assert (power.time_unit, power.columns["power"].tolist()) == ("s", [1])
 

@@ -368,18 +368,12 @@ def test_info_says_what_each_column_is_and_the_option_that_overrides_it(tmp_path
     )
     facts = perfcore.info(tmp_path / "runs.csv")
     assert facts["roles"] == [
-        "benchmark: code (--path)",
-        "commit: version (perf gate --version)",
-        "run: repetition",
-        "workers: parameter p (--parameter)",
-        "clients: size (--value, --parameter)",
-        "requests: derived, 50 * clients: not used",
-        "time_s: value [s], smaller is better (--value)",
-        "old_time_s: time (--value, --parameter)",
-        "speedup: derived, old_time_s/time_s: not used",
-        "sd_s: spread of runs (deviation)",
-        "status: outcome of the run",
-    ]
+        "benchmark: code (--path)", "commit: version (perf gate --version)", "run: repetition",
+        "workers: parameter p (--parameter)", "clients: size (--value, --parameter)",
+        "requests: derived, 50 * clients: not used", "time_s: value [s], smaller is better (--value)",
+        "old_time_s: time (--value, --parameter)", "speedup: derived, old_time_s/time_s: not used",
+        "sd_s: spread of runs (deviation)", "status: outcome of the run",
+    ]  # fmt: skip
 
 
 def test_benchmarks_of_pytest_are_named_as_pytest_prints_them(tmp_path):

@@ -533,18 +533,10 @@ def nist_digits(name):
 # which log10(condition) may be lost (3.3 for Wampler, 9.7 for Filip), and more in Wampler4 and 5, where coefficients of
 # 1 are found under noise of 10^5 and 10^7. A digit or more is left for other processors and libraries.
 FLOORS = {
-    "norris": (11, 13, 13),
-    "pontius": (10, 11, 11),
-    "noint1": (13, 13, 13),
-    "noint2": (13, 13, 13),
-    "filip": (6, 6, 7),
-    "longley": (9, 10, 10),
-    "wampler1": (8, 8, 14),
-    "wampler2": (11, 11, 14),
-    "wampler3": (8, 12, 13),
-    "wampler4": (6, 12, 13),
-    "wampler5": (4, 12, 13),
-}
+    "norris": (11, 13, 13), "pontius": (10, 11, 11), "noint1": (13, 13, 13), "noint2": (13, 13, 13),
+    "filip": (6, 6, 7), "longley": (9, 10, 10), "wampler1": (8, 8, 14), "wampler2": (11, 11, 14),
+    "wampler3": (8, 12, 13), "wampler4": (6, 12, 13), "wampler5": (4, 12, 13),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FLOORS)

@@ -201,12 +201,10 @@ def test_crosses_alone_are_a_design():
 
 
 OWN = (
-    DefaultModel("sync|wait", "P|procs", "a + b*P", "one"),
-    DefaultModel("sync", "*", "a + b/x", "two"),
+    DefaultModel("sync|wait", "P|procs", "a + b*P", "one"), DefaultModel("sync", "*", "a + b/x", "two"),
     DefaultModel("wait|sync|idle", "D|P", "a + b*log2(x)", "three"),
-    DefaultModel("*", "*", "a + b*sqrt(x)", "four"),
-    DefaultModel("*", "D", "a*D", "five"),
-)
+    DefaultModel("*", "*", "a + b*sqrt(x)", "four"), DefaultModel("*", "D", "a*D", "five"),
+)  # fmt: skip
 OTHER = (DefaultModel("sync", "D", "a*x^2", "mine"), DefaultModel("*", "P", "a", "mine"))
 
 

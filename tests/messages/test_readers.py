@@ -84,22 +84,17 @@ def test_what_is_damaged_is_counted_and_named(tmp_path):
     text = PRV + "3:1:1:1:1:20:21:2:1:9:1:10:40:512:7\n3:1:1:1:1:99:99:2:1:2:1:98:99:1:7\n3:1:1:1:x\n"
     text += "2:1:1:1:1:90:50000001:1\n"
     assert set(messages(paraver(tmp_path, text)).remarks) == {
-        "messages name a rank that does not exist (1)",
-        "messages begin or end outside of calls (1)",
-        "records could not be read (1)",
-        "events enter or leave a call without the other (1)",
-    }
+        "messages name a rank that does not exist (1)", "messages begin or end outside of calls (1)",
+        "records could not be read (1)", "events enter or leave a call without the other (1)",
+    }  # fmt: skip
 
 
 BEYOND_64_BITS = [
-    "3:1:1:1:1:20:21:2:1:2:1:10:40:92233720368547758080512:7",
-    "3:1:1:1:1:20:21:2:1:2:1:10:40:999999999999999999:7",
-    "3:1:1:1:1:20:21:2:1:2:1:10:40:-512:7",
-    "3:1:1:1:1:20:21:2:1:2:1:10:20000000000000:512:7",
-    "2:1:1:1:1:20000000000000:50000001:1",
-    "2:1:1:1:1:20:50000001:18446744073709551617",
+    "3:1:1:1:1:20:21:2:1:2:1:10:40:92233720368547758080512:7", "3:1:1:1:1:20:21:2:1:2:1:10:40:999999999999999999:7",
+    "3:1:1:1:1:20:21:2:1:2:1:10:40:-512:7", "3:1:1:1:1:20:21:2:1:2:1:10:20000000000000:512:7",
+    "2:1:1:1:1:20000000000000:50000001:1", "2:1:1:1:1:20:50000001:18446744073709551617",
     "1:1:1:1:1:0:20000000000000:1",
-]
+]  # fmt: skip
 A_COUNTER = "2:1:1:1:1:20:42000050:18446744073709551615"  # of which nothing is taken here
 
 

@@ -210,12 +210,8 @@ def test_mpi_x_openmp_by_hand():
     [profile] = perfcore.overheads(run_of(HYBRID))
     first, second = profile.threads
     assert (first.process, first.outside_ns, first.regions_ns, first.longest_ns, first.serial_ns) == (
-        "1.1",
-        60,
-        40,
-        40,
-        20,
-    )
+        "1.1", 60, 40, 40, 20,
+    )  # fmt: skip
     assert (second.outside_ns, second.regions_ns, second.longest_ns, second.serial_ns) == (90, 80, 75, 10)
     expected = {
         "parallel": 245 / 400,

@@ -9,11 +9,9 @@ from perfcore.base.errors import DataError, OptionError
 
 NO_STATE = "(no state)"
 LAWS = {
-    "solve": lambda p: 8.0 / p,
-    "exchange": lambda p: 0.02 + 0.05 * np.log2(p),
-    "assemble": lambda p: 0.1 + 2.0 / p,
+    "solve": lambda p: 8.0 / p, "exchange": lambda p: 0.02 + 0.05 * np.log2(p), "assemble": lambda p: 0.1 + 2.0 / p,
     "setup": lambda p: 0.5,
-}
+}  # fmt: skip
 
 
 def run_at(p, seed=0, steps=20, noise=0.01, **facts):

@@ -15,14 +15,10 @@ from perfcore.hooks.registry import registry
 
 POLYNOMIAL = "+".join(f"B{k}*x^{k}" for k in range(11))
 LINEAR = {
-    "norris": "B0 + B1*x",
-    "pontius": "B0 + B1*x + B2*x^2",
-    "noint1": "B1*x",
-    "noint2": "B1*x",
-    "filip": POLYNOMIAL,
+    "norris": "B0 + B1*x", "pontius": "B0 + B1*x + B2*x^2", "noint1": "B1*x", "noint2": "B1*x", "filip": POLYNOMIAL,
     "longley": "B0 + " + " + ".join(f"B{k}*x{k}" for k in range(1, 7)),
     **{f"wampler{k}": POLYNOMIAL.partition("+B6")[0] for k in range(1, 6)},
-}
+}  # fmt: skip
 
 
 def digits(found, certified):

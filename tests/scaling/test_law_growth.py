@@ -12,16 +12,11 @@ from perfcore.base.errors import OptionError
 LEVELS = np.array([4.0, 8, 16, 32, 64])
 TARGET = 256.0
 LAWS = {
-    "falling": lambda p: 10 + 1000 / p,
-    "constant": lambda p: np.full_like(p, 7.0),
-    "logarithmic": lambda p: 1 + np.log2(p),
-    "sublinear": lambda p: 1 + np.sqrt(p),
-    "linear": lambda p: 1 + 0.5 * p,
-    "n log n": lambda p: 1 + 0.2 * p * np.log2(p),
-    "subquadratic": lambda p: 1 + 0.1 * p**1.5,
-    "quadratic": lambda p: 1 + 0.01 * p**2,
-    "superquadratic": lambda p: 1 + 0.001 * p**3,
-}
+    "falling": lambda p: 10 + 1000 / p, "constant": lambda p: np.full_like(p, 7.0),
+    "logarithmic": lambda p: 1 + np.log2(p), "sublinear": lambda p: 1 + np.sqrt(p), "linear": lambda p: 1 + 0.5 * p,
+    "n log n": lambda p: 1 + 0.2 * p * np.log2(p), "subquadratic": lambda p: 1 + 0.1 * p**1.5,
+    "quadratic": lambda p: 1 + 0.01 * p**2, "superquadratic": lambda p: 1 + 0.001 * p**3,
+}  # fmt: skip
 CLASSES = tuple(LAWS)
 SURE = 0.9  # of what is said: below, one of ten answers would be wrong
 

@@ -198,12 +198,9 @@ def test_exponents_of_the_user_are_the_only_ones():
 
 
 HARD = {
-    "all equal": np.full(5, 3.0),
-    "twelve decades": 1e-9 * N**7,
-    "one outlier": np.array([1.0, 1.0, 1000.0, 1.0, 1.0]),
-    "a step": np.array([1.0, 1.0, 1.0, 50.0, 50.0]),
-    "tiny": np.full(5, 1e-90) * N,
-}
+    "all equal": np.full(5, 3.0), "twelve decades": 1e-9 * N**7, "one outlier": np.array([1.0, 1.0, 1000.0, 1.0, 1.0]),
+    "a step": np.array([1.0, 1.0, 1.0, 50.0, 50.0]), "tiny": np.full(5, 1e-90) * N,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", HARD)
@@ -214,12 +211,10 @@ def test_hard_series_have_finite_bounds(kind):
 
 GRID = np.array(list(itertools.product(N, repeat=2)))
 TWO = {
-    "sum": lambda p, n: 2.0 + 0.1 * p + 0.05 * n**1.5,
-    "product": lambda p, n: 1.0 + 0.01 * p * n,
-    "constant": lambda p, n: np.full_like(p, 5.0),
-    "falling and rising": lambda p, n: 10.0 / p + 0.1 * n,
+    "sum": lambda p, n: 2.0 + 0.1 * p + 0.05 * n**1.5, "product": lambda p, n: 1.0 + 0.01 * p * n,
+    "constant": lambda p, n: np.full_like(p, 5.0), "falling and rising": lambda p, n: 10.0 / p + 0.1 * n,
     "off the grid": lambda p, n: 1.0 + 0.3 * n**0.44 / p**0.17,
-}
+}  # fmt: skip
 
 
 def test_two_parameters_are_predicted_within_their_bounds():

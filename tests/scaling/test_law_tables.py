@@ -175,13 +175,10 @@ def test_intervals_hold_the_median_and_one_another(three):
 # Views of scaling laws: trees from names, what the pages say against other ways to compute it, and their bounds.
 P_OF_LAW_VIEWS = (4, 8, 16, 32, 64)
 LAWS = {
-    "main": lambda p: 1.0 + 0.0 * p,
-    "main->solve": lambda p: 0.1 * p**2,
-    "main->solve->sweep": lambda p: 200.0 / p,
-    "main->solve->exchange": lambda p: 4.0 * np.log2(p),
-    "main->io": lambda p: 0.5 * p,
+    "main": lambda p: 1.0 + 0.0 * p, "main->solve": lambda p: 0.1 * p**2, "main->solve->sweep": lambda p: 200.0 / p,
+    "main->solve->exchange": lambda p: 4.0 * np.log2(p), "main->io": lambda p: 0.5 * p,
     "main->io->write": lambda p: 0.02 * p,
-}
+}  # fmt: skip
 
 
 def measured(laws, runs=3, noise=0.02, seed=0):

@@ -24,12 +24,10 @@ def predicted(equation, components=None, **inputs):
 
 # By numpy, from other draws than the model's.
 SIMULATED = {
-    "mean_over(t)": DRAWN.mean(axis=0),
-    "k_th_over(2, t)": np.median(DRAWN, axis=0),
+    "mean_over(t)": DRAWN.mean(axis=0), "k_th_over(2, t)": np.median(DRAWN, axis=0),
     "k_th(2, a, b, 11)": np.median([DRAWN[0], DRAWN[1], np.full(DRAWS, 11.0)], axis=0),
     "k_th(n, a, b, 11)": np.sort([DRAWN[0], DRAWN[1], np.full(DRAWS, 11.0)], axis=0)[COUNTED - 1, np.arange(DRAWS)],
-    "sum_over(t, n)": (DRAWN * FIRST).sum(axis=0),
-    "mean_over(t, n)": (DRAWN * FIRST).sum(axis=0) / COUNTED,
+    "sum_over(t, n)": (DRAWN * FIRST).sum(axis=0), "mean_over(t, n)": (DRAWN * FIRST).sum(axis=0) / COUNTED,
     "max_over(t, n)": np.where(FIRST, DRAWN, -np.inf).max(axis=0),
     "min_over(t, n)": np.where(FIRST, DRAWN, np.inf).min(axis=0),
     "if(a > 10 and not (b < a), b, a + 1)": np.where((DRAWN[0] > 10) & (DRAWN[1] >= DRAWN[0]), DRAWN[1], DRAWN[0] + 1),
@@ -37,7 +35,7 @@ SIMULATED = {
     "min(b, p95(a))": np.minimum(DRAWN[1], 10 + stats.norm.ppf(0.95)),
     "if(b > quantile(b, 0.9), 0, b)": np.where(DRAWN[1] > 12 + 2 * stats.norm.ppf(0.9), 0.0, DRAWN[1]),
     "barrier_over(t/30, 0.75)": (DRAWN / 30).min(axis=0) * np.prod(np.sort(DRAWN / 30, axis=0)[1:], axis=0) ** 0.75,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("equation", SIMULATED)
@@ -128,11 +126,9 @@ def test_the_stages_may_be_the_second_index():
 ])  # fmt: skip
 def test_what_is_refused_is_refused_in_one_line(equation, message):
     inputs = {
-        "a": {"normal": [10, 1], "unit": "s"},
-        "s": {"value": 3, "unit": "flop"},
-        "t": {"each": [{"normal": [10, 1]}, 5.0], "unit": "s"},
-        "u": [1, 2],
-    }
+        "a": {"normal": [10, 1], "unit": "s"}, "s": {"value": 3, "unit": "flop"},
+        "t": {"each": [{"normal": [10, 1]}, 5.0], "unit": "s"}, "u": [1, 2],
+    }  # fmt: skip
     with pytest.raises(StructuralModelError) as caught:
         StructuralModel(equation, inputs=inputs).predict(samples=1024)
     assert message in str(caught.value)

@@ -108,11 +108,9 @@ def test_a_component_is_one_quantity_wherever_it_is_used():
 ])  # fmt: skip
 def test_units(equation, unit, value):
     inputs = {
-        "t": {"value": 3, "unit": "ms"},
-        "u": {"value": 500, "unit": "us"},
-        "r": {"value": 2, "unit": "MB/s"},
+        "t": {"value": 3, "unit": "ms"}, "u": {"value": 500, "unit": "us"}, "r": {"value": 2, "unit": "MB/s"},
         "twice": 2,
-    }
+    }  # fmt: skip
     prediction = StructuralModel(equation, inputs=inputs, unit=unit).predict()
     assert prediction.value.support[0] == pytest.approx(value, rel=1e-12)
     assert prediction.unit == (unit or "")

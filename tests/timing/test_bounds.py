@@ -128,15 +128,9 @@ def test_weights_are_relative_where_values_span_decades_and_the_model_says_so():
 P_OF_OBSERVED = (1, 2, 4, 8, 16)
 # Columns whose names tell nothing, so that only the options of the fit say what they are.
 OPTIONS = {
-    "parameter": "p=x",
-    "value": "y",
-    "unit": "s",
-    "code": "a",
-    "system": "b",
-    "where": "kind=good",
-    "aggregate": "minimum",
-    "functions": "1/p,1",
-}
+    "parameter": "p=x", "value": "y", "unit": "s", "code": "a", "system": "b", "where": "kind=good",
+    "aggregate": "minimum", "functions": "1/p,1",
+}  # fmt: skip
 
 
 def table(change=1.0):

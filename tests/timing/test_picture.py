@@ -119,15 +119,13 @@ def test_residuals_are_those_of_the_fit(fit, weights):
 
 STRANGE = {
     "two codes on 16 systems": table(("a", "b"), [f"s{k}" for k in range(16)], (1, 2, 4)),
-    "exactly determined": table(*TWO, (1, 2)),
-    "no noise": table(*TWO, noise=0.0),
+    "exactly determined": table(*TWO, (1, 2)), "no noise": table(*TWO, noise=0.0),
     "negative coefficients": table(*TWO, (3, 5, 7), noise=1.0),
-    "below one": table(*TWO, (0.25, 0.5, 1, 2)),
-    "large sizes": table(*TWO, (10**5, 10**6, 10**7)),
+    "below one": table(*TWO, (0.25, 0.5, 1, 2)), "large sizes": table(*TWO, (10**5, 10**6, 10**7)),
     "single points": pd.concat([table(*TWO), table(("BT",), ("once",), (7,)), table(("once",), ("T3D",), (7,))]),
     "runs that differ by more than they take": pd.concat([table(*TWO, runs=2), table(*TWO).assign(time_s=30.0)]),
     "constant times": table(*TWO).assign(time_s=3.0),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -152,18 +152,11 @@ def test_a_spread_that_is_zero_by_chance_does_not_rule(runs):
 
 # Quantities of codes and systems: from columns, formulas, small tables, or typed.
 COLUMNS = {
-    "code": ["lu", "lu", "cg", "cg"],
-    "class": ["A", "B", "A", "A"],
-    "nodes": [16.0, 8.0, 16.0, 8.0],
-    "time_s": [8.0, 4.0, 2.0, 1.0],
-    "mops": [2.0, 4.004, 10.0, 20.0],
-    "gflop": [1.5, 1.5, 3.0, 3.0],
-    "size": [1, 2, 4, 8],
-    "peak": [2.5, 5.0, 2.5, 5.0],
-    "wrong": [1.0, 1.0, -2.0, -2.0],
-    "none": [1.0, 1.0, 3.0, np.nan],
-    "text": ["a", "a", "b", "b"],
-}
+    "code": ["lu", "lu", "cg", "cg"], "class": ["A", "B", "A", "A"], "nodes": [16.0, 8.0, 16.0, 8.0],
+    "time_s": [8.0, 4.0, 2.0, 1.0], "mops": [2.0, 4.004, 10.0, 20.0], "gflop": [1.5, 1.5, 3.0, 3.0],
+    "size": [1, 2, 4, 8], "peak": [2.5, 5.0, 2.5, 5.0], "wrong": [1.0, 1.0, -2.0, -2.0],
+    "none": [1.0, 1.0, 3.0, np.nan], "text": ["a", "a", "b", "b"],
+}  # fmt: skip
 
 
 @pytest.fixture

@@ -15,13 +15,8 @@ ALL, PAIR = {"Process Group Name": "0", "Process Group Ranks": "[0, 1, 2, 3]", "
 def told(name, elements, group=ALL, **more):
     """Arguments that say what is transferred."""
     return {
-        "Collective name": name,
-        "dtype": "BFloat16",
-        "In msg nelems": elements,
-        "Out msg nelems": 8,
-        **group,
-        **more,
-    }
+        "Collective name": name, "dtype": "BFloat16", "In msg nelems": elements, "Out msg nelems": 8, **group, **more,
+    }  # fmt: skip
 
 
 def kernel(at, until, args, **more):
@@ -129,14 +124,12 @@ def test_the_host_says_what_a_kernel_does_not(tmp_path):
     document = [
         host(0, 9, "record_param_comms", **told("allreduce", 100)),
         host(1, 8, "nccl:all_reduce", "user_annotation", **{"Input Dims": [[100]], "Input type": ["c10::BFloat16"]}),
-        launch(2, 1),
-        host(10, 29, "c10d::_allgather_base_", **shapes),
+        launch(2, 1), host(10, 29, "c10d::_allgather_base_", **shapes),
         host(11, 28, "nccl:_all_gather_base", "user_annotation", **{"Input Dims": [[64]], "Input type": ["float"]}),
-        launch(12, 2),
-        launch(30, 3),
+        launch(12, 2), launch(30, 3),
         host(40, 45, "record_param_comms", **told("send", 4, **{"Dst Rank": 1})),
         *(kernel(50 * number, 50 * number + 10, {"correlation": number}) for number in (1, 2, 3)),
-    ]
+    ]  # fmt: skip
     (tmp_path / "rank0.json").write_text(json.dumps(document))
     found = perfcore.messages(tmp_path / "rank0.json")
     assert {row.operation: row.bytes for row in found.collectives} == {

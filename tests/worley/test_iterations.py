@@ -71,13 +71,11 @@ def test_noise_has_no_iterations(seed):
     rng = np.random.default_rng(seed)
     shocks = rng.normal(size=1500)
     kinds = {
-        0: shocks,
-        1: np.cumsum(shocks),
+        0: shocks, 1: np.cumsum(shocks),
         2: np.convolve(shocks, np.exp(-np.arange(60) / 12.0))[:1500],
-        3: rng.binomial(16, 0.6, 1500),
-        4: np.repeat(rng.uniform(0, 16, 300), 5),
+        3: rng.binomial(16, 0.6, 1500), 4: np.repeat(rng.uniform(0, 16, 300), 5),
         5: np.repeat(np.arange(150) % 2 * 8.0, rng.geometric(0.1, 150))[:1500],
-    }
+    }  # fmt: skip
     values = np.asarray(kinds[seed], float)
     curve = UtilizationCurve(np.arange(len(values) + 1.0), values - values.min())
     assert perfcore.iterations(curve).count == 0

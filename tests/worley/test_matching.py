@@ -149,11 +149,8 @@ def test_names_go_before_shapes_in_matching():
 # Several runs as one table: phases of generated runs at several p, whose durations follow known laws.
 # Seconds over p, and the share of the processors that computes.
 LAWS = (
-    (lambda p: 2.0 + 24.0 / p, 0.9),
-    (lambda p: 3.0, 0.25),
-    (lambda p: 40.0 / p, 0.7),
-    (lambda p: 1.0 + 0.2 * p, 0.4),
-)
+    (lambda p: 2.0 + 24.0 / p, 0.9), (lambda p: 3.0, 0.25), (lambda p: 40.0 / p, 0.7), (lambda p: 1.0 + 0.2 * p, 0.4),
+)  # fmt: skip
 
 
 def run_of_joining(p, seed=0, laws=LAWS):

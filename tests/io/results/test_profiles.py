@@ -109,11 +109,9 @@ def test_a_real_series_of_cube_profiles(real_data):
     assert (dict(data.roles.parameters), len(data.table)) == ({"p": "x"}, 20)
     # Exclusive times in microseconds at x = 1, 10, 100, 1000, 2000, as Extra-P 4.2.5 reads them.
     expected = {
-        "main": [31.883, 11.667, 12.051, 12.488, 13.075],
-        "main->init_mat": [3.795, 3.34, 4.171, 12.865, 22.166],
-        "main->zero_mat": [1.266, 1.071, 1.198, 2.228, 3.478],
-        "main->mat_mul": [1.233, 1.069, 1.339, 3.829, 6.546],
-    }
+        "main": [31.883, 11.667, 12.051, 12.488, 13.075], "main->init_mat": [3.795, 3.34, 4.171, 12.865, 22.166],
+        "main->zero_mat": [1.266, 1.071, 1.198, 2.228, 3.478], "main->mat_mul": [1.233, 1.069, 1.339, 3.829, 6.546],
+    }  # fmt: skip
     for callpath, times in expected.items():
         rows = data.table[data.table["callpath"] == callpath]
         assert rows["x"].tolist() == [1, 10, 100, 1000, 2000]

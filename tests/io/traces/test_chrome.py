@@ -30,11 +30,9 @@ def test_threads_with_nested_regions_and_names(read):
     trace = read(CHROME)
     main = "solver 7 / main 8"
     assert pieces(trace) == [
-        (main, "MPI_Recv", 501, 2501),
-        (main, "step", 0, 501),
-        (main, "step", 2501, 4250),
+        (main, "MPI_Recv", 501, 2501), (main, "step", 0, 501), (main, "step", 2501, 4250),
         ("solver 7 / thread 9", '},{"ph"', 500, 3500),
-    ]
+    ]  # fmt: skip
     assert set(trace.busy_states) == {"step", '},{"ph"'}
     assert "times count from the first event, at 10.500 us" in trace.notes
     assert "1 events of kind i passed over" in trace.notes
@@ -94,24 +92,17 @@ def test_gaps_of_streams_wait_for_the_host_until_the_launch_has_returned(read):
     """A gap of 20 us before the second kernel, whose launch returns after 12; a copy, launched long before."""
     call, work = {"cat": "cuda_runtime", "pid": 40, "tid": 41, "name": "cudaLaunchKernel"}, {"cat": "kernel"}
     events = [
-        correlated(1, **call, ts=0, dur=4),
-        correlated(2, **call, ts=28, dur=4),
-        correlated(3, **call, ts=33, dur=1),
-        correlated(1, **work, ts=10, dur=10, name="gemm"),
-        correlated(2, **work, ts=40, dur=10, name="gemm"),
+        correlated(1, **call, ts=0, dur=4), correlated(2, **call, ts=28, dur=4), correlated(3, **call, ts=33, dur=1),
+        correlated(1, **work, ts=10, dur=10, name="gemm"), correlated(2, **work, ts=40, dur=10, name="gemm"),
         correlated(3, cat="gpu_memcpy", ts=55, dur=5, name="Memcpy HtoD"),
         correlated(4, **work, ts=70, dur=5, name="of an unknown launch"),
-    ]
+    ]  # fmt: skip
     stream = read(events, locations="stream")
     assert [piece[1:] for piece in pieces(stream)] == [
-        (NOT_STARTED, 22_000, 30_000),
-        (NOT_STARTED, 40_000, 45_000),
-        (WAITING_FOR_HOST, 10_000, 22_000),
-        ("Memcpy HtoD", 45_000, 50_000),
-        ("gemm", 0, 10_000),
-        ("gemm", 30_000, 40_000),
+        (NOT_STARTED, 22_000, 30_000), (NOT_STARTED, 40_000, 45_000), (WAITING_FOR_HOST, 10_000, 22_000),
+        ("Memcpy HtoD", 45_000, 50_000), ("gemm", 0, 10_000), ("gemm", 30_000, 40_000),
         ("of an unknown launch", 60_000, 65_000),
-    ]
+    ]  # fmt: skip
     assert stream.busy_states == ("gemm", "of an unknown launch")
     assert stream.levels["process"] == ["process 40"]
     assert WITHOUT_LAUNCHES not in stream.notes
@@ -207,15 +198,12 @@ def test_pieces_end_where_other_events_begin_than_the_first_does(read, monkeypat
 
 def test_begin_and_end_in_any_order_of_the_file(read):
     rows = [
-        {"ph": "E", "pid": 1, "tid": 1, "ts": 9},
-        {"ph": "B", "pid": 1, "tid": 1, "ts": 5, "name": "inner"},
+        {"ph": "E", "pid": 1, "tid": 1, "ts": 9}, {"ph": "B", "pid": 1, "tid": 1, "ts": 5, "name": "inner"},
         {"ph": "B", "pid": 1, "tid": 2, "ts": 6, "name": "open"},
-        {"ph": "B", "pid": 1, "tid": 1, "ts": 1, "name": "outer"},
-        {"ph": "E", "pid": 1, "tid": 1, "ts": 7},
-        {"ph": "E", "pid": 1, "tid": 3, "ts": 8},
-        {"ph": "E", "pid": 1, "tid": 3, "ts": 8},
+        {"ph": "B", "pid": 1, "tid": 1, "ts": 1, "name": "outer"}, {"ph": "E", "pid": 1, "tid": 1, "ts": 7},
+        {"ph": "E", "pid": 1, "tid": 3, "ts": 8}, {"ph": "E", "pid": 1, "tid": 3, "ts": 8},
         {"ph": "X", "pid": 1, "tid": 2, "ts": 7, "dur": 1, "name": "whole"},
-    ]
+    ]  # fmt: skip
     trace = read(rows)
     one = "process 1 / thread 1"
     assert [row[1:] for row in pieces(trace) if row[0] == one] == [
