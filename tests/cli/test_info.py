@@ -17,21 +17,6 @@ from perfcore.__main__ import main
 from perfcore.hooks.registry import registry
 
 
-@pytest.mark.usefixtures("folder")
-def test_a_curve_and_what_can_be_done_with_it(perf):
-    lines = perf("info", "curve.csv").lines
-    facts = {
-        line[: line.index("  ")]: line.split("  ")[-1].strip() for line in lines if line[:1].strip() and "  " in line
-    }
-    assert facts["kind"] == "utilization curve"
-    assert facts["steps"] == "4"
-    assert facts["mean"] == "3.4"  # (40 * 1 + 60 * 5) / 100
-    assert facts["next"].startswith("perf fit curve.csv")
-    assert lines[-4].strip().startswith("perf plot curve.csv")
-    assert facts["notes"].startswith("start has no unit: its times are taken in us")
-    assert facts["notes"] in "".join(perfcore.fit("curve.csv", fitter="worley").report().closing())
-
-
 def facts_of(outcome):
     """Facts as the program prints them: the label, then its lines."""
     facts, label = {}, ""
@@ -40,6 +25,16 @@ def facts_of(outcome):
         label = start or label
         facts.setdefault(label, []).append(text.strip())
     return facts
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_curve_and_what_can_be_done_with_it(perf):
+    facts = facts_of(perf("info", "curve.csv"))
+    assert (facts["kind"], facts["steps"], facts["mean"]) == (["utilization curve"], ["4"], ["3.4"])  # of 40 and 60 us
+    assert facts["next"][0].startswith("perf fit curve.csv")
+    assert facts["next"][1].startswith("perf plot curve.csv")
+    assert facts["notes"][0].startswith("start has no unit: its times are taken in us")
+    assert facts["notes"][0] in "".join(perfcore.fit("curve.csv", fitter="worley").report().closing())
 
 
 def test_runs_of_several_classes_are_no_observations(perf, refused, folder):
@@ -59,15 +54,14 @@ def test_runs_of_several_classes_are_no_observations(perf, refused, folder):
 
 # The facts themselves.
 def test_facts_of_a_curve():
-    facts = info(
-        UtilizationCurve([0, 1000, 3000], [2, 5], n_locations=8, notes=["2 events passed over"], source="x.csv")
-    ).facts
+    notes = ["2 events passed over"]
+    facts = info(UtilizationCurve([0, 1000, 3000], [2, 5], n_locations=8, notes=notes, source="x.csv")).facts
     assert facts["kind"] == "utilization curve"
     # (1000 * 2 + 2000 * 5) / 3000 = 4.
     assert (facts["steps"], facts["mean"], facts["highest"]) == (2, 4.0, 5.0)
     assert (facts["start"], facts["duration"]) == ("0 ns", "3 ms")
     assert facts["mean utilization"] == "0.500 of 8"
-    assert facts["notes"] == ["2 events passed over"]
+    assert facts["notes"] == notes
     assert all(command.startswith("perf ") and "x.csv" in command for command in facts["next"])
 
 
@@ -94,14 +88,9 @@ def test_facts_of_measurements():
 
 def test_measurements_of_codes_on_systems():
     """Two runs on 4 processors of one pair, one time missing, one pair never measured, and rows that are copies."""
-    runs = pd.DataFrame(
-        {
-            "code": ["lu", "lu", "lu", "cg", "cg", "lu", "lu"],
-            "host": ["a", "a", "b", "a", "a", "b", "b"],
-            "procs": [4, 4, 2, 1, 2, 8, 8],
-            "time_ms": [8.0, 6.0, 4.0, 2.0, None, 1.0, 1.0],
-        }
-    )
+    columns = {"code": ["lu", "lu", "lu", "cg", "cg", "lu", "lu"], "host": ["a", "a", "b", "a", "a", "b", "b"]}
+    times = {"procs": [4, 4, 2, 1, 2, 8, 8], "time_ms": [8.0, 6.0, 4.0, 2.0, None, 1.0, 1.0]}
+    runs = pd.DataFrame({**columns, **times})
     facts = info(Measurements(runs, source="runs.csv")).facts
     assert (facts["parameters"], facts["value"]) == (["p=procs"], "time_ms [ms]")
     assert (facts["codes"], facts["systems"]) == ("lu, cg", "a, b")
@@ -269,9 +258,7 @@ def suggestions(text):
 
 def checked(folder, tmp_path, monkeypatch, capsys, first, step):
     """Run what is suggested for some files, and return how many commands were run."""
-    files = sorted(path for pattern in FILES for path in folder.glob(f"*/{pattern}") if path.stat().st_size < 200_000)[
-        first::step
-    ]
+    files = sorted(path for pattern in FILES for path in folder.glob(f"*/{pattern}") if path.stat().st_size < 200_000)
     monkeypatch.setenv("COLUMNS", "200")
 
     def run(*words):
@@ -282,7 +269,7 @@ def checked(folder, tmp_path, monkeypatch, capsys, first, step):
         return ended.value.code, out + err
 
     wrong, count = [], 0
-    for path in files:
+    for path in files[first::step]:
         copy = tmp_path / path.parent.name
         if not copy.exists():
             shutil.copytree(path.parent, copy)

@@ -67,8 +67,7 @@ def test_one_model_for_all_pairs_as_in_table_2(perf):
 def test_the_same_call_in_python(perf, runs):
     words = ["--fitter", "strohmaier", "--where", "procs>=8,code=BT|SP", "--terms", "1..2", "--criterion", "bic"]
     printed = json.loads(perf("rank", "runs.csv", *words, "--json").out)["rows"]
-    ranking = perfcore.rank(
-        runs, fitter="strohmaier", where=["procs>=8", "code=BT|SP"], terms=range(1, 3), criterion="bic"
-    )
+    options = {"where": ["procs>=8", "code=BT|SP"], "terms": range(1, 3), "criterion": "bic"}
+    ranking = perfcore.rank(runs, fitter="strohmaier", **options)
     assert [candidate["functions"] for candidate in printed] == [list(c.functions) for c in ranking.candidates]
     assert [candidate["bic"] for candidate in printed] == [c.figures["bic"] for c in ranking.candidates]

@@ -55,15 +55,12 @@ def test_the_last_five_minutes_as_a_histogram(perf, folder):
 
 
 def test_json(perf):
-    printed = json.loads(
-        perf("stochastic", "summarize", "cpu.csv", "--column", "busy", "--window", "10s", "--to", "20", "--json").out
-    )
+    words = ["stochastic", "summarize", "cpu.csv", "--column", "busy", "--json"]
+    printed = json.loads(perf(*words, "--window", "10s", "--to", "20").out)
     assert (printed["from"], printed["to"], printed["samples"]) == (11.0, 20.0, 10)
     assert printed["value"]["representation"] == "histogram"
     assert printed["variation_class"] in ("low", "medium", "high")
-    printed = json.loads(
-        perf("stochastic", "summarize", "cpu.csv", "--column", "busy", "--as", "interval", "--json").out
-    )
+    printed = json.loads(perf(*words, "--as", "interval").out)
     assert printed["mean"] is None
     assert printed["cdf_error"] is None
 
@@ -172,16 +169,14 @@ def test_the_choice_stands_first(perf, words, chosen):
 
 def test_work_is_divided(perf):
     """1 ms and 2 ms for a row: 60 and 30 rows."""
-    printed = perf("stochastic", "schedule", "model.toml", "--divide", "90", "--unit-time", "row")
-    assert [line.split()[:2] for line in printed.lines if line.strip()[:2] in ("1 ", "2 ")] == [
-        ["1", "60"],
-        ["2", "30"],
-    ]
+    words = ("stochastic", "schedule", "model.toml", "--divide", "90", "--unit-time", "row")
+    printed = perf(*words)
+    rows = [line.split()[:2] for line in printed.lines if line.strip()[:2] in ("1 ", "2 ")]
+    assert rows == [["1", "60"], ["2", "30"]]
     # The mean of the larger of N(60, 6) and N(60, 3) is 60 + sqrt(45/2 pi) = 62.7; 45 rows of 2 ms take 90.
     assert printed.lines[0].startswith("60 + 30 units by mean: all done after 62.3 ms [")
     assert printed.lines[0].endswith("mean 30% below equal shares")
-    words = ("--divide", "90", "--unit-time", "row", "--json")
-    content = json.loads(perf("stochastic", "schedule", "model.toml", *words).out)
+    content = json.loads(perf(*words, "--json").out)
     assert [machine["share"] for machine in content["machines"]] == [60, 30]
     assert content["unit"] == "ms"
 
@@ -202,15 +197,10 @@ def test_mistakes_of_schedules(refused, words, message):
 
 
 def test_solve(perf, refused):
-    words = [
-        "stochastic",
-        "solve",
-        *["t/n", "--for", "n=1..32", "--below", "1", "--with", "t=normal:10,1", "--samples", "1024"],
-    ]
+    words = shlex.split("stochastic solve t/n --for n=1..32 --below 1 --with t=normal:10,1 --samples 1024")
     lines = perf(*words).lines
-    assert lines[0].startswith(
-        "n=13 is the least that keeps the result at or below 1 with 0.99 probability (reached: 0.99"
-    )
+    expected = "n=13 is the least that keeps the result at or below 1 with 0.99 probability (reached: 0.99"
+    assert lines[0].startswith(expected)
     assert [line.split()[1] for line in lines if line.startswith("*")] == ["13"]
     assert lines[-1] == "Next: perf stochastic eval t/n --with n=13 --with t=normal:10,1 --below 1"
     content = json.loads(perf(*words, "--json").out)
