@@ -36,10 +36,6 @@ def read(name):
     begin = int(next(re.findall(r"\d+", line)[0] for line in lines if line.strip().startswith("Data   ")))
     y, *x = np.array([line.split() for line in lines[begin - 1 :] if line.strip()], dtype=float).T
     return SimpleNamespace(
-        starts=values[:, :2].T,
-        parameters=values[:, 2],
-        deviations=values[:, 3],
-        squares=float(squares.split(":")[1]),
-        x={f"x{k}": column for k, column in enumerate(x, 1)},
-        y=np.log(y) if name == "Nelson" else y,
-    )
+        starts=values[:, :2].T, parameters=values[:, 2], deviations=values[:, 3], squares=float(squares.split(":")[1]),
+        x={f"x{k}": column for k, column in enumerate(x, 1)}, y=np.log(y) if name == "Nelson" else y,
+    )  # fmt: skip

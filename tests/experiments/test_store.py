@@ -19,12 +19,9 @@ from perfcore.base.errors import InputError
 
 WELL = Run(
     *({"p": 4, "D": 0.5}, 1, None, "2026-01-02T03:04:05.678+00:00", ("app", "-n", "4"), 2_500_000_001),
-    *(1.5, 0.25, 2048, 0, None, 0.125, True),
-    values={"time": 2.25},
-    stdout=b"\xff out",
-    stderr=b"err",
+    *(1.5, 0.25, 2048, 0, None, 0.125, True), values={"time": 2.25}, stdout=b"\xff out", stderr=b"err",
     environment={"host": "node7"},
-)
+)  # fmt: skip
 
 
 @pytest.fixture

@@ -263,16 +263,10 @@ def test_curves_read_back_bit_for_bit(folder, ending, edges, heights):
 @pytest.fixture
 def trace():
     return perfcore.Trace(
-        [1, 0, 1],
-        [1, 0, 0],
-        [-1, 0, 1_700_000_000_123_456_789],
-        [7, 5, 1_700_000_000_123_456_790],
-        ["b, c", 'a"quoted"', "idle all the time"],
-        ["run", "wäit"],
-        time_unit="ms",
-        busy_states=["run"],
+        [1, 0, 1], [1, 0, 0], [-1, 0, 1_700_000_000_123_456_789], [7, 5, 1_700_000_000_123_456_790],
+        ["b, c", 'a"quoted"', "idle all the time"], ["run", "wäit"], time_unit="ms", busy_states=["run"],
         span_ns=(-10, 1_800_000_000_000_000_000),
-    )
+    )  # fmt: skip
 
 
 def test_traces_read_back_whole_from_parquet(tmp_path, trace):

@@ -113,13 +113,10 @@ def test_upper_bounds():
     upper = np.where(free > 0, free / 2, free + 1)
     found = trust_region.solve(*linear(design, target), np.full(4, 9.0), upper=upper)
     expected = minimize(
-        lambda b: ((design @ b - target) ** 2).sum(),
-        np.full(4, -1.0),
-        jac=lambda b: 2 * design.T @ (design @ b - target),
-        bounds=[(None, u) for u in upper],
-        method="L-BFGS-B",
+        lambda b: ((design @ b - target) ** 2).sum(), np.full(4, -1.0),
+        jac=lambda b: 2 * design.T @ (design @ b - target), bounds=[(None, u) for u in upper], method="L-BFGS-B",
         options={"ftol": 1e-16, "gtol": 1e-12},
-    )
+    )  # fmt: skip
     assert found.theta == pytest.approx(expected.x, abs=1e-7)
     assert found.sum_of_squares <= expected.fun * (1 + 1e-12)
     assert (found.theta[found.at_bound] == upper[found.at_bound]).all()
@@ -590,14 +587,9 @@ def test_evidence_mean_and_variance_are_those_of_the_dense_covariance():
     n, k, end = 5, 2, 1e7
     tilts, tilts_asked = rng.normal(size=(2, 2, n)), rng.normal(size=(2, 2, k))
     shapes = Shapes(
-        rng.normal(size=(2, n)),
-        rng.normal(size=(2, k)),
-        tilts,
-        tilts_asked,
-        np.array([0.3, 0.8]),
-        np.zeros(2),
+        rng.normal(size=(2, n)), rng.normal(size=(2, k)), tilts, tilts_asked, np.array([0.3, 0.8]), np.zeros(2),
         np.arange(2),
-    )
+    )  # fmt: skip
     places = rng.normal(size=(n + k, 1))
     drift = drift_covariance(places, places)
     values = rng.normal(size=n)

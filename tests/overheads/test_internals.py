@@ -135,20 +135,10 @@ def run(tmp_path_factory):
 def in_memory(trace):
     """The same trace as arrays."""
     return Trace(
-        trace.location,
-        trace.state,
-        trace.start_ns,
-        trace.end_ns,
-        trace.locations,
-        trace.states,
-        busy_states=trace.busy_states,
-        span_ns=trace.span_ns,
-        source=trace.source,
-        notes=trace.notes,
-        markers=trace.markers,
-        levels=trace.levels,
-        facts=trace.facts,
-    )
+        trace.location, trace.state, trace.start_ns, trace.end_ns, trace.locations, trace.states,
+        busy_states=trace.busy_states, span_ns=trace.span_ns, source=trace.source, notes=trace.notes,
+        markers=trace.markers, levels=trace.levels, facts=trace.facts,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("level", "categories"), [

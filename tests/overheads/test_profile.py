@@ -12,14 +12,9 @@ from perfcore import Trace
 def profile():
     """Two locations for 100 ns; the first computes 60 and sends 10, the second computes 80 and sends 20."""
     trace = Trace(
-        [0, 0, 0, 1, 1],
-        [0, 1, 2, 0, 1],
-        [0, 60, 70, 0, 80],
-        [60, 70, 100, 80, 100],
-        ["rank 0", "rank 1"],
-        ["Running", "Immediate Send", "Waiting a message"],
-        source="run.prv",
-    )
+        [0, 0, 0, 1, 1], [0, 1, 2, 0, 1], [0, 60, 70, 0, 80], [60, 70, 100, 80, 100], ["rank 0", "rank 1"],
+        ["Running", "Immediate Send", "Waiting a message"], source="run.prv",
+    )  # fmt: skip
     (found,) = perfcore.overheads(trace, phases=phases_at([0, 50, 100], "run.prv"))
     return found
 

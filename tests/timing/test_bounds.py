@@ -24,14 +24,10 @@ def series(seed, count=60, noise=0.03):
 
 def table_of(p, times, system="one"):
     n, k = times.shape
-    return pd.DataFrame(
-        {
-            "code": np.repeat([f"c{i:02d}" for i in range(n)], k),
-            "system": system,
-            "p": np.tile(p, n),
-            "time_s": times.ravel(),
-        }
-    )
+    return pd.DataFrame({
+        "code": np.repeat([f"c{i:02d}" for i in range(n)], k), "system": system, "p": np.tile(p, n),
+        "time_s": times.ravel(),
+    })  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", [1, 2])

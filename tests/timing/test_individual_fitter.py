@@ -235,13 +235,10 @@ def test_prediction_intervals_cover_a_new_run():
     p = np.array([2.0, 4.0, 8.0, 16.0, 32.0])
     series = [f"{number}" for number in range(100)]
     law = 40 + 3 * np.sqrt(p)
-    data = pd.DataFrame(
-        {
-            "code": np.repeat(series, 5),
-            "p": np.tile(p, 100),
-            "time_s": ((law + rng.standard_normal((100, 5))) / p).ravel(),
-        }
-    )
+    data = pd.DataFrame({
+        "code": np.repeat(series, 5), "p": np.tile(p, 100),
+        "time_s": ((law + rng.standard_normal((100, 5))) / p).ravel(),
+    })  # fmt: skip
     model = perfcore.fit(data, fitter="individual", functions="1/p,1/sqrt(p)")
     for at, widest in ((2.0, 0.3), (12.0, 0.3), (128.0, 0.6)):
         run = (40 + 3 * np.sqrt(at) + rng.standard_normal(100)) / at

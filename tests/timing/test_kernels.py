@@ -222,13 +222,10 @@ def test_nonnegative_fit(joint, seed):
     rng = np.random.default_rng(seed)
     for _ in range(5):
         found = minimize(
-            lambda theta: (problem.residuals(theta) ** 2).sum(),
-            rng.uniform(0.1, 3, 14),
+            lambda theta: (problem.residuals(theta) ** 2).sum(), rng.uniform(0.1, 3, 14),
             jac=lambda theta: 2 * problem.jacobian(theta).T @ problem.residuals(theta),
-            bounds=[(0, None)] * 14,
-            method="L-BFGS-B",
-            options={"maxiter": 2000, "maxfun": 4000},
-        )
+            bounds=[(0, None)] * 14, method="L-BFGS-B", options={"maxiter": 2000, "maxfun": 4000},
+        )  # fmt: skip
         assert fit.sum_of_squares <= found.fun * (1 + 1e-9)
 
 

@@ -117,14 +117,10 @@ def test_prediction_intervals_cover_a_new_run(joint):
 def test_a_cell_left_out_is_predicted_as_by_a_fit_without_it(table):
     model = fit(table, validate=True)
     seen = model.observations
-    left_out = pd.DataFrame(
-        {
-            "code": [model.codes[k] for k in seen.code],
-            "system": [model.systems[k] for k in seen.system],
-            "p": seen.points["p"],
-            "left_out": model.left_out,
-        }
-    )
+    left_out = pd.DataFrame({
+        "code": [model.codes[k] for k in seen.code], "system": [model.systems[k] for k in seen.system],
+        "p": seen.points["p"], "left_out": model.left_out,
+    })  # fmt: skip
     for code, system in (("BT", "SP2"), ("SP", "PCArray"), ("LU", "T3D")):
         mine = (table["code"] == code) & (table["system"] == system)
         rest = fit(table[~mine])
