@@ -1,6 +1,10 @@
-"""Traces as a test makes them: with messages, with GPUs as locations, and models of phases that are cut as told."""
+"""Traces as a test makes them, at random, with messages or GPUs as locations, and models of phases cut as told."""
 
 import itertools
+import json
+import struct
+
+import numpy as np
 
 import perfcore
 from perf_traces.levels import located
@@ -27,3 +31,24 @@ def phases_at(edges_ns, source="data"):
     location, start, end = zip(*rows, strict=True)
     trace = perfcore.Trace(location, [0] * len(rows), start, end, list("abc"), ["run"], time_unit="ns", source=source)
     return perfcore.fit(trace, fitter="phases", phases=len(edges_ns) - 1, degree=0)
+
+
+def random_trace(n_locations=6, each=50, seed=1, **facts):
+    """Intervals with gaps between them, in no order."""
+    rng = np.random.default_rng(seed)
+    cuts = np.sort(rng.choice(20_000, (n_locations, 2 * each), replace=False), axis=1) + 1000
+    order = rng.permutation(n_locations * each)
+    state = rng.integers(0, 4, n_locations * each)
+    columns = (np.repeat(np.arange(n_locations), each), state, cuts[:, ::2], cuts[:, 1::2])
+    names = [f"rank {at // 2} / thread {at % 2}" for at in range(n_locations)]
+    states = ["solve", "MPI_Wait", "MPI_Allreduce", "free"]
+    return perfcore.Trace(*(column.ravel()[order] for column in columns), names, states, source="random", **facts)
+
+
+def lanes_of(view, query, path=()):
+    """What the page gets for its lanes: what is said, and planes of (lanes, columns)."""
+    content = view.feed((*path, "lanes"), {"columns": "40", **query}).content
+    (length,) = struct.unpack_from("<I", content)
+    said = json.loads(content[4 : 4 + length])
+    planes = np.frombuffer(content, np.uint8, offset=4 + length)
+    return said, planes.reshape(-1, len(said["rows"]), said["columns"])

@@ -170,6 +170,13 @@ FURTHER_KINDS = {
     "SummarizedTrace": lambda: summary_of_trace(lambda _, file: perfcore.read(file)),
 }
 
+# Rows of text, plans, and counts: a picture would say no more than the table.
+WITHOUT_PICTURE = {
+    *("Facts", "Listing", "Replications", "Design", "Run", "Ranking", "Recommendation", "Added", "MessageRuns"),
+    *("OperatorTimes", "GpuDifference", "GpuAnswers", "LaunchTimes"),
+    *("Summary", "RunSummary", "SubmittedJobs", "SeriesFit", "SeriesRanking", "Inline"),
+}
+
 
 @functools.cache
 def result_of(kind):

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from browsing import accessibility_problems, missed_by_keyboard, settled
 from playwright.sync_api import expect
 
 from perf_explore import open_subjects, report_text, served
 from perfcore import Trace
-
-from .conftest import accessibility_problems, missed_by_keyboard, settled
 
 TRACE = (
     "start_us,end_us,location,state\n0,40,cpu0,run\n40,100,cpu0,wait\n0,100,cpu1,run\n20,60,cpu2,run\n60,90,cpu2,wait\n"

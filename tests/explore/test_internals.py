@@ -12,6 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from browsing import accessibility_problems
+from made_traces import lanes_of, random_trace
 from result_kinds import FURTHER_KINDS, KINDS
 
 import perfcore
@@ -25,9 +27,6 @@ from perf_views.colours import CAREFUL, GOOD, ON_DARK, PAGE, QUIET, contrast
 from perf_views.marks import MOST_POINTS, thinned
 from perfcore import UtilizationCurve
 from perfcore.report import Axis, Plot, Steps
-
-from .conftest import accessibility_problems
-from .test_timeline import lanes_of, random_trace
 
 ALL = (
     Text(("a < b",), "T", links=(Link("go", ("x",), {"q": "1 & 2"}),)),

@@ -9,14 +9,13 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+from browsing import PORT
 
 import perfcore
 from perf_explore import Session, open_subjects, served
 from perf_views import Action, FileEdit
 from perfcore import UtilizationCurve
 from perfcore.base.errors import DataError, InputError
-
-from .conftest import PORT
 
 OWN = f"http://127.0.0.1:{PORT}"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from made_traces import random_trace
 from result_kinds import gpu_trace
 
 import perfcore
@@ -149,9 +150,8 @@ def test_a_model_of_a_trace_has_the_timeline_and_commands_phase_by_phase():
     model = perfcore.fit(TRACE, phases=2, degree=0)
     views = open_subjects([model, TRACE])
     assert [way.text for way in views.ways((), {})][:3] == [model.title, "Timeline", "Lost time"]
-    assert [len(table.rows) for table in of_type(views.view(("timeline",), {}), Table) if table.title == "Phases"] == [
-        2
-    ]
+    [phases] = [table for table in of_type(views.view(("timeline",), {}), Table) if table.title == "Phases"]
+    assert len(phases.rows) == 2
     lost = of_type(views.view(("overheads",), {}), Headline)[0].text
     assert lost == perfcore.overheads(TRACE, phases=model).report().answer
     page = open_subjects([TRACE]).view(("fit", "phases"), {"fit.phases": "2"})
@@ -251,8 +251,20 @@ def test_a_table_of_commits_is_their_history_and_the_page_runs_and_writes_nothin
     assert of_type(view, Headline)[0].text == perfcore.gate_history(str(history), commit="commit").report().answer
     assert views.title == "history.jsonl"
     assert {path.name for path in tmp_path.iterdir()} == {"history.jsonl"}
-    assert not {"run", "junit", "summary", "store"} & {
-        item.name for form in of_type(views.view((), {}), Form) for item in form.fields
-    }  # fmt: skip
+    fields = {item.name for form in of_type(views.view((), {}), Form) for item in form.fields}
+    assert not {"run", "junit", "summary", "store"} & fields
     text = report_text(views)
     assert "sort" in text
+
+
+def test_perfetto_gets_every_interval_that_is_seen():
+    trace = random_trace(markers=[("step#1", 1000, 9000), ("step#2", 9000, 20_000)])
+    feed = open_subjects([trace]).feed(("timeline", "perfetto"), {"from": "3", "to": "5"})
+    assert (feed.media, feed.file_name) == ("application/json", "random.json")
+    events = json.loads(feed.content)["traceEvents"]
+    start, end = 3000, 5000
+    inside = (trace.start_ns < end) & (trace.end_ns > start)
+    spans = [event for event in events if event["ph"] == "X" and event["cat"] != "user_annotation"]
+    assert len(spans) == inside.sum()
+    assert sorted(event["dur"] for event in spans) == sorted(((trace.end_ns - trace.start_ns)[inside] / 1000).tolist())
+    assert {event["args"]["location"] for event in events if event["name"] == "thread_name"} == set(trace.locations)

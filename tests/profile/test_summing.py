@@ -5,15 +5,13 @@ import json
 
 import numpy as np
 import pytest
+from call_trees import NO_STATE, STATES, profiles_of_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
 from perfcore import Trace
 from perfcore.base.errors import DataError
-
-STATES = ("run", "wait", "io")
-NO_STATE = "(no state)"
 
 
 def profiled(trace, edges=(), **options):
@@ -46,9 +44,8 @@ def one_by_one(trace, edges):
     first, last = edges[0], edges[-1]
     times = np.zeros((len(STATES) + 1, len(trace.locations), 2), np.int64)
     in_state = np.full((len(trace.locations), last - first), len(STATES))
-    for location, state, start, end in zip(
-        trace.location.tolist(), trace.state.tolist(), trace.start_ns.tolist(), trace.end_ns.tolist(), strict=True
-    ):
+    columns = (trace.location, trace.state, trace.start_ns, trace.end_ns)
+    for location, state, start, end in zip(*(column.tolist() for column in columns), strict=True):
         in_state[location, start - first : end - first] = state
     part = np.repeat(np.arange(len(edges) - 1) % 2, np.diff(edges))
     for location, row in enumerate(in_state):
@@ -167,30 +164,6 @@ def test_two_ranks_to_the_microsecond(real_data):
     # unions over streams of compute kernels, by a parser that was written independently
     assert (found.by_location_ns[computes].sum(axis=0) // 1000).tolist() == [210_320, 271_973]
     assert (found.by_location_ns.sum(axis=0) == found.elapsed_ns).all()
-
-
-def by_recursion(tree, edges, part, shape):
-    """Inclusive times and calls by walking the tree."""
-    inclusive, calls = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-
-    def walk(siblings, callers):
-        for function, start, end, callees in siblings:
-            calls[function, part[min(np.searchsorted(edges, start, "right") - 1, len(part) - 1)]] += 1
-            if function not in callers:
-                for k, where in enumerate(part):
-                    inclusive[function, where] += max(0, min(end, edges[k + 1]) - max(start, edges[k]))
-            walk(callees, {*callers, function})
-
-    walk(tree, set())
-    return inclusive, calls
-
-
-def profiles_of_tree(found, tree, edges, part, scale):
-    inclusive, calls = by_recursion(tree, edges, part, (len(STATES), 2))
-    order = [STATES.index(name) for name in found.functions if name != NO_STATE]
-    np.testing.assert_array_equal(found.inclusive_ns[:-1, 0], inclusive[order] * scale)
-    np.testing.assert_array_equal(found.calls[:-1, 0], calls[order])
-    assert found.has_calls
 
 
 def test_inclusive_times_and_calls_of_a_chrome_trace(tmp_path):

@@ -56,3 +56,6 @@ def test_sums_by_kernel_are_a_profile(write, head, row):
     assert data.roles.unit == "ns"
     times = data.table.set_index(["p", "kernel"])["time"]
     assert (times[4, "gemm"], times[2, "nccl"]) == (300, 20)
+    [gemm, nccl] = (result := perfcore.profile(path)).rows  # of the last
+    assert result.report().figures[0].value == pytest.approx(300 / 340)
+    assert [(row["name"], row["own_ns"], row["calls"]) for row in (gemm, nccl)] == [("gemm", 300, 20), ("nccl", 40, 5)]
