@@ -14,9 +14,8 @@ def call(name, dims, concrete=(), kind="c10::Half"):
 
 def profiled(path, operator, peak=None):
     """The row of an operator that launches a kernel."""
-    (row,) = perfcore.profile(
-        write(path / "t.json", [operator, *launched(1, "k", 5, 40, 10)]), by="shape", peak=peak
-    ).rows
+    trace = write(path / "t.json", [operator, *launched(1, "k", 5, 40, 10)])
+    (row,) = perfcore.profile(trace, by="shape", peak=peak).rows
     return row
 
 

@@ -13,6 +13,7 @@ import perfcore
 from perfcore import Trace, overheads
 from perfcore.base.errors import DataError
 
+TIMES = ("start_ns", "end_ns")
 STATES = ("gemm", "ncclDevKernel_AllReduce", "Memcpy DtoH")
 STREAMS = ("GPU 0 / stream 7", "GPU 0 / stream 8", "GPU 1 / stream 7")
 
@@ -27,9 +28,8 @@ def traces(draw):
     rows = []
     for stream in range(3):
         at = 0
-        for gap, width, state in draw(
-            st.lists(st.tuples(st.integers(0, 3), st.integers(1, 9), st.integers(0, 2)), min_size=1, max_size=5)
-        ):
+        piece = st.tuples(st.integers(0, 3), st.integers(1, 9), st.integers(0, 2))
+        for gap, width, state in draw(st.lists(piece, min_size=1, max_size=5)):
             rows.append((stream, state, at + gap, at + gap + width))
             at += gap + width
     return trace_of(rows)
@@ -110,10 +110,7 @@ RANKS = [f"rank {rank} / GPU 0 / stream {stream}" for rank in range(3) for strea
 def run_of_ranks(rows, **facts):
     """Rows of rank, stream (0 or 1), state, start and end."""
     location, state, start, end = zip(*((2 * rank + stream, *rest) for rank, stream, *rest in rows), strict=True)
-    levels = {
-        "device": [name.rpartition(" / ")[0] for name in RANKS],
-        "process": [name.partition(" / ")[0] for name in RANKS],
-    }
+    levels = {"device": [name[: name.rindex(" / ")] for name in RANKS], "process": [name[:6] for name in RANKS]}
     return by_gpu(Trace(location, state, start, end, RANKS, STATES, levels=levels, facts=facts))
 
 
@@ -130,11 +127,8 @@ def test_ranks_wait_for_the_last_one():
     assert by_rank["waiting for other ranks"] == [15 + 20, 10 + 10, 0]
     assert by_rank["exposed communication"] == [10 + 10, 10 + 10, 10 + 10]
     assert by_rank["computing"] == [35, 40, 50]
-    assert [(each.rank, each.n_last, each.held_up_ns, each.waited_ns) for each in profile.ranks] == [
-        ("rank 0", 0, 0, 40),
-        ("rank 1", 0, 0, 20),
-        ("rank 2", 2, 20, 0),
-    ]
+    found = [(each.rank, each.n_last, each.held_up_ns, each.waited_ns) for each in profile.ranks]
+    assert found == [("rank 0", 0, 0, 40), ("rank 1", 0, 0, 20), ("rank 2", 2, 20, 0)]
     assert any("3 of 128 ranks are here" in note for note in profile.notes)
     _, _, table = next(each for each in profile.report().shown_tables if each[0].startswith("Wait time in collectives"))
     assert table[0][0] == "rank 2"
@@ -159,21 +153,15 @@ def test_two_ranks_to_the_microsecond(real_data):
         assert overheads(perfcore.read(path))[0].by_category_ns[0] / 1000 == computing
     # Both as one run, on clocks that each begin with its first event.
     n = len(parts[0].locations)
-    codes = [
-        np.array([list(dict.fromkeys((*parts[0].states, *parts[1].states))).index(s) for s in p.states]) for p in parts
-    ]
-    run = Trace(
-        np.concatenate([parts[0].location, parts[1].location + n]),
-        np.concatenate([code[part.state] for code, part in zip(codes, parts, strict=True)]),
-        np.concatenate([part.start_ns for part in parts]),
-        np.concatenate([part.end_ns for part in parts]),
-        [f"rank {rank} / {name}" for rank, part in enumerate(parts) for name in part.locations],
-        list(dict.fromkeys((*parts[0].states, *parts[1].states))),
-        levels={
-            "device": [f"rank {rank} / {name}" for rank, part in enumerate(parts) for name in part.levels["device"]],
-            "process": [f"rank {rank}" for rank, part in enumerate(parts) for _ in part.locations],
-        },
+    states = list(dict.fromkeys((*parts[0].states, *parts[1].states)))
+    codes = [np.array([states.index(state) for state in part.states])[part.state] for part in parts]
+    columns = [parts[0].location, parts[1].location + n], codes, *([getattr(p, k) for p in parts] for k in TIMES)
+    names, devices = (
+        [f"rank {rank} / {name}" for rank, part in enumerate(parts) for name in each(part)]
+        for each in (lambda part: part.locations, lambda part: part.levels["device"])
     )
+    levels = {"device": devices, "process": [name[:6] for name in names]}
+    run = Trace(*map(np.concatenate, columns), names, states, levels=levels)
     [profile] = overheads(by_gpu(run))
     assert [each.computing_ns / 1000 for each in profile.devices] == [each[0] for each in expected]
     assert [each.communicating_ns / 1000 for each in profile.devices] == [each[1] for each in expected]
@@ -209,9 +197,8 @@ def test_mpi_x_openmp_by_hand():
     """Outside MPI 60 and 90 of 100, of these 40 and 80 in parallel regions, in which at most 40 and 75 are computed."""
     [profile] = perfcore.overheads(run_of(HYBRID))
     first, second = profile.threads
-    assert (first.process, first.outside_ns, first.regions_ns, first.longest_ns, first.serial_ns) == (
-        "1.1", 60, 40, 40, 20,
-    )  # fmt: skip
+    assert first.process == "1.1"
+    assert (first.outside_ns, first.regions_ns, first.longest_ns, first.serial_ns) == (60, 40, 40, 20)
     assert (second.outside_ns, second.regions_ns, second.longest_ns, second.serial_ns) == (90, 80, 75, 10)
     expected = {
         "parallel": 245 / 400,

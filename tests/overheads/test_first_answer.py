@@ -32,10 +32,8 @@ def test_what_would_help_is_what_whatif_replays():
     """Balanced computing and an ideal network, as asked of `perf whatif` one at a time."""
     runs = perfcore.overheads(HALO)
     gains = {row["option"]: row["runtime_ns"] for row in runs.to_dict()["remedies"]["gains"]}
-    assert gains == {
-        "--balance computing": perfcore.whatif(HALO, balance="computing").answers[0].runtime_ns,
-        "--network 0": perfcore.whatif(HALO, network="0").answers[0].runtime_ns,
-    }
+    asked = {"--balance computing": {"balance": "computing"}, "--network 0": {"network": "0"}}
+    assert gains == {option: perfcore.whatif(HALO, **words).answers[0].runtime_ns for option, words in asked.items()}
     assert runs.report().next == f"perf whatif {HALO} --balance computing"
 
 
@@ -64,9 +62,8 @@ def test_start_up_that_dominates_is_named_and_left_out_next(tmp_path):
     """Until MPI_Init ends 10,100 ns of 10,100 + 4 (16,000 + 100)."""
     little = perfcore.overheads(paraver_run(tmp_path, 4, setup_ns=10_000))
     assert little.to_dict()["profiles"][0]["startup_ns"] == 10_100
-    assert f"start-up (until MPI_Init ends): {10_100 / 74_500:.1%} of the run" in [
-        note.text for note in little.report().notes
-    ]
+    notes = [note.text for note in little.report().notes]
+    assert f"start-up (until MPI_Init ends): {10_100 / 74_500:.1%} of the run" in notes
     most = perfcore.overheads(paraver_run(tmp_path, 4, setup_ns=100_000))
     assert f"start-up {100_100 / 164_500:.1%} (until MPI_Init ends); parallel efficiency" in most.report().answer
     assert most.report().next.endswith("p4.prv --from 0.0001001s")

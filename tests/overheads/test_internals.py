@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from traces.kineto_files import START_US, read, write_rank
+from traces.kineto_files import read, three_ranks
 
 from perf_analysis import attribution
 from perf_analysis.attribution import profile_overheads
@@ -32,9 +32,8 @@ def traces(draw):
     rows = []
     for location in range(n_locations):
         at = draw(st.integers(0, 6))
-        for gap, width, state in draw(
-            st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9), st.sampled_from(STATES)), max_size=6)
-        ):
+        piece = st.tuples(st.integers(0, 3), st.integers(0, 9), st.sampled_from(STATES))
+        for gap, width, state in draw(st.lists(piece, max_size=6)):
             rows.append((location, state, at + gap, at + gap + width))
             at += gap + width
     last = max((end for *_, end in rows), default=0)
@@ -125,11 +124,7 @@ def test_efficiencies_where_they_are_not_defined():
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Each rank enters its collectives a microsecond after the one before."""
-    folder = tmp_path_factory.mktemp("ranks")
-    for rank in range(3):
-        write_rank(folder, rank, start_us=START_US + rank, world_size=4)
-    return read(folder)
+    return read(three_ranks(tmp_path_factory.mktemp("ranks")))
 
 
 def in_memory(trace):

@@ -25,14 +25,10 @@ def test_efficiencies_by_their_definitions(profile):
     assert found.load_balance == pytest.approx([70 / 80])
     assert found.communication == pytest.approx([80 / 100])
     assert found.parallel == pytest.approx([70 / 100])
-    assert found.serialisation is None
-    assert found.transfer is None
-
-
-def test_efficiencies_of_phases(profile):
-    found = profile.efficiencies(by_phase=True)
-    assert found.load_balance == pytest.approx([1.0, 20 / 30])
-    assert found.communication == pytest.approx([1.0, 30 / 50])
+    assert (found.serialisation, found.transfer) == (None, None)
+    by_phase = profile.efficiencies(by_phase=True)
+    assert by_phase.load_balance == pytest.approx([1.0, 20 / 30])
+    assert by_phase.communication == pytest.approx([1.0, 30 / 50])
 
 
 def test_phases_of_a_trace_are_whole_nanoseconds():
@@ -90,9 +86,7 @@ def test_counted_factors_multiply_to_computation_scalability(runs):
 
 def test_counters_that_miss_much_of_computing_are_not_used(tmp_path):
     path = paraver_run(tmp_path, 2)
-    text = path.read_text()
-    text = text.replace(":50000002:10:42000050:64000:42000059:128000", ":50000002:10")
-    path.write_text(text)
+    path.write_text(path.read_text().replace(":50000002:10:42000050:64000:42000059:128000", ":50000002:10"))
     bursts = perfcore.overheads(path)[0].bursts
     assert bursts.instructions is None
     assert "of its computing time" in bursts.notes[0]
@@ -140,13 +134,11 @@ def test_factors_multiply_to_the_global_efficiency():
     assert small["computation scalability"] == 1.0
     assert large["computation scalability"] == pytest.approx(2100 / 2460)
     assert large["parallel"] == pytest.approx(2460 / 4 / 700)
-    assert large["global"] == pytest.approx(
-        large["load balance"] * large["communication"] * large["computation scalability"]
-    )
+    product = large["load balance"] * large["communication"] * large["computation scalability"]
+    assert large["global"] == pytest.approx(product)
     assert large["serialisation"] is None
-    assert runs.report().answer == (
-        "2 runs: global efficiency 75.0% with 4 locations, limited by computation scalability (85.4%)"
-    )
+    expected = "2 runs: global efficiency 75.0% with 4 locations, limited by computation scalability (85.4%)"
+    assert runs.report().answer == expected
     title, header, rows = runs.report().shown_tables[0]
     assert title == "computation scalability: against p2, if the work is the same"
     assert header == ["POP efficiency", "p=2", "p=4"]

@@ -4,31 +4,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from traces.kineto_files import START_US, write_rank
+from traces.kineto_files import three_ranks
 
 import perfcore
 from perfcore.base.errors import DataError
 
-N_RANKS = 3
 
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Each rank enters its collectives a microsecond after the one before."""
-    folder = tmp_path_factory.mktemp("ranks")
-    for rank in range(N_RANKS):
-        write_rank(folder, rank, start_us=START_US + rank, world_size=4)
-    return folder
-
-
-def test_who_waits_for_whom(folder):
-    [profile] = perfcore.overheads(folder)
+def test_who_waits_for_whom(tmp_path):
+    [profile] = perfcore.overheads(three_ranks(tmp_path))
     assert [each.waited_ns for each in profile.ranks] == [10_000, 5_000, 0]
     assert profile.by_location_ns[profile.categories.index("waiting for other ranks")].tolist() == [10_000, 5_000, 0]
 
 
 # Phases of overheads: those of a model of the trace, which is checked, or as `perf fit` finds them.
-EXAMPLE = "examples/cholesky/cholesky_trace.csv.gz"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLE = EXAMPLES / "cholesky" / "cholesky_trace.csv.gz"
 
 
 def test_a_fitted_model_gives_the_phases_that_are_found_without_it(tmp_path):
@@ -51,19 +41,15 @@ def test_a_model_of_a_part_belongs_to_that_part(tmp_path):
     model.save(tmp_path / "model.json")
     for phases in (model, tmp_path / "model.json", str(tmp_path / "model.json")):
         assert perfcore.overheads(part, phases=phases)[0].edges_ns.tolist() == [20, 60, 100]
-    with pytest.raises(
-        DataError, match=r"steps.csv: goes from 0 ns to 100 ns, and the phases of the model, .* from 20 ns"
-    ):
+    message = r"steps.csv: goes from 0 ns to 100 ns, and the phases of the model, .* from 20 ns"
+    with pytest.raises(DataError, match=message):
         perfcore.overheads(trace, phases=model)
 
 
 # The example's categories on the example's trace, against the utilization curve of the same trace.
-EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
 def test_losses_are_areas_beside_the_utilization_curve():
     """With W and C workers that wait and compute, the losses are the integrals of W where C > 1, C = 1 and C = 0."""
-    trace = perfcore.read(EXAMPLES / "cholesky" / "cholesky_trace.csv.gz")
+    trace = perfcore.read(EXAMPLE)
     [profile] = perfcore.overheads(trace, categories=EXAMPLES / "overheads" / "task_graph.toml")
     computing = trace.utilization(["computing"])
     waiting = trace.utilization(["waiting"])

@@ -42,3 +42,10 @@ def write_rank(folder, rank, name=None, *, world_size=4, told=True, packed=False
 def read(path, **options):
     """What the files are together, with streams as locations."""
     return perfcore.read(path, **{"locations": "stream", **options})
+
+
+def three_ranks(folder):
+    """Three of four ranks, of which each enters its collectives a microsecond after the one before."""
+    for rank in range(3):
+        write_rank(folder, rank, start_us=START_US + rank, world_size=4)
+    return folder
