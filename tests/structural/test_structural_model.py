@@ -119,8 +119,6 @@ def test_units(equation, unit, value):
 @pytest.fixture(scope="module")
 def line():
     """Times that fall as 1/p, with a little noise."""
-    import pandas as pd
-
     generator = np.random.default_rng(3)
     p = np.repeat([1.0, 2.0, 4.0, 8.0, 16.0], 3)
     table = pd.DataFrame({"p": p, "time_s": 2.0 + 64.0 / p + generator.normal(0.0, 0.1, len(p))})
@@ -190,31 +188,23 @@ MISTAKES = [
     ('equation = "a"\n[inputs]\na = [1, 2]', "equation: the result is replicated over processor"),
     ('equation = "sum_over(a)"\n[inputs]\na = 1', "equation: sum_over(a): 'a' is not replicated"),
     ('equation = "sum_over(a*b)"\n[inputs]\na = [1, 2]\nb = [1, 2, 3]', "inputs.b: there are 3 over processor, but 2"),
-    (
-        'equation = "sum_over(a*b)"\n[inputs]\na = [1, 2]\nb = {each = [1, 2, 3], over = "stage"}',
-        "replicated over processor and stage; make it a component",
-    ),
+    ('equation = "sum_over(a*b)"\n[inputs]\na = [1, 2]\nb = {each = [1, 2, 3], over = "stage"}',
+        "replicated over processor and stage; make it a component"),
     ('equation = "b"\n[components]\nb = {equation = "a", over = "stage"}\n[inputs]\na = 1', "unknown index 'stage'"),
     ('equation = "a"\n[components]\na = {unit = "s"}', "components.a: either an equation or a model"),
     ('equation = "a"\n[components]\na = {equation = "1", at = {p = 1}}', "components.a: 'at' belongs to a model"),
     ('equation = "a"\n[components]\na = {model = "none.json", at = {p = 1}}', "none.json: there is no such file"),
     ('equation = "a"\n[components]\na = {equation = 1}', "components.a: equation: expected `str | null`, got `int`"),
-    (
-        'equation = "a + b"\n[inputs]\na = {value = 1, unit = "s"}\nb = {value = 1, unit = "kB"}',
-        "'a' is in s and 'b' is in kB",
-    ),
+    ('equation = "a + b"\n[inputs]\na = {value = 1, unit = "s"}\nb = {value = 1, unit = "kB"}',
+        "'a' is in s and 'b' is in kB"),
     ('equation = "a + b"\n[inputs]\na = {value = 1, unit = "s"}\nb = 1', "'a' is in s and 'b' has no unit"),
-    (
-        'equation = "max(b, a)"\n[inputs]\na = {value = 1, unit = "s"}\nb = {value = 1, unit = "B"}',
-        "'b' is in B and 'a' is in s",
-    ),
+    ('equation = "max(b, a)"\n[inputs]\na = {value = 1, unit = "s"}\nb = {value = 1, unit = "B"}',
+        "'b' is in B and 'a' is in s"),
     ('equation = "log(a)"\n[inputs]\na = {value = 1, unit = "s"}', "log takes a number without unit, but 'a' is in s"),
     ('equation = "2^a"\n[inputs]\na = {value = 1, unit = "s"}', "an exponent takes a number without unit"),
     ('equation = "a^b"\n[inputs]\na = {value = 1, unit = "s"}\nb = [1, 2]', "only a number to which it is raised"),
-    (
-        'unit = "B"\nequation = "a"\n[inputs]\na = {value = 1, unit = "s"}',
-        "the result is in s, which cannot be converted to B",
-    ),
+    ('unit = "B"\nequation = "a"\n[inputs]\na = {value = 1, unit = "s"}',
+        "the result is in s, which cannot be converted to B"),
     ('equation = "1/(a - a)"\n[inputs]\na = {normal = [1, 1]}', "'1/(a - a)': a divisor is zero"),
     ('equation = "log(a - 2)"\n[inputs]\na = 1', "'log(a - 2)': log(-1) is nan"),
     ('equation = "1/a"\n[inputs]\na = {interval = [-1, 1]}', "equation: "),
@@ -225,10 +215,8 @@ MISTAKES = [
     ('equation = "a"\n[inputs]\na = 1\n[correlations]\n"a,b" = 0.5', "correlations: unknown uncertain input 'a'"),
     ('equation = "a"\n[inputs]\na = {normal = [1, 1]}\n[correlations]\n"a" = 0.5', "correlations: 'a': two inputs"),
     ('equation = "a"\n[inputs]\na = {normal = [1, 1]}\n[correlations]\n"a,a" = 0.5', "always correlated with itself"),
-    (
-        'equation = "a+b"\n[inputs]\na = {normal = [1, 1]}\nb = {normal = [1, 1]}\n[correlations]\n"a,b" = 2.0',
-        "correlations: 'a,b' is 2.0; between -1 and 1",
-    ),
+    ('equation = "a+b"\n[inputs]\na = {normal = [1, 1]}\nb = {normal = [1, 1]}\n[correlations]\n"a,b" = 2.0',
+        "correlations: 'a,b' is 2.0; between -1 and 1"),
 ]  # fmt: skip
 
 
