@@ -20,7 +20,11 @@ import perfcore
 from perf_structural import StructuralModel
 from perfcore.stochastic import from_dict
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+needs_two_processors = pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="needs Linux and two processors"
+)
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +112,7 @@ def values_of(path):
 
 
 # The example program, its model and its recorded run do what their texts say.
-SOR = Path(__file__).parents[1] / "examples" / "sor"
+SOR = EXAMPLES / "sor"
 RECORDED = SOR / "recorded"
 
 
@@ -220,9 +224,7 @@ def test_the_readme_has_the_recorded_table(compare):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="needs Linux and two processors"
-)
+@needs_two_processors
 def test_the_whole_chain(tmp_path):
     words = ["--runs", "3", "--before", "3", "--region", "1", "--size", "300", "--iterations", "20"]
     done = subprocess.run(
@@ -238,12 +240,8 @@ def test_the_whole_chain(tmp_path):
 
 
 # The programs of examples/under_load compute what they should, and their recorded predictions come from before.
-ROOT = Path(__file__).parents[1]
-UNDER_LOAD = ROOT / "examples" / "under_load"
+UNDER_LOAD = EXAMPLES / "under_load"
 RECORDED_UNDER_LOAD = UNDER_LOAD / "recorded"
-needs_two_processors = pytest.mark.skipif(
-    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="needs Linux and two processors"
-)
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +253,7 @@ def under_load():
             patch.syspath_prepend(folder)
         yield importlib.import_module
     for name in set(sys.modules) - known:
-        if str(ROOT / "examples") in str(getattr(sys.modules[name], "__file__", "")):
+        if str(EXAMPLES) in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]
 
 
@@ -397,9 +395,8 @@ def test_a_run_goes_on_with_the_load_of_the_last_one(under_load, tmp_path, monke
 @needs_two_processors
 def test_the_whole_chain_under_load(tmp_path):
     for name in ("sor", "under_load"):
-        shutil.copytree(
-            UNDER_LOAD.with_name(name), tmp_path / name, ignore=shutil.ignore_patterns("recorded", "*cache*")
-        )
+        ignored = shutil.ignore_patterns("recorded", "*cache*")
+        shutil.copytree(EXAMPLES / name, tmp_path / name, ignore=ignored)
     for design, count in (("dedicated.toml", 6), ("loaded.toml", 20)):
         path = tmp_path / "under_load" / design
         text = path.read_text().replace(f"replications = {count}", "replications = 1")
@@ -413,12 +410,9 @@ def test_the_whole_chain_under_load(tmp_path):
 
 
 # The functions of the example program do what it says of them.
-SCALING_LAWS = Path(__file__).parents[1] / "examples" / "scaling_laws"
-
-
 @pytest.fixture
 def bodies(monkeypatch):
-    monkeypatch.syspath_prepend(str(SCALING_LAWS))
+    monkeypatch.syspath_prepend(EXAMPLES / "scaling_laws")
     import bodies
 
     yield bodies

@@ -48,9 +48,8 @@ def test_categories(kind):
     for category, formula in lines_of(model):
         if category in model.levels["category"]:
             value = model.predict({**{name: [level] for name, level in point.items()}, "category": [category]})
-            assert evaluated(formula, **{model.variables[n]: v for n, v in point.items()}) == pytest.approx(
-                float(np.ravel(value)[0]), rel=1e-4
-            )
+            found = evaluated(formula, **{model.variables[n]: v for n, v in point.items()})
+            assert found == pytest.approx(float(np.ravel(value)[0]), rel=1e-4)
 
 
 def test_codes_on_systems():

@@ -14,17 +14,7 @@ from perf_structural import StructuralModel, StructuralModelError, judge
 from perfcore.__main__ import main
 from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.hooks.registry import Entry
-from perfcore.stochastic import (
-    add,
-    checked_samples,
-    exp,
-    from_text,
-    log,
-    maximum,
-    of_bounds,
-    of_moments,
-    representation_named,
-)
+from perfcore.stochastic import add, checked_samples, exp, from_text, log, maximum, representation_named
 from perfcore.testing import RepresentationSuite
 
 Empirical, Exponential, Gamma, Lognormal = map(representation_named, ("empirical", "exponential", "gamma", "lognormal"))
@@ -62,7 +52,7 @@ def test_it_is_closed_under_products_and_nothing_else():
     for product in (X * Y, X / Y, X**2, 3 / X, X / 4, (X * Y) ** 0.5):
         assert isinstance(product, Lognormal)
         assert product.notes == ()
-    for other in (X + Y, X - Y, -X, 2 + X, -2 * X, maximum(X, Y), log(X), exp(X), X * of_moments(3.0, 0.1)):
+    for other in (X + Y, X - Y, -X, 2 + X, -2 * X, maximum(X, Y), log(X), exp(X), X * from_text("normal:3,0.1")):
         assert other.name == "histogram"
         assert "taken as histogram: 50 bins, from " in other.notes[0]
 
@@ -91,7 +81,7 @@ def test_a_sum_is_near_the_true_distribution():
 
 def test_with_bounds_only_bounds_are_left():
     """Three standard deviations, but not below 0."""
-    total = X + of_bounds(1.0, 2.0)
+    total = X + from_text("interval:1,2")
     assert total.support == pytest.approx((1.0 + max(0.0, X.mean - 3 * X.std), 2.0 + X.mean + 3 * X.std))
 
 
@@ -145,17 +135,15 @@ def perf(monkeypatch, capsys):
 
 
 def test_on_the_command_line(perf, tmp_path):
-    value = json.loads(perf("stochastic", "eval", "a*b", "--with", "a=3", "--with", "b=lognormal:1,0.2", "--json"))[
-        "value"
-    ]
+    words = ["stochastic", "eval", "a*b", "--with", "a=3", "--with", "b=lognormal:1,0.2", "--json"]
+    value = json.loads(perf(*words))["value"]
     assert value == {"representation": "lognormal", "mu": pytest.approx(1 + math.log(3)), "sigma": 0.2}
     (tmp_path / "value.json").write_text(json.dumps(value))
     printed = perf("stochastic", "eval", "b + c", "--with", f"b={tmp_path / 'value.json'}", "--with", "c=normal:3,1")
     assert "taken as histogram" in printed
     (tmp_path / "load.csv").write_text("time,load\n" + "".join(f"{k},{1 + k % 7}\n" for k in range(50)))
-    summary = json.loads(
-        perf("stochastic", "summarize", tmp_path / "load.csv", "--as", "lognormal", "--window", "all", "--json")
-    )
+    words = ["stochastic", "summarize", tmp_path / "load.csv", "--as", "lognormal", "--window", "all", "--json"]
+    summary = json.loads(perf(*words))
     assert summary["value"]["representation"] == "lognormal"
 
 

@@ -156,9 +156,8 @@ def test_robust_loss_is_a_stationary_point(loss):
 
 def test_exact_fit():
     x = np.linspace(0, 3, 10)
-    found = trust_region.solve(
-        lambda b: np.exp(-b[0] * x) - np.exp(-0.5 * x), lambda b: -x[:, None] * np.exp(-b[0] * x)[:, None], np.ones(1)
-    )
+    residuals, slopes = lambda b: np.exp(-b[0] * x) - np.exp(-0.5 * x), lambda b: (-x * np.exp(-b[0] * x))[:, None]
+    found = trust_region.solve(residuals, slopes, np.ones(1))
     assert found.status is Status.CONVERGED
     assert found.theta == pytest.approx([0.5], rel=1e-14)
 
@@ -186,12 +185,9 @@ def test_failures_are_told():
     assert "try another start" in stuck.status.value
 
 
-RNG_SEED = 5
-
-
 @pytest.fixture
 def jacobian():
-    rng = np.random.default_rng(RNG_SEED)
+    rng = np.random.default_rng(5)
     return rng.standard_normal((30, 5)) * np.array([1e-8, 1.0, 30.0, 1e6, 1e-3])
 
 
@@ -240,9 +236,8 @@ def test_same_cost_as_scipy(loss):
     """One residual that no parameter changes: scipy's cost is half of the objective."""
     for residual in (0.2, 3.0, 40.0):
         found = least_squares(lambda x, e=residual: np.array([e]) + 0 * x, [0.0], loss=loss, f_scale=1.7)
-        assert 1.7**2 * LOSSES[loss](np.array([(residual / 1.7) ** 2]))[0, 0] == pytest.approx(
-            2 * found.cost, rel=1e-14
-        )
+        objective = 1.7**2 * LOSSES[loss](np.array([(residual / 1.7) ** 2]))[0, 0]
+        assert objective == pytest.approx(2 * found.cost, rel=1e-14)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

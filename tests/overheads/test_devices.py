@@ -13,7 +13,6 @@ import perfcore
 from perfcore import Trace, overheads
 from perfcore.base.errors import DataError
 
-TIMES = ("start_ns", "end_ns")
 STATES = ("gemm", "ncclDevKernel_AllReduce", "Memcpy DtoH")
 STREAMS = ("GPU 0 / stream 7", "GPU 0 / stream 8", "GPU 1 / stream 7")
 
@@ -139,11 +138,10 @@ def test_ranks_wait_for_the_last_one():
 def test_two_ranks_to_the_microsecond(real_data):
     """Unions by an independent parser: computing, NCCL, copies, hidden share, span."""
     expected = ((210_320, 396_199, 1_325, 14.946, 1_222_847), (271_973, 379_053, 16_504, 19.926, 1_231_186))
-    parts = []
+    folder = real_data / "traces" / "chrome" / "two_ranks"
     for rank, (computing, communicating, copying, hidden, span) in enumerate(expected):
-        path = real_data / "traces" / "chrome" / "two_ranks" / f"sampled_rank-{rank}.json.gz"
-        parts.append(perfcore.read(path, locations="stream"))
-        for trace in (perfcore.read(path), parts[-1]):
+        path = folder / f"sampled_rank-{rank}.json.gz"
+        for trace in (perfcore.read(path), perfcore.read(path, locations="stream")):
             [profile] = overheads(trace)
             [device] = profile.devices
             times = (device.computing_ns, device.communicating_ns, device.copying_ns, device.span_ns)
@@ -151,18 +149,7 @@ def test_two_ranks_to_the_microsecond(real_data):
             assert 100 * device.hidden_communication_ns / device.communicating_ns == pytest.approx(hidden, abs=5e-4)
             assert profile.by_category_ns[0] == pytest.approx(trace.utilization().integral * 1000)
         assert overheads(perfcore.read(path))[0].by_category_ns[0] / 1000 == computing
-    # Both as one run, on clocks that each begin with its first event.
-    n = len(parts[0].locations)
-    states = list(dict.fromkeys((*parts[0].states, *parts[1].states)))
-    codes = [np.array([states.index(state) for state in part.states])[part.state] for part in parts]
-    columns = [parts[0].location, parts[1].location + n], codes, *([getattr(p, k) for p in parts] for k in TIMES)
-    names, devices = (
-        [f"rank {rank} / {name}" for rank, part in enumerate(parts) for name in each(part)]
-        for each in (lambda part: part.locations, lambda part: part.levels["device"])
-    )
-    levels = {"device": devices, "process": [name[:6] for name in names]}
-    run = Trace(*map(np.concatenate, columns), names, states, levels=levels)
-    [profile] = overheads(by_gpu(run))
+    [profile] = overheads(perfcore.read(folder))  # both as one run
     assert [each.computing_ns / 1000 for each in profile.devices] == [each[0] for each in expected]
     assert [each.communicating_ns / 1000 for each in profile.devices] == [each[1] for each in expected]
     assert profile.by_location_ns[0].tolist() == [each.computing_ns for each in profile.devices]

@@ -44,8 +44,8 @@ def read(path, **options):
     return perfcore.read(path, **{"locations": "stream", **options})
 
 
-def three_ranks(folder):
-    """Three of four ranks, of which each enters its collectives a microsecond after the one before."""
+def three_ranks(folder, apart_us=1, world_size=4):
+    """Three ranks, of which each is so much later than the one before."""
     for rank in range(3):
-        write_rank(folder, rank, start_us=START_US + rank, world_size=4)
+        write_rank(folder, rank, start_us=START_US + apart_us * rank, world_size=world_size)
     return folder

@@ -6,7 +6,7 @@ import duckdb
 import numpy as np
 import pytest
 from trace_samples import pieces
-from traces.kineto_files import START_US, read, write_rank
+from traces.kineto_files import read, three_ranks
 
 import perfcore
 from perfcore import Trace
@@ -184,10 +184,7 @@ def test_steps_of_a_real_trace(real_data):
 # Parts of a run of several ranks are cut rank by rank, and add up to the whole.
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("ranks")
-    for rank in range(3):
-        write_rank(folder, rank, start_us=START_US + 7 * rank, world_size=3)
-    return folder
+    return three_ranks(tmp_path_factory.mktemp("ranks"), 7, 3)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from trace_samples import pieces
-from traces.kineto_files import START_US, STEPS, read, write_rank
+from traces.kineto_files import START_US, STEPS, read, three_ranks, write_rank
 
 import perfcore
 from perfcore import Trace, overheads
@@ -38,9 +38,7 @@ def test_four_ranks_are_one_trace(tmp_path):
 
 
 def test_the_joined_arrays_are_those_of_the_ranks(tmp_path):
-    for rank in range(3):
-        write_rank(tmp_path, rank, start_us=START_US + 7 * rank, world_size=3)
-    trace = read(tmp_path)
+    trace = read(three_ranks(tmp_path, 7, 3))
     one_by_one = list(trace.rank_traces())
     assert [part.locations[0] for part in one_by_one] == [f"rank {rank} / GPU 0 / stream 7" for rank in range(3)]
     for name in ("state", "start_ns", "end_ns"):
@@ -76,8 +74,7 @@ def test_a_rank_that_is_cut_short_is_used_and_named(tmp_path):
 
 
 def test_other_processes_read_the_same(tmp_path):
-    for rank in range(3):
-        write_rank(tmp_path, rank, world_size=3)
+    three_ranks(tmp_path, 0, 3)
     here, there = read(tmp_path), read(tmp_path, processes=2)
     assert there.locations == here.locations
     assert there.notes == here.notes
@@ -86,17 +83,14 @@ def test_other_processes_read_the_same(tmp_path):
 
 
 def test_what_goes_wrong_in_another_process_is_said(tmp_path):
-    for rank in range(3):
-        write_rank(tmp_path, rank, world_size=3)
+    three_ranks(tmp_path, 0, 3)
     (tmp_path / "rank2.json").write_text('{"traceEvents": [{"ph": "X", "ts": "soon"}]}')
     with pytest.raises(InputError, match=r"rank2\.json.*'soon' is no time"):
         read(tmp_path, processes=2)
 
 
 def test_gpus_of_long_runs_are_merged_and_summed_up_alike(tmp_path, monkeypatch):
-    for rank in range(3):
-        write_rank(tmp_path, rank, start_us=START_US + 7 * rank, world_size=3)
-    expected = perfcore.read(tmp_path)
+    expected = perfcore.read(three_ranks(tmp_path, 7, 3))
     monkeypatch.setattr("perf_traces.joined_trace.FEW_INTERVALS", 4)
     curve = perfcore.read(tmp_path).utilization()
     assert (curve.edges == expected.utilization().edges).all()
@@ -222,9 +216,8 @@ def test_collectives_of_other_groups_say_nothing_of_clocks(tmp_path):
 STATES = ("gemm", "ncclAllReduce", "Memcpy HtoD", "(launched, not started)", "(waiting for the host)", "Idle")
 STREAMS = ("GPU 0 / stream 1", "GPU 1 / stream 1", "GPU 0 / stream 2", "GPU 0 / stream 3")
 EMPTY = len(STATES)  # no state
-pieces_of_a_stream = st.lists(
-    st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(0, 5)), min_size=1, max_size=15
-)
+piece = st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(0, 5))
+pieces_of_a_stream = st.lists(piece, min_size=1, max_size=15)
 
 
 def at_every_moment(trace, end=150):
@@ -269,10 +262,8 @@ def test_levels_are_those_of_readers_or_of_names(tmp_path):
     path.write_text("start_ns,end_ns,location,state\n" + "".join(f"0,9,{name},run\n" for name in names))
     processes = perfcore.read(path, locations="process")
     assert processes.locations == ("1.1", "a", "rank 3", "x")
-    assert (
-        "each computes while any of its members does; where one computes, 1.50 of them do at once"
-        in processes.notes[-1]
-    )
+    said = "each computes while any of its members does; where one computes, 1.50 of them do at once"
+    assert said in processes.notes[-1]
     with pytest.raises(DataError, match=r"is the GPU known; known: locations='process'; leave"):
         perfcore.read(path, locations="device")
     for level in ("auto", "stream", "thread", "both"):
@@ -288,12 +279,8 @@ def test_levels_are_those_of_readers_or_of_names(tmp_path):
 def test_ranks_are_merged_one_by_one(tmp_path):
     """Two ranks in files of their own: the same as what their intervals together give; also cut to a part."""
     for rank in range(2):
-        rows = [
-            ("GPU 0 / stream 1,gemm", rank, 10),
-            ("GPU 0 / stream 2,nccl", 5, 14 + rank),
-            ("GPU 0 / stream 2,gemm", 20, 22),
-        ]
-        lines = ["location,state,start_us,end_us", *(f"{what},{start},{end}" for what, start, end in rows)]
+        rows = ("1,gemm", rank, 10), ("2,nccl", 5, 14 + rank), ("2,gemm", 20, 22)
+        lines = ["location,state,start_us,end_us", *(f"GPU 0 / stream {what},{a},{b}" for what, a, b in rows)]
         (tmp_path / f"rank{rank}.csv").write_text("\n".join(lines) + "\n")
     run = perfcore.read(tmp_path, clocks="unaligned")
     assert run.locations == ("rank 0 / GPU 0", "rank 1 / GPU 0")
