@@ -333,6 +333,7 @@ REFUSED = [
     ("HPCG-Benchmark\nMachine Summary::Distributed Processes=4\n", "", "", r"txt:1: .* HPCG has no rate; was it cut"),
     ("LAMMPS (2 Aug 2023)\nStep Temp\n0 1.0\n10 1.1\n", "", "", "the run did not end"),
     (sample("mlperf"), "success", "aborted", "no run that was completed"),
+    (sample("mlperf"), '"time_ms": 1000,', '"time_ms": "x",', "run.txt:1: is no record of MLLOG"),
     # Texts for people name what is read.
     ("Linux 5.15.0 (n01) \t01/02/2025 \t_x86_64_\t(8 CPU)\n\n12:00:01 CPU %user\n", "", "", "sadf -d FILE"),
     ('{"commit_hash": "a1", "params": {"machine": "m"}, "results": {}}', "", "", "one commit.*perf gate"),
