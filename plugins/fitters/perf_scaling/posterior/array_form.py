@@ -16,7 +16,7 @@ import numpy as np
 from perfcore.base.arrays import Floats, Ints
 
 FEW = 24  # paths that take no longer than to load compiled kernels does
-CLOSE = 1e-6  # step, of the narrowest deviation, with which a search for a quantile ends
+CLOSE = 1e-4  # step, of the narrowest deviation, with which a search for a quantile ends
 FARTHEST = 6.0  # deviations beyond which a normal distribution has no mass
 
 # Combinations whose evidence is below that of the best by more than the first logarithm are left out; of those below
@@ -308,43 +308,61 @@ class AtPlaces:
         arrays = (np.ascontiguousarray(array).tobytes() for array in (points, noise, settings))
         return cls(_covariances(*arrays, len(points)), places)
 
-    def deviation(self, n: Ints, h: Ints, deviant: Ints, deviating: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return what changes if a level deviates, for B noises, settings and levels: the further variance (B,), the
-        row of the projection (B, k), and how much of its residual is taken back at the places (B, T).
-        """
-        extra, row = deviating[h, np.minimum(deviant, 1)], self.covariances.rows(n, h, deviant)
-        share = extra / (1.0 + extra * row[np.arange(len(row)), deviant])
-        return extra, row, share[:, None] * self.weights[n, h, :, deviant]
 
+class Kinds(NamedTuple):
+    """What levels say of T places under those B noises and settings that occur, with a level that deviates if one does.
 
-def _weighted(weights: Floats, number: Ints, residuals: Floats) -> Floats:
-    """Return residuals (K, C, k) times those of weights (B, T, k) with numbers (K, C)."""
-    if residuals.size * weights.shape[1] <= _NUMBERS_AT_ONCE * 8:
-        return np.asarray(np.einsum("pcti,pci->pct", weights[number], residuals))
-    sums = np.empty((*number.shape, weights.shape[1]))
-    for one in np.unique(number).tolist():
-        sums[number == one] = residuals[number == one] @ weights[one].T
-    return sums
-
-
-def predict_components(
-    at: AtPlaces, residuals: Floats, law: Floats, setting: Ints, deviant: Ints, deviating: Floats
-) -> tuple[Floats, Floats]:
-    """Return mean and variance of the logarithm at places (K, C, T) of components, without those of little weight.
-
-    `residuals` (K, C, k) are those of the levels, `law` (K, C, T) what the laws give at the places, `deviant` (K, C)
-    the number of the level that deviates or -1.
+    `remaining` are as in `AtPlaces`; the variances of levels (B, k), the length and scale of drifts (B,).
     """
-    noise_of = at.covariances.noise_of
-    weights = at.weights.reshape(-1, *at.weights.shape[2:])
-    means = law + _weighted(weights, noise_of[:, None] * at.weights.shape[1] + setting, residuals)
-    variances = at.remaining[noise_of[:, None], setting]
-    path, c = np.nonzero(deviant >= 0)
-    numbers = noise_of[path], setting[path, c], deviant[path, c]
-    _, row, shift = at.deviation(*numbers, deviating)
-    means[path, c] -= shift * (row * residuals[path, c]).sum(axis=1)[:, None]
-    variances[path, c] += shift * at.weights[numbers[0], numbers[1], :, numbers[2]]
-    return means, variances
+
+    weights: Floats  # of the levels, of all noises and settings (N H, T, k), and which of these a kind has (B,)
+    which: Ints
+    rows: Floats  # of the projection, of the level that deviates (B, k), else 0
+    shifts: Floats  # how much of its residual is taken back at the places (B, T)
+    remaining: Floats
+    variances: Floats
+    lengths: Floats
+    scales: Floats
+
+
+def kinds_of(at: AtPlaces, setting: Ints, deviant: Ints, deviating: Floats) -> tuple[Kinds, Ints]:
+    """Return the kinds of components, and the number of each one's (K, C).
+
+    `setting` and `deviant`, a level or -1, are (K, C); `deviating` (H, 2) are further variances.
+    """
+    known = at.covariances
+    shape = len(known.noises), len(known.settings), len(known.points) + 1
+    codes = (known.noise_of[:, None] * shape[1] + np.maximum(setting, 0)) * shape[2] + deviant + 1
+    occurs = np.zeros(math.prod(shape), dtype=np.bool_)
+    occurs[codes] = True
+    n, h, level = np.unravel_index(np.flatnonzero(occurs), shape)
+    remaining, variances = at.remaining[n, h], known.settings[h, :1] ** 2 + known.noises[n]
+    rows, shifts, far = np.zeros(variances.shape), np.zeros(remaining.shape), np.flatnonzero(level)
+    i = level[far] - 1
+    extra, own = deviating[h[far], np.minimum(i, 1)], at.weights[n[far], h[far], :, i]
+    rows[far] = known.rows(n[far], h[far], i)
+    shifts[far] = (extra / (1.0 + extra * rows[far, i]))[:, None] * own
+    remaining[far] += shifts[far] * own
+    variances[far, i] += extra
+    lengths = known.settings[h, 2]
+    kinds = Kinds(at.weights.reshape(-1, *at.weights.shape[2:]), n * shape[1] + h, rows, shifts, remaining, variances,
+                  lengths, known.settings[h, 1] * np.sqrt(0.5 * lengths))  # fmt: skip
+    return kinds, (np.cumsum(occurs) - 1)[codes]
+
+
+def expect(logs: Floats, laws: Floats, ahead: Floats, law: Ints, kinds: Kinds, number: Ints, means: Floats) -> None:
+    """Write what components make of places (K, C, T), by their laws and kinds (K, C).
+
+    `logs` (K, k) are those of means at the levels, `laws` (L, k) and `ahead` (L, T) those of laws there and at places.
+    """
+    residuals, which = logs[:, None] - laws[law], kinds.which[number]
+    means[:] = ahead[law]
+    if residuals.size * means.shape[2] <= _NUMBERS_AT_ONCE * 8:
+        means += np.einsum("pcti,pci->pct", kinds.weights[which], residuals)
+    else:
+        for one in np.unique(which).tolist():
+            means[which == one] += residuals[which == one] @ kinds.weights[one].T
+    means -= kinds.shifts[number] * (kinds.rows[number] * residuals).sum(axis=2)[..., None]
 
 
 def _normal_quantile(probability: Floats) -> Floats:
@@ -365,8 +383,31 @@ def _polynomial(coefficients: Sequence[float], x: Floats) -> Floats:
     return value
 
 
-def mixture_quantiles(means: Floats, variances: Floats, weights: Floats, levels: Floats, quantiles: Floats) -> None:
-    """Write quantiles at levels (R, L) of mixtures (R, C) of normal distributions, by Newton's method in a bracket."""
+class Mixtures(NamedTuple):
+    """Mixtures (R) of normal distributions: C components, each of J kinds with further variances."""
+
+    means: Floats  # (R, C)
+    variances: Floats
+    squares: Floats  # of the scatter
+    weights: Floats
+    shares: Floats  # of the kinds (R, J)
+    constants: Floats  # of the further variance (R, J), and factors of the square of the scatter
+    factors: Floats
+
+    def one_by_one(self) -> tuple[Floats, Floats, Floats]:
+        """Return means, variances and weights (R, J C)."""
+        shape = len(self.means), -1
+        further = self.constants[..., None] + self.factors[..., None] * self.squares[:, None]
+        return (
+            np.tile(self.means, (1, self.shares.shape[1])),
+            (self.variances[:, None] + further).reshape(shape),
+            (self.shares[..., None] * self.weights[:, None]).reshape(shape),
+        )
+
+
+def mixture_quantiles(mixtures: Mixtures, levels: Floats, quantiles: Floats) -> None:
+    """Write quantiles at levels (R, L) of mixtures, by Halley's method in a bracket."""
+    means, variances, weights = mixtures.one_by_one()
     deviations = np.sqrt(variances)
     shares = weights / weights.sum(axis=1, keepdims=True)
     present, per_deviation = weights > 0.0, 1.0 / deviations
@@ -386,51 +427,34 @@ def mixture_quantiles(means: Floats, variances: Floats, weights: Floats, levels:
         bell = np.where(far < FARTHEST, np.exp(-0.5 * far * far), 0.0)
         tail = bell * _polynomial(ABOVE, far) / _polynomial(UNDER, far)
         below = (shares[row] * np.where(z < 0.0, tail, 1.0 - tail)).sum(axis=1)
-        density = (shares[row] * per_deviation[row] * bell).sum(axis=1)
+        densities = shares[row] * per_deviation[row] * bell
+        density, falls = densities.sum(axis=1), (densities * per_deviation[row] * z).sum(axis=1)
         target, before = levels[row, column], x[row, column]
         low[row, column] = np.where(below < target, before, low[row, column])
         high[row, column] = np.where(below < target, high[row, column], before)
         with np.errstate(divide="ignore", invalid="ignore"):
-            step = before - (below - target) * _ROOT_2PI / density
-        inside = (step == before) | (low[row, column] < step) & (step < high[row, column])
+            step = (below - target) * _ROOT_2PI / density
+            after = before - step / np.maximum(1.0 + 0.5 * step * falls / density, 0.5)
+        inside = (after == before) | (low[row, column] < after) & (after < high[row, column])
         middle = 0.5 * (low[row, column] + high[row, column])
-        x[row, column] = np.where(inside, step, middle)
-        gap = np.where(inside, np.abs(step - before), high[row, column] - low[row, column])
+        x[row, column] = np.where(inside, after, middle)
+        gap = np.where(inside, np.abs(after - before), high[row, column] - low[row, column])
         is_open[row, column] = gap >= close[row, 0]
     quantiles[:] = x
 
 
-def draw_paths(
-    at: AtPlaces, residuals: Floats, law: Floats, setting: Ints, deviant: Ints, deviating: Floats, component: Ints,
-    normals: Floats, first: int,
-) -> Floats:  # fmt: skip
-    """Return coherent draws of the logarithm at places (K, N, T), each of a component of its path (K, N).
+def draw_kinds(kinds: Kinds, levels: Floats, places: Floats, of_levels: Floats, of_drift: Floats) -> Floats:
+    """Return coherent draws (B, T, N) of how far the logarithm at places is from what is expected.
 
-    Arguments are those of `predict_components`, with standard normal numbers (N, D); those of the drift begin at
-    `first`.
+    Of standard normal numbers there are k of each draw for the levels, and more for the drift: (N, k) and (N, D).
     """
-    known = at.covariances
-    k, n_settings = residuals.shape[2], len(known.settings)
-    kinds = (known.noise_of[:, None] * n_settings + setting) * (k + 1) + deviant + 1
-    occurs = np.zeros(len(known.noises) * n_settings * (k + 1), dtype=np.bool_)
-    occurs[np.take_along_axis(kinds, component, axis=1)] = True
-    number = (np.cumsum(occurs) - 1)[kinds]  # of the kinds that are drawn
-    n, h, level = np.unravel_index(np.flatnonzero(occurs), (len(known.noises), n_settings, k + 1))
-    far = np.flatnonzero(level)
-    adjusted, variances = at.weights[n, h], known.settings[h, :1] ** 2 + known.noises[n]
-    extra, row, shift = at.deviation(n[far], h[far], level[far] - 1, deviating)
-    adjusted[far] -= shift[:, :, None] * row[:, None]
-    variances[far, level[far] - 1] += extra
-    drawn = -(adjusted * np.sqrt(variances)[:, None]) @ normals[:, :k].T
-    for length in np.unique(known.settings[:, 2]).tolist():
-        own = known.settings[h, 2] == length
-        drifts = _drift_draws(known.points, at.places, length, normals[:, first:].T)
-        scale = known.settings[h[own], 1] * math.sqrt(0.5 * length)
-        drawn[own] += scale[:, None, None] * (drifts[k:] - adjusted[own] @ drifts[:k])
-    number = np.where(occurs[kinds], number, 0)
-    constant = law + _weighted(adjusted, number, residuals)
-    of_draws = drawn[np.take_along_axis(number, component, axis=1), :, np.arange(len(normals))]
-    return np.asarray(np.take_along_axis(constant, component[..., None], axis=1) + of_draws)
+    k, weights = len(levels), kinds.weights[kinds.which] - kinds.shifts[:, :, None] * kinds.rows[:, None]
+    drawn = -(weights * np.sqrt(kinds.variances)[:, None]) @ of_levels.T
+    for length in np.unique(kinds.lengths).tolist():
+        own = kinds.lengths == length
+        drifts = _drift_draws(levels, places, length, of_drift.T)
+        drawn[own] += kinds.scales[own, None, None] * (drifts[k:] - weights[own] @ drifts[:k])
+    return np.asarray(drawn)
 
 
 def _drift_draws(levels: Floats, places: Floats, length: float, normals: Floats) -> Floats:

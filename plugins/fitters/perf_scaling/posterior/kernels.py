@@ -313,11 +313,11 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
 
 @kernel
 def _mass_below(x, means, per_deviation, weights, count):  # type: ignore[no-untyped-def]
-    """Probability below x of a mixture of normal distributions, and its density there times the root of 2 pi.
+    """Probability below x of a mixture of normal distributions; density there and how it falls, times root 2 pi.
 
     The tail is ``bell`` times a quotient of polynomials. Beyond six deviations there is none.
     """
-    below, density = 0.0, 0.0
+    below, density, falls = 0.0, 0.0, 0.0
     for c in range(count):
         z = (x - means[c]) * per_deviation[c]
         far = min(abs(z), FARTHEST)
@@ -329,7 +329,8 @@ def _mass_below(x, means, per_deviation, weights, count):  # type: ignore[no-unt
         tail = bell * above / under
         below += weights[c] * (tail if z < 0.0 else 1.0 - tail)
         density += weights[c] * bell * per_deviation[c]
-    return below, density
+        falls += weights[c] * bell * per_deviation[c] * per_deviation[c] * z
+    return below, density, falls
 
 
 @kernel
@@ -341,29 +342,50 @@ def _normal_quantile(probability):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def mixture_quantiles(means, variances, weights, levels, quantiles):  # type: ignore[no-untyped-def]
-    """Quantiles of mixtures of normal distributions, by Newton's method within a bracket."""
-    work = np.empty((3, means.shape[1]))
-    for row in range(len(means)):
-        _row_quantiles(means[row], variances[row], weights[row], levels[row], work, quantiles[row])
+def expect(logs, laws, ahead, law, kinds, number, means):  # type: ignore[no-untyped-def]
+    """Write what components make of places; see `array_form.expect`."""
+    n_paths, n_components, n_places = means.shape
+    for path in range(n_paths):
+        for c in range(n_components):
+            one, kind, of_level = law[path, c], number[path, c], 0.0
+            for i in range(logs.shape[1]):
+                of_level += kinds.rows[kind, i] * (logs[path, i] - laws[one, i])
+            for place in range(n_places):
+                value = ahead[one, place] - kinds.shifts[kind, place] * of_level
+                for i in range(logs.shape[1]):
+                    value += kinds.weights[kinds.which[kind], place, i] * (logs[path, i] - laws[one, i])
+                means[path, c, place] = value
 
 
 @kernel
-def _row_quantiles(means, variances, weights, levels, work, quantiles):  # type: ignore[no-untyped-def]
+def mixture_quantiles(mixtures, levels, quantiles):  # type: ignore[no-untyped-def]
+    """Quantiles of mixtures of normal distributions, by Halley's method within a bracket."""
+    work = np.empty((3, mixtures.means.shape[1] * mixtures.shares.shape[1]))
+    for row in range(len(levels)):
+        _row_quantiles(mixtures, row, levels[row], work, quantiles[row])
+
+
+@kernel
+def _row_quantiles(mixtures, row, levels, work, quantiles):  # type: ignore[no-untyped-def]
     places, per_deviation, shares = work[0], work[1], work[2]
     count, total, mean, square = 0, 0.0, 0.0, 0.0
     lowest, highest, narrowest = np.inf, -np.inf, np.inf
-    for c in range(len(means)):
-        if weights[c] > 0.0:
-            deviation = math.sqrt(variances[c])
-            places[count], per_deviation[count], shares[count] = means[c], 1.0 / deviation, weights[c]
-            count += 1
-            total += weights[c]
-            mean += weights[c] * means[c]
-            square += weights[c] * (variances[c] + means[c] * means[c])
-            narrowest = min(narrowest, deviation)
-            lowest = min(lowest, means[c] - 9.0 * deviation)
-            highest = max(highest, means[c] + 9.0 * deviation)
+    means, weights = mixtures.means[row], mixtures.weights[row]
+    for kind in range(mixtures.shares.shape[1]):
+        share, constant, factor = mixtures.shares[row, kind], mixtures.constants[row, kind], mixtures.factors[row, kind]
+        for c in range(len(means)):
+            weight = share * weights[c]
+            if weight > 0.0:
+                variance = mixtures.variances[row, c] + constant + factor * mixtures.squares[row, c]
+                deviation = math.sqrt(variance)
+                places[count], per_deviation[count], shares[count] = means[c], 1.0 / deviation, weight
+                count += 1
+                total += weight
+                mean += weight * means[c]
+                square += weight * (variance + means[c] * means[c])
+                narrowest = min(narrowest, deviation)
+                lowest = min(lowest, means[c] - 9.0 * deviation)
+                highest = max(highest, means[c] + 9.0 * deviation)
     mean /= total
     spread = math.sqrt(max(square / total - mean * mean, 0.0))
     for number in range(len(levels)):
@@ -372,17 +394,18 @@ def _row_quantiles(means, variances, weights, levels, work, quantiles):  # type:
         if not low < x < high:
             x = 0.5 * (low + high)
         for _ in range(80):
-            below, density = _mass_below(x, places, per_deviation, shares, count)
+            below, density, falls = _mass_below(x, places, per_deviation, shares, count)
             if below < target:
                 low = x
             else:
                 high = x
             before = x
-            x = x - (below - target) * _ROOT_2PI / density if density > 0.0 else np.nan
+            step = (below - target) * _ROOT_2PI / density if density > 0.0 else np.nan
+            x = x - step / max(1.0 + 0.5 * step * falls / density, 0.5)
             if x != before and not low < x < high:
                 x = 0.5 * (low + high)
                 if high - low < CLOSE * narrowest:
                     break
-            elif abs(x - before) < CLOSE * narrowest:  # the error is of the order of the square
+            elif abs(x - before) < CLOSE * narrowest:  # the error is of the order of the cube
                 break
         quantiles[number] = x

@@ -17,6 +17,8 @@ from perf_scaling.posterior import array_form
 from perf_scaling.posterior.family import (
     ALIKE,
     BY_NOISE,
+    DEVIATING_FACTOR,
+    DEVIATING_VARIANCE,
     EXACT_LAWS,
     EXACT_TERMS,
     EXACT_WIDTH,
@@ -41,7 +43,6 @@ from perf_tables import thread_count
 from perfcore.base.arrays import Booleans, Floats, Ints
 
 Result = TypeVar("Result")
-_OfComponents = tuple[Floats, Floats, Ints, Ints, Floats]
 
 _MOST_THREADS = 8
 DRAWS = 512  # of each path
@@ -185,14 +186,13 @@ class Posterior:
         levels = np.asarray(places, dtype=np.float64)
         means = np.empty((*self.law.shape, len(levels)))
         variances = np.empty_like(means)
-        for rows, at, arguments in self._at_places(levels):
-            means[rows], variances[rows] = array_form.predict_components(at, *arguments)
+        for rows, kinds, number, expected in self._at_places(levels):
+            means[rows], variances[rows] = expected, kinds.remaining[number]
         return -means if self.reciprocal else means, variances
 
-    def _at_places(self, levels: Floats, more: int = 0) -> Iterator[tuple[Ints, array_form.AtPlaces, _OfComponents]]:
-        """Yield paths that were measured at the same points, what these say of places (T, q), and of their components
-        residuals, laws at the places, settings, levels that deviate, and what these add; `more` numbers are made for
-        each place and covariance, of which paths of one noise have some in common.
+    def _at_places(self, levels: Floats, more: int = 0) -> Iterator[tuple[Ints, array_form.Kinds, Ints, Floats]]:
+        """Yield paths that were measured at the same points, kinds of their components (K, C), the numbers of these,
+        and what is expected at places (T, q): (K, C, T). `more` numbers are made for each place and kind.
         """
         (n, width), n_paths = (len(self.points), self.law.shape[1]), len(self.means)
         of_noise = len(self.settings) * n * (n + len(levels)) + len(levels) * _KINDS * more
@@ -201,21 +201,27 @@ class Posterior:
         patterns, pattern = np.unique(np.isfinite(self.means), axis=0, return_inverse=True)
         deviating = deviating_variances(self.settings[:, 0], self.points.shape[1])
         logs, noise, log_levels = self._logs_of_laws, self.noise, np.log(levels)
+        expect: Any = array_form.expect
+        if n_paths > array_form.FEW:
+            from perf_scaling.posterior.kernels import expect
         for number, is_measured in enumerate(patterns):
             measured, paths = np.flatnonzero(is_measured), np.flatnonzero(pattern.ravel() == number)
             place = np.full(n + 1, -1)  # the last is of no level
             place[measured] = np.arange(len(measured))
             for begin in range(0, len(paths), max(longest, 1)):
                 rows = paths[begin : begin + max(longest, 1)]
-                laws, law = self._laws_of(rows)
-                occurring, setting = _renumbered(self.setting[rows], self.setting[rows] >= 0, len(self.settings))
-                settings = self.settings[occurring]
+                is_used = self.setting[rows] >= 0
+                used, law = _renumbered(self.law[rows], is_used, len(self.laws.coefficients))
+                occurring, setting = _renumbered(self.setting[rows], is_used, len(self.settings))
+                laws = self.laws.some(used)
                 at = array_form.AtPlaces.of(
-                    np.log(self.points[measured]), noise[np.ix_(rows, measured)], settings, log_levels
+                    np.log(self.points[measured]), noise[np.ix_(rows, measured)], self.settings[occurring], log_levels
                 )
-                residuals = logs[np.ix_(rows, measured)][:, None] - laws.logs(self.points[measured])[law]
-                known = residuals, laws.logs(levels)[law], setting, place[self.level[rows]], deviating[occurring]
-                yield rows, at, known
+                kinds, kind = array_form.kinds_of(at, setting, place[self.level[rows]], deviating[occurring])
+                means = np.empty((*kind.shape, len(levels)))
+                expect(logs[np.ix_(rows, measured)], laws.logs(self.points[measured]), laws.logs(levels), law, kinds,
+                       kind, means)  # fmt: skip
+                yield rows, kinds, kind, means
 
     def quantiles(
         self, places: npt.ArrayLike, levels: Sequence[float], run: bool = False, smooth: bool = False
@@ -240,16 +246,17 @@ class Posterior:
 
     def _of_components(self, points: Floats, run: bool, smooth: bool) -> Callable[[Ints, Floats], Floats]:
         """What gives quantiles of the components, at levels (R, L) for rows (R,) of path and point."""
-        mixtures = [array.reshape(-1, array.shape[2]) for array in self._mixtures(points, run, smooth)]
+        mixtures = self._mixtures(points, run, smooth)
 
         def quantiles(rows: Ints, levels: Floats) -> Floats:
             mixture_quantiles: Any = array_form.mixture_quantiles
-            if len(self.means) > array_form.FEW or levels.size * mixtures[0].shape[1] > _MANY_COMPONENTS:
+            if len(self.means) > array_form.FEW or levels.size * self.law.shape[1] > _MANY_COMPONENTS:
                 from perf_scaling.posterior.kernels import mixture_quantiles
             values = np.empty(levels.shape)
 
             def part(chunk: slice) -> None:
-                mixture_quantiles(*(array[rows[chunk]] for array in mixtures), levels[chunk], values[chunk])
+                own = array_form.Mixtures(*(array[rows[chunk]] for array in mixtures))
+                mixture_quantiles(own, levels[chunk], values[chunk])
 
             in_parts(part, len(rows), _PATHS_AT_ONCE)
             return values
@@ -485,12 +492,11 @@ class Posterior:
         excess = slope - np.clip(slope, slopes[..., 0], slopes[..., 1])
         return np.where(far & np.isfinite(excess), -excess * (distance - _SETTLES_BEYOND), 0.0)
 
-    def _mixtures(self, places: Floats, run: bool, smooth: bool) -> tuple[Floats, Floats, Floats]:
-        """Means, variances and weights (K, T, C) of the mean, whose slope may have changed, or of a single run: then a
-        new level has scatter and may deviate, and a run has noise.
+    def _mixtures(self, places: Floats, run: bool, smooth: bool) -> array_form.Mixtures:
+        """Return the distributions (K T) of the mean, whose slope may have changed, or of a single run: then a new
+        level has scatter and may deviate, and a run has noise.
         """
         means, variances = (np.moveaxis(array, 2, 1) for array in self.components(places))
-        weights = np.broadcast_to(self.weight[:, None, :], means.shape)
         changed, deviation = changes(*self.measured_range, places)
         changed = (
             changed if self.least is None else np.where(np.isfinite(self.least), WEAK_CHANGES, 1.0)[:, None] * changed
@@ -499,20 +505,21 @@ class Posterior:
         is_new = np.ones(changed.shape)
         if not smooth:
             means, variances, is_new = self._at_measured(places, means, variances, tau)
-        kinds = [(np.ones_like(changed), np.zeros_like(variances))]
+        none = np.zeros(changed.shape)
+        kinds = [(np.ones(changed.shape), none, none)]  # share, and the further variance
         if run:
-            variances = variances + is_new[:, :, None] * (tau**2)[:, None, :] + self.run_variance[:, None, None]
             rate = is_new * deviating_rate((self.counts > 0.0).sum(axis=1))[:, None]
-            far = np.broadcast_to(deviating_variance(tau)[:, None, :], variances.shape)
-            kinds = [(1.0 - rate, np.zeros_like(variances)), (rate, far)]
+            noise = none + self.run_variance[:, None]
+            kinds = [(1.0 - rate, noise, is_new),
+                     (rate, noise + DEVIATING_VARIANCE, is_new + DEVIATING_FACTOR)]  # fmt: skip
         if changed.any():
-            kinds = [((1.0 - changed) * share, extra) for share, extra in kinds]
-            kinds.append((changed, np.broadcast_to(deviation[:, :, None] ** 2, variances.shape)))
-        return (
-            np.concatenate([means] * len(kinds), axis=2),
-            np.concatenate([variances + extra for _, extra in kinds], axis=2),
-            np.concatenate([share[:, :, None] * weights for share, _ in kinds], axis=2),
-        )
+            _, constant, factor = kinds[0]
+            kinds = [((1.0 - changed) * share, *further) for share, *further in kinds]
+            kinds.append((changed, constant + deviation**2, factor))
+        of_paths = (np.repeat(array, len(places), axis=0) for array in (tau**2, self.weight))
+        of_kinds = (np.stack(parts, axis=2).reshape(-1, len(kinds)) for parts in zip(*kinds, strict=True))
+        shape = len(tau) * len(places), -1
+        return array_form.Mixtures(means.reshape(shape), variances.reshape(shape), *of_paths, *of_kinds)
 
     def _at_measured(
         self, places: Floats, means: Floats, variances: Floats, tau: Floats
@@ -544,24 +551,18 @@ class Posterior:
         each part, so that the distributions of the parts mix to the whole.
         """
         point = np.asarray(place, dtype=np.float64)[None]
-        means, variances, weights = (array[0, 0] for array in self._mixtures(point, run=True, smooth=False))
-        own = weights * np.tile(shares.T, (1, len(means) // len(shares)))
+        mixtures = self._mixtures(point, run=True, smooth=False)
+        means, variances, weights = (array[0] for array in mixtures.one_by_one())
+        own = mixtures.weights * shares.T
         present = np.flatnonzero(own.sum(axis=1) > 0.0)
         raw, quantiles = np.empty((len(present), len(levels))), np.full((len(own), len(levels)), np.nan)
-        all_means, all_variances = (np.tile(array, (len(present), 1)) for array in (means, variances))
-        array_form.mixture_quantiles(all_means, all_variances, own[present], np.tile(levels, (len(raw), 1)), raw)
+        parts = array_form.Mixtures(*(np.repeat(array, len(present), axis=0) for array in mixtures))
+        array_form.mixture_quantiles(parts._replace(weights=own[present]), np.tile(levels, (len(raw), 1)), raw)
         scores = (raw.ravel()[:, None] - means) / np.sqrt(2.0 * variances)
         of_all = 0.5 * np.array([weights @ [math.erfc(-z) for z in row] for row in scores.tolist()]) / weights.sum()
         of_all = np.clip(of_all, _FINE_LEVELS[0], _FINE_LEVELS[-1])
         quantiles[present] = self.quantiles(point, of_all.tolist(), run=True)[0, 0].reshape(raw.shape)
-        return own.sum(axis=1) / weights.sum(), quantiles
-
-    def _laws_of(self, paths: Ints) -> tuple[Laws, Ints]:
-        """The laws that some paths have, and the numbers among these of each path's."""
-        is_used = np.zeros(len(self.laws.coefficients), dtype=np.bool_)
-        is_used[self.law[paths]] = True
-        used = np.flatnonzero(is_used)
-        return self.laws.some(used), (np.cumsum(is_used) - 1)[self.law[paths]]
+        return own.sum(axis=1) / mixtures.weights.sum(), quantiles
 
     @property
     def _logs_of_laws(self) -> Floats:
@@ -589,12 +590,19 @@ class Posterior:
         rank = rng.permutation(DRAWS)
         chance = _Chance(of_runs, of_level, of_far, rank, rng.standard_normal(DRAWS), rng.permutation(DRAWS))
         draw_logs = np.empty((n_paths, DRAWS, len(levels)))
-        component = np.empty((n_paths, DRAWS), dtype=np.int64)
-        sides = (np.arange(DRAWS) + 0.5) / DRAWS
-        for k, (weights, count) in enumerate(zip(np.cumsum(self.weight, axis=1), self.count.tolist(), strict=True)):
-            component[k] = np.minimum(np.searchsorted(weights, sides), count - 1)
-        for rows, at, arguments in self._at_places(levels, DRAWS):
-            draw_logs[rows] = array_form.draw_paths(at, *arguments, component=component[rows], normals=normals, first=n)
+        # Draws stand at the middles of equal parts of all weights.
+        ends = np.searchsorted((np.arange(DRAWS) + 0.5) / DRAWS, np.cumsum(self.weight, axis=1).ravel(), side="right")
+        ends = ends.reshape(self.weight.shape)
+        ends[np.arange(self.weight.shape[1]) >= self.count[:, None] - 1] = DRAWS
+        component = np.repeat(np.tile(np.arange(ends.shape[1]), n_paths), np.diff(ends, axis=1, prepend=0).ravel())
+        component = component.reshape(n_paths, DRAWS)
+        for rows, kinds, number, expected in self._at_places(levels, DRAWS):
+            measured, own = np.isfinite(self.means[rows[0]]), component[rows]
+            drawn = array_form.draw_kinds(
+                kinds, np.log(self.points[measured]), np.log(levels), normals[:, : measured.sum()], normals[:, n:]
+            )
+            draw_logs[rows] = np.take_along_axis(expected, own[..., None], axis=1)
+            draw_logs[rows] += drawn[np.take_along_axis(number, own, axis=1), :, np.arange(DRAWS)]
         return Draws(-draw_logs if self.reciprocal else draw_logs, component, self, levels, chance)
 
 
