@@ -50,10 +50,24 @@ class Forms(NamedTuple):
         return np.asarray(np.einsum("bti,bati->bia", shares, self.slopes[f]))
 
     def best(self, f: Ints, theta: Floats, values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-        """Return theta (B, P) that explains values (B, k) best, and the cost (B,), by Levenberg and Marquardt's method.
+        """Return theta (B, P) that explains values (B, k) best, and the cost (B,); the search begins at theta.
 
-        The search begins at theta.
+        Forms of as many terms and numbers go together, without those that only others have.
         """
+        n_terms = self.factor.any(axis=2).sum(axis=1)
+        sizes = ((self.is_exponent >= 0) | self.slopes.any(axis=(2, 3))).sum(axis=1)
+        theta, costs, kinds = theta.copy(), np.empty(len(theta)), np.stack([n_terms, sizes], axis=1).clip(1)[f]
+        for t, p in np.unique(kinds, axis=0).tolist():
+            some = self._replace(
+                constant=self.constant[:, :t], factor=self.factor[:, :t], slopes=self.slopes[:, :p, :t],
+                middle=self.middle[:, :p], precision=self.precision[:, :p],
+            )  # fmt: skip
+            own = np.flatnonzero((kinds == (t, p)).all(axis=1))
+            theta[own, :p], costs[own] = some._descend(f[own], theta[own, :p], values[own], weights[own])
+        return theta, costs
+
+    def _descend(self, f: Ints, theta: Floats, values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        """Return the best theta (B, P) and its cost (B,), by Levenberg and Marquardt's method."""
         theta, shares = theta.copy(), weights / weights.sum(axis=1, keepdims=True)
 
         def centred(theta: Floats, rows: Ints) -> tuple[Floats, Floats, Floats]:
