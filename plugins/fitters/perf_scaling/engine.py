@@ -178,17 +178,6 @@ class HoldoutCheck(NamedTuple):
     median_error: float  # relative, of the median; the median of all means at that level
     inside: float  # share of the means that the 95 % bounds of a run hold
 
-    @property
-    def text(self) -> str:
-        error = f"error {100.0 * self.median_error:.2g}%"
-        if self.paths == 1:
-            where = "inside" if self.inside == 1.0 else "outside"
-            return f"hold-out check (largest level predicted from the others): {error}, {where} the 95% interval"
-        return (
-            f"hold-out check (largest level predicted from the others): median {error}, {self.inside:.0%} of "
-            f"{self.paths:,} paths inside the 95% interval"
-        )
-
 
 def check_holdout(model: ScalingModel) -> HoldoutCheck | None:
     """Fit each path without its largest level of the first parameter, and compare; the paths with the largest means.

@@ -505,8 +505,8 @@ class Posterior:
         is_new = np.ones(changed.shape)
         if not smooth:
             means, variances, is_new = self._at_measured(places, means, variances, tau)
-        none = np.zeros(changed.shape)
-        kinds = [(np.ones(changed.shape), none, none)]  # share, and the further variance
+        none = np.zeros_like(changed)
+        kinds: list[tuple[Floats, ...]] = [(np.ones_like(changed), none, none)]  # share, and the further variance
         if run:
             rate = is_new * deviating_rate((self.counts > 0.0).sum(axis=1))[:, None]
             noise = none + self.run_variance[:, None]
@@ -591,10 +591,12 @@ class Posterior:
         chance = _Chance(of_runs, of_level, of_far, rank, rng.standard_normal(DRAWS), rng.permutation(DRAWS))
         draw_logs = np.empty((n_paths, DRAWS, len(levels)))
         # Draws stand at the middles of equal parts of all weights.
-        ends = np.searchsorted((np.arange(DRAWS) + 0.5) / DRAWS, np.cumsum(self.weight, axis=1).ravel(), side="right")
-        ends = ends.reshape(self.weight.shape)
-        ends[np.arange(self.weight.shape[1]) >= self.count[:, None] - 1] = DRAWS
-        component = np.repeat(np.tile(np.arange(ends.shape[1]), n_paths), np.diff(ends, axis=1, prepend=0).ravel())
+        sides = (np.arange(DRAWS) + 0.5) / DRAWS
+        width = self.weight.shape[1]
+        ends: Ints = np.searchsorted(sides, np.cumsum(self.weight, axis=1).ravel(), side="right").reshape(-1, width)
+        ends[np.arange(width) >= self.count[:, None] - 1] = DRAWS
+        shares = np.diff(ends, axis=1, prepend=0)
+        component: Ints = np.repeat(np.tile(np.arange(width), n_paths), shares.ravel())
         component = component.reshape(n_paths, DRAWS)
         for rows, kinds, number, expected in self._at_places(levels, DRAWS):
             measured, own = np.isfinite(self.means[rows[0]]), component[rows]
