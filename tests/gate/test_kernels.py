@@ -93,6 +93,8 @@ def test_one_version_after_the_other_in_white_noise_is_least_squares() -> None:
     found = blocked_test([0.01 * (-1.0) ** np.arange(12) + LOG * second], [second], LOG)
     assert (found.log_ratio[0], found.freedom[0]) == (pytest.approx(LOG), 9.0)
     assert found.standard_error[0] == pytest.approx(0.01 * math.sqrt(12 / 9 * (1 / 6 + 1 / 6)))
+    few = np.arange(6) >= 3  # three runs of each are enough
+    assert np.isfinite(blocked_test([0.01 * (-1.0) ** np.arange(6)], [few], LOG).standard_error).all()
 
 
 def test_one_version_after_the_other_is_a_likelihood_ratio_of_dense_covariances() -> None:
