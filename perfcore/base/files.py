@@ -180,9 +180,9 @@ def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None
     import msgspec
 
     refuse_other_kind(path, "model" if content.get("schema") == MODEL_SCHEMA else "value")
-    rest = msgspec.json.format(msgspec.json.encode(content), indent=1)[1:] + b"\n"
-    digest = hashlib.sha256(rest.strip()).hexdigest()[:16]
-    write_bytes(path, f'{{\n "digest": "{digest}",'.encode() + rest)
+    rest = memoryview(msgspec.json.format(msgspec.json.encode(content), indent=1))[len(b"{\n ") :]
+    digest = hashlib.sha256(rest).hexdigest()[:16]
+    write_bytes(path, b"".join([f'{{\n "digest": "{digest}",\n '.encode(), rest, b"\n"]))
 
 
 @contextlib.contextmanager

@@ -62,7 +62,7 @@ class Prediction(NamedTuple):
 class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of all models: frozen, predicting, saved as JSON.
 
-    A subclass is a `msgspec.Struct` of plain values, so that its file is its fields; it sets `kind` and overrides
+    A subclass is a `msgspec.Struct` of plain values and arrays; its file is its fields. It sets `kind` and overrides
     what is abstract here. Models compose: ``a + b``, ``2 * a``, ``a * b``, ``a / 2`` and `perfcore.max_` are models.
     """
 
@@ -279,7 +279,7 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def to_dict(self) -> dict[str, Any]:
         """The model file's content as JSON-ready values."""
-        content = msgspec.to_builtins(self)
+        content = msgspec.to_builtins(self, enc_hook=lambda numbers: numbers.tolist())
         origin = content.pop("origin")
         return {"schema": MODEL_SCHEMA, "kind": self.kind, **origin, "model": content}
 
@@ -289,8 +289,8 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         msgspec.ValidationError: a field is missing, unknown or of the wrong type; the message has its path.
         """
-        origin = {name: content[name] for name in Origin.__struct_fields__ if name in content}
-        return msgspec.convert({"origin": origin, **content["model"]}, type=cls)
+        fields = {"origin": {n: content[n] for n in Origin.__struct_fields__ if n in content}, **content["model"]}
+        return msgspec.convert(fields, type=cls, dec_hook=lambda array, numbers: array("d", numbers))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a JSON file, whole or not at all."""

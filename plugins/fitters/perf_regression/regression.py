@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import warnings
+from array import array
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -55,6 +56,16 @@ class Estimates:
     variance: float  # of a run of weight 1
     freedom: float | None  # None for normal distributions
 
+    @functools.cached_property
+    def influence(self) -> Any:
+        """Influence measures of statsmodels, those of weighted least squares by their whitened form."""
+        from statsmodels.regression.linear_model import OLS
+
+        model = self.results.model
+        if not hasattr(model, "wexog"):
+            return self.results.get_influence(observed=False)
+        return (self.results if isinstance(model, OLS) else OLS(model.wendog, model.wexog).fit()).get_influence()
+
 
 def regress(formula: ParametricFormula, group: Group, options: RegressionOptions, at: Floats) -> Estimates:
     """Estimates for a formula linearized at these coefficients."""
@@ -80,7 +91,7 @@ def regress(formula: ParametricFormula, group: Group, options: RegressionOptions
     if not np.isfinite([*results.params, *results.bse]).all():
         few = f"{len(y)} runs are too few for standard errors of the {options.quantile} quantile"
         raise DataError(few if options.quantile else "no standard errors; the runs agree with the formula exactly")
-    results.model.exog_names[:] = formula.coefficients
+    results.model.data.xnames = list(formula.coefficients)  # without a look at all rows for a constant
     is_normal = options.robust is not None
     return Estimates(
         *(results, results.params / scale, results.bse / scale, results.tvalues, results.pvalues),
@@ -256,7 +267,7 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
             return figures | {"residual_error": float(results.scale)}
         figures |= {"bic": float(bic(results.llf, n, k)), "aicc": float(aicc(results.llf, n, k))}
         if self.options.family == "gaussian":
-            left_out = residuals / (1.0 - influence_of(results).hat_matrix_diag)
+            left_out = residuals / (1.0 - self.estimates[group.names].influence.hat_matrix_diag)
             figures["leave_one_out_rmse"] = float(np.sqrt(np.mean(left_out**2)))
         return {name: figure for name, figure in figures.items() if np.isfinite(figure)}
 
@@ -331,19 +342,21 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
         frames = []
         for g in self.groups:
             results, fitted = self.estimates[g.names].results, self.parametric.at(g.points, g.estimates)[0]
-            columns: dict[str, Any] = {**dict(zip(self.options.by, g.names, strict=True)), **g.points, "value": g.value}
-            columns |= {"fitted": fitted, "residual": np.array(g.value) - fitted}
+            columns: dict[str, Any] = dict(zip(self.options.by, g.names, strict=True))
+            columns |= {name: np.asarray(numbers) for name, numbers in (*g.points.items(), ("value", g.value))}
+            columns |= {"fitted": fitted, "residual": columns["value"] - fitted}
             if self.options.robust is None and self.options.quantile is None:
                 with np.errstate(all="ignore"):
-                    found = influence_of(results)
-                    inner, freedom = found.resid_studentized, results.df_resid
+                    found = self.estimates[g.names].influence
+                    inner, freedom, leverage = found.resid_studentized, results.df_resid, found.hat_matrix_diag
                     # Each by the fit without its own run; statsmodels makes these fits one by one.
                     others = (
                         np.sqrt((freedom - 1.0) / (freedom - inner**2)) if self.options.family == "gaussian" else 1.0
                     )
                     columns["studentized"] = inner * others
-                    columns |= {"leverage": found.hat_matrix_diag, "cooks_distance": found.cooks_distance[0]}
-            frames.append(pd.DataFrame(columns))
+                    distance = inner**2 / found.k_vars * (leverage / (1.0 - leverage))  # of Cook, without p-values
+                    columns |= {"leverage": leverage, "cooks_distance": distance}
+            frames.append(pd.DataFrame(columns, copy=False))
         return pd.concat(frames, ignore_index=True)
 
     def details(self) -> dict[str, Any]:
@@ -427,21 +440,12 @@ def _resolve(
     return columns, functions, coefficients
 
 
-def influence_of(results: Any) -> Any:
-    """Influence measures of statsmodels, those of weighted least squares by their whitened form."""
-    from statsmodels.regression.linear_model import OLS
-
-    if hasattr(results.model, "wexog"):
-        return OLS(results.model.wendog, results.model.wexog).fit().get_influence()
-    return results.get_influence(observed=False)
-
-
 class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Runs that have coefficients of their own: names by column of ``--by``, points by variable."""
 
     names: tuple[str, ...]
-    points: dict[str, tuple[float, ...]]
-    value: tuple[float, ...]
+    points: dict[str, array]  # type: ignore[type-arg]  # Python 3.11 takes none
+    value: array  # type: ignore[type-arg]
     weights: tuple[float, ...] | None = None
     clusters: tuple[int, ...] | None = None
     estimates: tuple[float, ...] = ()
@@ -490,8 +494,8 @@ def groups_of(runs: Measurements, options: RegressionOptions) -> Iterator[Group]
         table["clusters ="] = pd.factorize(names_of(runs, column))[0]
     for group, rows in table[kept].groupby(list(names)):
         further: list[Any] = [tuple(rows[n].tolist()) if n in rows else None for n in ("weights =", "clusters =")]
-        points = {symbol: tuple(rows[symbol].tolist()) for symbol in runs.roles.parameters}
-        yield Group(tuple(map(str, group)) if options.by else (), points, tuple(rows["value ="].tolist()), *further)
+        numbers = {n: array("d", rows[n].to_numpy(np.float64).tobytes()) for n in (*runs.roles.parameters, "value =")}
+        yield Group(tuple(map(str, group)) if options.by else (), numbers, numbers.pop("value ="), *further)
 
 
 def names_of(runs: Measurements, column: str) -> Any:
