@@ -5,10 +5,29 @@ from __future__ import annotations
 import importlib
 import sys
 
+__all__ = ["lazy_names", "pd"]
+
 TYPE_CHECKING = False
+
+
+class _LazyModule:
+    """A module that is imported when one of its names is first asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        value = vars(self)[name] = getattr(importlib.import_module(self._name), name)
+        return value
+
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
+
+    import pandas as pd
+else:
+    pd = _LazyModule("pandas")
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_analysis.stretches import Stretches
 from perf_statistics.kernels import kernel
@@ -20,11 +19,9 @@ from perf_traces.messages import bursts as papi
 from perf_traces.messages.bursts import Readings
 from perf_traces.messages.kernels import last_not_after
 from perf_traces.nesting import Nesting
-from perfcore.base.arrays import Ints
+from perfcore.base.arrays import Booleans, Codes, Ints
 from perfcore.base.errors import listing
 from perfcore.data.trace import Trace
-
-Codes = npt.NDArray[np.int32]
 
 _BEFORE = np.iinfo(np.int64).min
 INSTRUCTIONS, CYCLES = "instructions", "cycles"  # columns
@@ -122,7 +119,7 @@ class Counted(NamedTuple):
 
 def counted_by_function(
     trace: Trace,
-    function: npt.NDArray[np.int32],
+    function: Codes,
     no_state: int,
     stretches: Stretches,
     shape: tuple[int, ...],
@@ -248,7 +245,7 @@ def call_paths(trace: Trace, nesting: Nesting, function: Codes) -> CallPaths:
 
 @kernel(small=20_000)
 def _walk(  # pragma: no cover
-    location: Ints, start: Ints, end: Ints, function: Ints, is_caller: npt.NDArray[np.bool_], tree: Ints
+    location: Ints, start: Ints, end: Ints, function: Ints, is_caller: Booleans, tree: Ints
 ) -> int:
     """Fill function, caller, next path of the same caller, and own time of each path; return how many there are."""
     first_child = np.full(tree.shape[1] + 1, -1, np.int64)  # of outermost paths the last place

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_analysis.categories import NO_STATE
 from perf_analysis.nested_calls import CallPaths, UnitedCalls, call_paths, counted_by_function
@@ -25,7 +24,7 @@ from perf_traces.reading import next_step
 from perf_traces.runs import REPETITIONS, symbols_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import with_intervals
-from perfcore.base.arrays import Floats, Ints
+from perfcore.base.arrays import Booleans, Codes, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.trace import Trace
@@ -50,7 +49,6 @@ _OWN = frozenset(
 _INCLUSIVE = "inclusive_"  # before the column of a counter: with what callees counted
 _ALIKE = 2.0  # runs of one point that differ by more are hardly repetitions
 
-Codes = npt.NDArray[np.int32]
 Columns = tuple[Codes, Codes, Ints, Ints]  # location, state, start, end
 
 _INCOMPLETE = (
@@ -107,7 +105,7 @@ class RunProfile:
         return total
 
     @functools.cached_property
-    def occurs(self) -> npt.NDArray[np.bool_]:
+    def occurs(self) -> Booleans:
         """Which functions the run has at all (n_functions,)."""
         occurring = (self.by_function_ns > 0) | self.calls.any(axis=(1, 2))
         for counts in self.counted.values():

@@ -22,7 +22,7 @@ from perf_traces import slurm_client as slurm
 from perf_traces.summaries.run import Run, is_summary, run_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.summaries.summarizing import Checkpoint, merged, summarized
-from perf_traces.summaries.sums import Summary, facts_of, load, save
+from perf_traces.summaries.sums import Summary, add_up, facts_of, save
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
 from perfcore.base.files import check_folder, refuse_existing, write_bytes
@@ -196,7 +196,7 @@ def _part_of(text: str) -> tuple[int, int]:
 
 def _existing(output: Named, run: Run, positions: frozenset[int]) -> RunSummary:
     """Return what is already there, if it is what is asked for."""
-    summary = load(output)
+    summary = add_up([output])
     difference = summary.facts.run.difference(run)
     if difference is None and summary.facts.positions != positions:
         difference = "another part"
@@ -289,4 +289,4 @@ class SummaryReader(Reader):
 
     def read(self, source: Source, options: NoOptions) -> Trace:
         with source.plain_file() as path:
-            return SummarizedTrace(load(path, source.name), source.name)
+            return SummarizedTrace(add_up([path], source.name), source.name)

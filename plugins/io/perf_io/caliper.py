@@ -160,7 +160,7 @@ class CaliperJsonReader(Reader):
 
 
 def _paths(nodes: Sequence[_Node], source: str) -> list[tuple[str, ...]]:
-    """Path of each node; a parent stands before its children."""
+    """Return the path of each node; a parent stands before its children."""
     paths: list[tuple[str, ...]] = []
     for number, node in enumerate(nodes):
         if node.parent is not None and not 0 <= node.parent < number:
@@ -173,7 +173,7 @@ def _paths(nodes: Sequence[_Node], source: str) -> list[tuple[str, ...]]:
 
 
 def _chosen(metric_name: str | None, present: Mapping[str, str], seconds: set[str], source: str) -> str:
-    """The attribute that holds the wanted metric, or the time: of the average rank, or the first that is one."""
+    """Return the attribute that holds the wanted metric, or the time: of the average rank, or the first that is one."""
     if metric_name is not None:
         for name, alias in present.items():
             if metric_name in (name, alias):
@@ -186,7 +186,7 @@ def _chosen(metric_name: str | None, present: Mapping[str, str], seconds: set[st
 
 
 def _amounts(records: Sequence[Mapping[str, Any]], metric: str, source: str) -> dict[tuple[str, ...], float]:
-    """The metric of each call path: summed within a rank, averaged over the ranks."""
+    """Return the metric of each call path: summed within a rank, averaged over the ranks."""
     sums: dict[tuple[str, ...], dict[str, float]] = {}
     for record in records:
         if metric not in record:
@@ -203,7 +203,7 @@ def _amounts(records: Sequence[Mapping[str, Any]], metric: str, source: str) -> 
 
 
 def _run(attributes: Mapping[str, Any], types: Mapping[str, str], dates: set[str]) -> Row:
-    """What the file says of the run: whole numbers that set it up, and where it ran."""
+    """Return what the file says of the run: whole numbers that set it up, and where it ran."""
     row: Row = {}
     for name, value in attributes.items():
         if name == "cluster":

@@ -22,87 +22,54 @@ _CPROFILE = (
 _DXT = """BEGIN{print "rank,start_s,end_s,state"} $1~/^X_/{print $2","$7","$8","$3}"""
 
 # How a file begins, and what to do with it; {name}, {folder}, {above}, {json} and {found} are its own.
-_FORMS = tuple(
-    (re.compile(begins), text)
-    for begins, text in (
-        (
-            _HPCTOOLKIT,
-            "is of a database of HPCToolkit, which is not read; its traces are as a table of events, by Pipit "
-            f"(github.com/hpcgroup/pipit): python -c {shlex.quote(_PIPIT)} {{folder}} && perf info events.csv",
-        ),
-        (
-            rb"[{\xfb][)\xa9]\x03[zZ\xda\xfa]",  # marshalled: a mapping, from triples of file, line and name
-            "is a profile of Python's cProfile, which is not read; the own times of its functions are: "
-            f"python -c {shlex.quote(_CPROFILE)} {{name}} > functions.csv && perf info functions.csv",
-        ),
-        (rb"PERFILE2", f"is the record of Linux's `perf record`{_SAMPLES}"),
-        (
-            rb"# To display the perf.data header info|# Overhead +Command ",
-            f"is what Linux's `perf report --stdio` prints{_SAMPLES}",
-        ),
-        (rb"Flat profile:\s+Each sample counts as", f"is a profile of gprof{_SAMPLES}"),
-        (
-            rb"PK\x03\x04(?s:.{0,2000}?)(?:\[Content_Types\]\.xml|xl/)",
-            "is a workbook of a spreadsheet, which is not read; save the sheet of the measurements as CSV",
-        ),
-        (
-            rb"\S[^\n]*?\s[0-9]+(?:/[0-9]+)?\s+(?:\[[0-9]+\]\s+)?[0-9]+\.[0-9]{6}:\s+[0-9]+ [\w:./-]+:\s",
-            f"is what Linux's `perf script` prints{_SAMPLES}",
-        ),
-        (
-            rb"\s*Performance counter stats for",
-            "is what `perf stat` prints for people; its counts are read with -x, or -j: perf stat -x, -o FILE COMMAND",
-        ),
-        (
-            rb"\s*Job ID: (?P<found>[0-9_]{1,20})[^\n]*\n(?:Array Job ID: [^\n]*\n)?Cluster: ",
-            "is what Slurm's seff prints of a job; the same is read of any number of jobs from sacct: "
-            "sacct -j {found} --parsable2 --format=JobID,JobName,State,Elapsed,NNodes,NCPUS > jobs.txt",
-        ),
-        (
-            rb"Linux \S+ \([^()\n]*\)[ \t]+\S+[ \t]+_\w+_[ \t]+\([0-9]+ CPU\)",
-            "is what sar, mpstat or iostat print for people; the same is read as sadf -d FILE > cpu.csv, where FILE is "
-            "what sar recorded (sar -o FILE, or /var/log/sa/saDD), and as mpstat -P ALL -o JSON 1 > cpu.json",
-        ),
-        (
-            rb'\s*\{\s*(?=[^\0]*"commit_hash"\s*:)(?=[^\0]*"results"\s*:)',
-            "is a result of airspeed velocity (asv) for one commit; the folder of all is read: perf gate {above}",
-        ),
-        (
-            rb"(?sm).*?^(?:# JMH version: |Benchmark +(?:\([^\n]*\) +)?Mode +Cnt +Score\b)",
-            "is what JMH prints for people; its JSON is read: java -jar benchmarks.jar -rf json -rff jmh.json",
-        ),
-        (
-            rb"@ mpiP\s",
-            "is a report of mpiP, which is not read; a table of the mean times of its ranks is: "
-            f"(echo p,computing_s,communication_s; awk '{_MPIP}' {{name}}) > runs.csv, with a line of awk for each run",
-        ),
-        (
-            rb"# darshan log version",
-            "is what darshan-parser prints, counters by file, which are not read; the operations of DXT are, as a "
-            f"trace: darshan-dxt-parser LOG | awk '{_DXT}' > io.csv",
-        ),
-        (
-            rb"(?sm)(?:-{20,}\s+)?CPU name:\s.*?^Group 1: |STRUCT,Info,|TABLE,(?:Region|Group)",
-            "is what likwid-perfctr prints, counters by hardware thread, which are not read; read are tables with a "
-            "row for each run, such as p,time_s with its 'Runtime (RDTSC) [s]'",
-        ),
-        (
-            rb"(?:Connecting to host |-{20,}\s+Server listening on )[^\n]*\n(?s:.)*?\[ ID\] Interval",
-            "is what iperf3 prints for people; its JSON is read: iperf3 --json -c HOST > iperf.json",
-        ),
-    )
-)
+_FORMS = {
+    _HPCTOOLKIT:
+        "is of a database of HPCToolkit, which is not read; its traces are as a table of events, by Pipit "
+        f"(github.com/hpcgroup/pipit): python -c {shlex.quote(_PIPIT)} {{folder}} && perf info events.csv",
+    # marshalled: a mapping, from triples of file, line and name
+    rb"[{\xfb][)\xa9]\x03[zZ\xda\xfa]":
+        "is a profile of Python's cProfile, which is not read; the own times of its functions are: "
+        f"python -c {shlex.quote(_CPROFILE)} {{name}} > functions.csv && perf info functions.csv",
+    rb"PERFILE2": f"is the record of Linux's `perf record`{_SAMPLES}",
+    rb"# To display the perf.data header info|# Overhead +Command ":
+        f"is what Linux's `perf report --stdio` prints{_SAMPLES}",
+    rb"Flat profile:\s+Each sample counts as": f"is a profile of gprof{_SAMPLES}",
+    rb"PK\x03\x04(?s:.{0,2000}?)(?:\[Content_Types\]\.xml|xl/)":
+        "is a workbook of a spreadsheet, which is not read; save the sheet of the measurements as CSV",
+    rb"\S[^\n]*?\s[0-9]+(?:/[0-9]+)?\s+(?:\[[0-9]+\]\s+)?[0-9]+\.[0-9]{6}:\s+[0-9]+ [\w:./-]+:\s":
+        f"is what Linux's `perf script` prints{_SAMPLES}",
+    rb"\s*Performance counter stats for":
+        "is what `perf stat` prints for people; its counts are read with -x, or -j: perf stat -x, -o FILE COMMAND",
+    rb"\s*Job ID: (?P<found>[0-9_]{1,20})[^\n]*\n(?:Array Job ID: [^\n]*\n)?Cluster: ":
+        "is what Slurm's seff prints of a job; the same is read of any number of jobs from sacct: "
+        "sacct -j {found} --parsable2 --format=JobID,JobName,State,Elapsed,NNodes,NCPUS > jobs.txt",
+    rb"Linux \S+ \([^()\n]*\)[ \t]+\S+[ \t]+_\w+_[ \t]+\([0-9]+ CPU\)":
+        "is what sar, mpstat or iostat print for people; the same is read as sadf -d FILE > cpu.csv, where FILE is "
+        "what sar recorded (sar -o FILE, or /var/log/sa/saDD), and as mpstat -P ALL -o JSON 1 > cpu.json",
+    rb'\s*\{\s*(?=[^\0]*"commit_hash"\s*:)(?=[^\0]*"results"\s*:)':
+        "is a result of airspeed velocity (asv) for one commit; the folder of all is read: perf gate {above}",
+    rb"(?sm).*?^(?:# JMH version: |Benchmark +(?:\([^\n]*\) +)?Mode +Cnt +Score\b)":
+        "is what JMH prints for people; its JSON is read: java -jar benchmarks.jar -rf json -rff jmh.json",
+    rb"@ mpiP\s":
+        "is a report of mpiP, which is not read; a table of the mean times of its ranks is: "
+        f"(echo p,computing_s,communication_s; awk '{_MPIP}' {{name}}) > runs.csv, with a line of awk for each run",
+    rb"# darshan log version":
+        "is what darshan-parser prints, counters by file, which are not read; the operations of DXT are, as a "
+        f"trace: darshan-dxt-parser LOG | awk '{_DXT}' > io.csv",
+    rb"(?sm)(?:-{20,}\s+)?CPU name:\s.*?^Group 1: |STRUCT,Info,|TABLE,(?:Region|Group)":
+        "is what likwid-perfctr prints, counters by hardware thread, which are not read; read are tables with a "
+        "row for each run, such as p,time_s with its 'Runtime (RDTSC) [s]'",
+    rb"(?:Connecting to host |-{20,}\s+Server listening on )[^\n]*\n(?s:.)*?\[ ID\] Interval":
+        "is what iperf3 prints for people; its JSON is read: iperf3 --json -c HOST > iperf.json",
+}  # fmt: skip
 
 # Of Perfetto's protos/perfetto/trace: a Trace is packets (field 1), of which each has one of these first fields,
 # numbers or bytes: clock snapshots, time stamps, sequences, events, descriptors, configurations, markers.
 _TAGS = sorted(
     field << 3 | wire for field in (3, 6, 8, 10, 11, 12, 13, 33, 36, 41, 42, 44, 45, 58, 59, 60, 79) for wire in (0, 2)
 )
-_PERFETTO = re.compile(
-    rb"\n([\x80-\xff]{0,3}[\x01-\x7f])(?:"
-    + b"|".join(re.escape(bytes([tag] if tag < 0x80 else [tag & 0x7F | 0x80, tag >> 7])) for tag in _TAGS)
-    + rb")"
-)
+_STARTS = b"|".join(re.escape(bytes([tag] if tag < 0x80 else [tag & 0x7F | 0x80, tag >> 7])) for tag in _TAGS)
+_PERFETTO = re.compile(rb"\n([\x80-\xff]{0,3}[\x01-\x7f])(?:" + _STARTS + rb")")
 _OF_PERFETTO = (
     "is Perfetto's binary format, which is not read; its JSON is, by Perfetto's traceconv: "
     "traceconv json {name} {json} && perf info {json}"
@@ -112,7 +79,7 @@ _OF_PERFETTO = (
 def export_command(source: Source) -> str | None:
     """Return what to do with a file of such a format, as one line; None for any other file."""
     head, path = source.head, PurePath(source.name)
-    match, text = next(((m, text) for begins, text in _FORMS if (m := begins.match(head))), (None, ""))
+    match, text = next(((m, text) for begins, text in _FORMS.items() if (m := re.match(begins, head))), (None, ""))
     if match is None and (match := _PERFETTO.match(head)):
         end = match.end(1) + sum((byte & 0x7F) << 7 * place for place, byte in enumerate(match[1]))
         text = _OF_PERFETTO if end == len(head) or head[end : end + 1] == b"\n" else ""

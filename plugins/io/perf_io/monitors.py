@@ -126,7 +126,7 @@ class _SysstatReader(Reader):
         raise NotImplementedError
 
     def _samples(self, source: Source) -> Iterator[tuple[_Host, str, _Sample]]:
-        """Host, place in the document and sample of each interval in which processors were recorded."""
+        """Yield the host, place in the document and sample of each interval in which processors were recorded."""
         document = decode_document(source, _Document, self.description)
         for position, host in enumerate(document.sysstat.hosts):
             for number, sample in enumerate(host.statistics):
@@ -233,7 +233,7 @@ class SadfReader(_SysstatReader):
 
 
 def _stamp(text: str) -> tuple[float, str]:
-    """Seconds since 1970 and a zone other than UTC, of ``2019-04-18 13:20:19 UTC`` or, with ``-U``, ``1555593619``."""
+    """Return seconds since 1970 and a zone other than UTC, of ``2019-04-18 13:20:19 UTC`` or ``1555593619`` (-U)."""
     if text.isdecimal() and text.isascii() and len(text) < 15:
         return float(text), ""
     moment, _, zone = text.rpartition(" ") if text.count(" ") > 1 else (text, "", _UNKNOWN_ZONE)
@@ -244,7 +244,7 @@ def _stamp(text: str) -> tuple[float, str]:
 
 
 def _seconds(moment: str) -> float:
-    """Seconds since 1970 of a date and a time, taken as UTC."""
+    """Return seconds since 1970 of a date and a time, taken as UTC."""
     return datetime.strptime(moment, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC).timestamp()
 
 
@@ -319,7 +319,7 @@ class PrometheusReader(Reader):
 
 
 def _numbers(samples: _Samples, position: int, source: str) -> tuple[Floats, Floats]:
-    """Times and values of one series; the server writes NaN, +Inf and -Inf as Python reads them."""
+    """Return times and values of one series; the server writes NaN, +Inf and -Inf as Python reads them."""
     times = np.array([time for time, _ in samples.values])
     try:
         values = np.array([float(text) for _, text in samples.values])
@@ -333,26 +333,18 @@ def _numbers(samples: _Samples, position: int, source: str) -> tuple[Floats, Flo
 
 
 def _column_names(metrics: Sequence[Mapping[str, str]]) -> tuple[list[str], str]:
-    """A name for each series from the labels that differ, and the labels that all share."""
+    """Return a name for each series from the labels that differ, and the labels that all share."""
     labels = sorted({label for metric in metrics for label in metric})
     differing = [label for label in labels if len({metric.get(label) for metric in metrics}) > 1]
     if not differing and _NAME in labels:
         differing = [_NAME]
-    names = [
-        ", ".join(
-            _one_line(metric[label] if label == _NAME else f"{label}={metric[label]}")
-            for label in differing
-            if label in metric
-        )
-        or "value"
-        for metric in metrics
-    ]
+    names = []
+    for metric in metrics:
+        own = (label for label in differing if label in metric)
+        parts = (metric[label] if label == _NAME else f"{label}={metric[label]}" for label in own)
+        names.append(", ".join(" ".join(part.split()) for part in parts) or "value")
     # Labels that hold line ends or commas, or a damaged answer, could make two names alike.
     counts = Counter(name.casefold() for name in names)
     unique = [f"{name} #{position}" if counts[name.casefold()] > 1 else name for position, name in enumerate(names)]
     shared = ", ".join(f"{label}={metrics[0][label]}" for label in labels if label not in differing)
-    return unique, _one_line(shared)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return unique, " ".join(shared.split())

@@ -1,14 +1,17 @@
-"""Options of the readers."""
+"""Options of the readers, and what readers of tables share."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 from perfcore.data.selection import DUPLICATES
 from perfcore.data.units import NANOSECONDS
 from perfcore.hooks.options import option
+from perfcore.reading.source import Reader
 
 KINDS = ("auto", "curve", "trace", "series", "measurements", "samples")
 _WHOSE_EVENTS = "whose events to read: streams of GPUs, threads, or both; auto: streams if there are any, else threads"
@@ -65,12 +68,23 @@ class TextTableOptions(TableOptions):
     )
 
 
-def options_of_tables(wanted: Sequence[type]) -> Mapping[str, Any]:
-    """Options with which a table is read as one of the types wanted."""
-    names = [kind.__name__ for kind in wanted]  # whose modules a table of another type need not import
-    if names == ["Measurements"]:
-        return {"kind": "measurements"}
-    return {"kind": "samples"} if names[:1] == ["Series"] else {}
+class TableReader(Reader):
+    """A format of tables, whose columns say what they are."""
+
+    Options: ClassVar[Any] = TableOptions
+    file_format: ClassVar[str] = ""  # as `perf_io.tables.table_write` calls it
+
+    @classmethod
+    def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
+        names = [kind.__name__ for kind in wanted]  # whose modules a table of another type need not import
+        if names == ["Measurements"]:
+            return {"kind": "measurements"}
+        return {"kind": "samples"} if names[:1] == ["Series"] else {}
+
+    def write(self, data: Any, path: str | os.PathLike[str]) -> None:
+        from perf_io.tables.table_write import write_table
+
+        write_table(data, Path(path), self.file_format)
 
 
 def _levels() -> tuple[str, ...]:

@@ -5,7 +5,9 @@ Programs write NaN and infinities, which JSON does not have: they are read as nu
 
 from __future__ import annotations
 
+import csv
 import decimal
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,7 +39,7 @@ _CONTEXT = decimal.Context(prec=60, rounding=decimal.ROUND_HALF_UP)
 
 
 def numbered_lines(source: Source) -> Iterator[tuple[int, str]]:
-    """Number, from 1, and text of each line, without its end."""
+    """Yield number, from 1, and text of each line, without its end."""
     for number, raw in source.lines():
         try:
             yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
@@ -46,25 +48,37 @@ def numbered_lines(source: Source) -> Iterator[tuple[int, str]]:
 
 
 def line_of_record(path: Path, is_record: Callable[[str], bool], index: int) -> tuple[int, str]:
-    """The number (from 1) and the text of the ``index``-th line (from 0) that is a record."""
-    number, record, text = 0, -1, ""
+    """Return the number (from 1) and the text of the ``index``-th line (from 0) that is a record."""
     with path.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            text = line.rstrip("\n")
-            number += 1
-            record += is_record(text)
-            if record == index:
-                break
-    return number, text
+        numbered = ((number, line.rstrip("\n")) for number, line in enumerate(lines, start=1))
+        records = (each for each in numbered if is_record(each[1]))
+        return next(itertools.islice(records, index, None), (0, ""))
 
 
 def is_number(text: str) -> bool:
-    """Whether Python reads a text as a number."""
+    """Return whether Python reads a text as a number."""
     try:
         float(text)
     except ValueError:
         return False
     return True
+
+
+def natural_order(name: str) -> list[tuple[int, str]]:
+    """Sort key by which ``cpu2`` comes before ``cpu10``."""
+    texts, numbers = (re.split("([0-9]+)", name)[first::2] for first in (0, 1))
+    digits = [number.lstrip("0") for number in numbers]
+    return [
+        pair for text, number in zip(texts, [*digits, ""], strict=True) for pair in ((0, text), (len(number), number))
+    ]
+
+
+def csv_fields(text: str, source: str, line: int, delimiter: str = ",", *, skips_blanks: bool = False) -> list[str]:
+    """Return the fields of a line of a table."""
+    try:
+        return next(csv.reader([text], delimiter=delimiter, skipinitialspace=skips_blanks), [])
+    except csv.Error as error:
+        raise InputError(source, str(error), line=line) from None
 
 
 def decode_document(source: Source, shape: type[T], description: str, largest: int = LARGEST_DOCUMENT) -> T:
@@ -95,7 +109,7 @@ def decode_content(content: bytes, shape: type[T], description: str, name: str) 
 
 
 def sql_ns(column: str, kind: str, time_unit: str) -> str:
-    """A SQL expression for whole nanoseconds, NULL where a value is no time or does not fit 64 bits."""
+    """Return a SQL expression for whole nanoseconds, NULL where a value is no time or does not fit 64 bits."""
     if kind == "text timestamp":
         # Only one type heeds an offset from UTC and only the other keeps nanoseconds, which no offset changes.
         zoned = f"epoch_us(TRY_CAST({column} AS TIMESTAMPTZ)) * 1000"
@@ -122,7 +136,7 @@ def sql_ns(column: str, kind: str, time_unit: str) -> str:
 
 
 def sql_decimal(column: str, time_unit: str, largest_ns: int) -> str:
-    """A SQL expression that turns whole nanoseconds into an exact decimal of ``time_unit``."""
+    """Return a SQL expression that turns whole nanoseconds into an exact decimal of ``time_unit``."""
     digits = len(str(nanoseconds_per(time_unit))) - 1
     if digits == 0:
         return column
@@ -131,7 +145,7 @@ def sql_decimal(column: str, time_unit: str, largest_ns: int) -> str:
 
 
 def parse_ns(text: str, time_unit: str, source: str, line: int) -> int:
-    """Whole nanoseconds of a decimal text."""
+    """Return whole nanoseconds of a decimal text."""
     try:
         number = _CONTEXT.multiply(_CONTEXT.create_decimal(text), nanoseconds_per(time_unit))
         if number.is_finite() and abs(number) < _INT64 - 1:
@@ -172,7 +186,7 @@ def decode_json(content: bytes, shape: Any = Any) -> Any:
 
 
 def json_problem(content: bytes, error: Exception) -> tuple[str, int | None]:
-    """What is wrong with a document, with the text around the place and its line where it is no JSON."""
+    """Return what is wrong with a document, with the text around the place and its line where it is no JSON."""
     message = str(error)
     if isinstance(error, msgspec.ValidationError):
         return message, None

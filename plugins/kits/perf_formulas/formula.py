@@ -38,11 +38,9 @@ from perfcore.contracts import FormulaFunction, Function
 from perfcore.hooks.registry import registry
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from perfcore.base.arrays import Floats
-
 
 # Partial derivatives of each operation by its operands x, y, z.
 _PARTIALS: dict[tuple[str, int], tuple[str, ...]] = {
@@ -64,7 +62,7 @@ _PARTIALS: dict[tuple[str, int], tuple[str, ...]] = {
 
 
 def read_toml(path: str | os.PathLike[str], hint: str = "") -> dict[str, Any]:
-    """What a TOML file holds."""
+    """Return what a TOML file holds."""
     import tomllib  # most commands read none
 
     try:
@@ -81,7 +79,7 @@ def read_toml(path: str | os.PathLike[str], hint: str = "") -> dict[str, Any]:
 
 
 def sum_of_terms(coefficients: Sequence[float], functions: Sequence[str], digits: int = 6) -> str:
-    """A linear combination with its coefficients."""
+    """Return a linear combination with its coefficients."""
     text = ""
     for coefficient, function in zip(coefficients, functions, strict=True):
         sign = ("-" if coefficient < 0 else "") if not text else (" - " if coefficient < 0 else " + ")
@@ -114,8 +112,8 @@ class Formula:
     def __repr__(self) -> str:
         return f"Formula({self.canonical!r})"
 
-    def evaluate(self, values: Mapping[str, npt.ArrayLike]) -> npt.NDArray[np.float64]:
-        """Values of the formula, point by point."""
+    def evaluate(self, values: Mapping[str, npt.ArrayLike]) -> Floats:
+        """Return values of the formula, point by point."""
         import numpy as np
 
         for name in self.names:
@@ -136,7 +134,7 @@ class Formula:
     __call__ = evaluate
 
     def substituted(self, mapping: Mapping[str, Formula]) -> Formula:
-        """The formula with variables replaced by formulas, all at once."""
+        """Return the formula with variables replaced by formulas, all at once."""
         return Formula(written(replaced(self.tree, {name: formula.tree for name, formula in mapping.items()})))
 
 
@@ -158,7 +156,7 @@ parsed = functools.lru_cache(Formula)
 
 
 def functions_of(variables: Collection[str], *, constant: bool = False) -> tuple[str, ...]:
-    """Names of the registered functions of no other variables, in order of registration by name."""
+    """Return names of the registered functions of no other variables, in order of registration by name."""
     names = []
     for name, entry in registry().entries("functions").items():
         try:
@@ -171,7 +169,7 @@ def functions_of(variables: Collection[str], *, constant: bool = False) -> tuple
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
-    """A function in other names of its variables; one without them, or whose name is no formula, stays as it is."""
+    """Return a function in other names of its variables; one without them, or that is no formula, as it is."""
     new = {name: Formula(other) for name, other in names.items() if name != other}
     try:
         formula = Formula(text)
@@ -181,14 +179,16 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
 
 
 def find_function(text: str, variables: Collection[str], own_names: Mapping[str, str] | None = None) -> Function:
-    """A function by its registered name, or one that is the formula typed."""
+    """Return a function by its registered name, or one that is the formula typed."""
     own_names = dict(own_names or {})
     text = renamed(text.strip(), {own: variable for variable, own in own_names.items()})
     if text in registry().entries("functions"):
         function: Function = registry().load("functions", text)()
     else:
         try:
-            function = _of_formula(Formula(text))
+            formula = Formula(text)
+            facts = {"name": formula.canonical, "formula": formula.canonical, "variables": formula.names}
+            function = type("Typed", (FormulaFunction,), facts)()
         except FormulaError as error:
             raise OptionError(
                 f"{error}; or the name of a function: {listing(functions_of(variables, constant=True))}"
@@ -206,16 +206,8 @@ def find_function(text: str, variables: Collection[str], own_names: Mapping[str,
     return function
 
 
-def _of_formula(formula: Formula) -> Function:
-    class Typed(FormulaFunction):
-        name = formula.canonical
-
-    Typed.formula, Typed.variables = formula.canonical, formula.names
-    return Typed()
-
-
 def derivative(root: Node, name: str) -> Node | None:
-    """The derivative of a tree by a variable; None where the tree does not contain it."""
+    """Return the derivative of a tree by a variable; None if the tree does not contain it."""
 
     def by_rule(node: Node, inner: list[Node | None]) -> Node | None:
         if not isinstance(node, Operation):
@@ -229,18 +221,10 @@ def derivative(root: Node, name: str) -> Node | None:
                 raise FormulaError(f"{written(node)!r} has no derivative; coefficient {name} cannot stand in it")
             outer = replaced(Parser(partials[number]).formula(), dict(zip("xyz", node.operands, strict=False)))
             factors = [factor for factor in (outer, slope) if factor != Number(1.0)]
-            terms.append(functools.reduce(_product, factors) if factors else slope)
-        return functools.reduce(_sum, terms) if terms else None
+            terms.append(functools.reduce(lambda left, right: Operation(INFIX["*"], (left, right)), factors or [slope]))
+        return functools.reduce(lambda left, right: Operation(INFIX["+"], (left, right)), terms) if terms else None
 
     return folded(root, by_rule)
-
-
-def _product(left: Node, right: Node) -> Node:
-    return Operation(INFIX["*"], (left, right))
-
-
-def _sum(left: Node, right: Node) -> Node:
-    return Operation(INFIX["+"], (left, right))
 
 
 class ParametricFormula:
@@ -260,14 +244,13 @@ class ParametricFormula:
         self._slopes = {name: derivative(self.formula.tree, name) for name in coefficients}
 
     def nonlinear(self, fixed: Collection[str] = ()) -> list[str]:
-        """Coefficients that keep the formula from being linear in those that are not fixed; empty where it is."""
+        """Return coefficients that keep the formula from being linear in those that are not fixed; empty if it is."""
         inside = {n: set(variables(slope)) if slope else set() for n, slope in self._slopes.items() if n not in fixed}
-        return [n for n in inside if n in inside[n]] or [n for n in inside if any(n in met for met in inside.values())][
-            :1
-        ]
+        met = set[str]().union(*inside.values())
+        return [n for n in inside if n in inside[n]] or [n for n in inside if n in met][:1]
 
     def at(self, points: Mapping[str, Any], values: Sequence[float] | Floats) -> tuple[Floats, Floats]:
-        """Values (n,) at points (n,) for values of the coefficients (k,), and derivatives (n, k)."""
+        """Return values (n,) at points (n,) for values of the coefficients (k,), and derivatives (n, k)."""
         import numpy as np
 
         arrays = {name: np.asarray(numbers, dtype=np.float64) for name, numbers in points.items()}

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 from perfcore.base.errors import PerfError, UnknownNameError
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    from perfcore.base.arrays import Floats
 
 # How tightly an operation binds.
 OR, AND, NOT, COMPARISON, SUM, PRODUCT, SIGN, POWER, ATOM = range(1, 10)
@@ -114,7 +113,7 @@ Node = Number | Variable | Operation
 
 
 def folded(root: Node, combine: Callable[[Node, list[_Found]], _Found]) -> _Found:
-    """What a function makes of a tree, from the leaves up; a sum of thousands of terms is as deep, so nothing
+    """Return what a function makes of a tree, from the leaves up; a sum of thousands of terms is as deep, so nothing
     recurses.
     """
     results: list[_Found] = []
@@ -132,11 +131,11 @@ def folded(root: Node, combine: Callable[[Node, list[_Found]], _Found]) -> _Foun
     return results.pop()
 
 
-def value_of(node: Node, arrays: Mapping[str, npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
-    """The tree at the values of its variables; warnings are the caller's."""
+def value_of(node: Node, arrays: Mapping[str, Floats]) -> Floats:
+    """Return the tree at the values of its variables; warnings are the caller's."""
     import numpy as np
 
-    def value(node: Node, operands: list[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+    def value(node: Node, operands: list[Floats]) -> Floats:
         match node:
             case Number(value):
                 return np.asarray(value)
@@ -151,7 +150,7 @@ def value_of(node: Node, arrays: Mapping[str, npt.NDArray[np.float64]]) -> npt.N
 
 
 def variables(node: Node) -> Iterator[str]:
-    """Names in order of appearance, repeated as they are."""
+    """Yield names in order of appearance, repeated as they are."""
     waiting = [node]
     while waiting:
         match waiting.pop():
@@ -162,7 +161,7 @@ def variables(node: Node) -> Iterator[str]:
 
 
 def replaced(node: Node, mapping: Mapping[str, Node]) -> Node:
-    """The tree with variables replaced by trees, all at once."""
+    """Return the tree with variables replaced by trees, all at once."""
 
     def replacement(node: Node, operands: list[Node]) -> Node:
         match node:
@@ -176,12 +175,12 @@ def replaced(node: Node, mapping: Mapping[str, Node]) -> Node:
 
 
 def written(node: Node) -> str:
-    """The tree as text with the fewest parentheses."""
+    """Return the tree as text with the fewest parentheses."""
     return folded(node, assembled)
 
 
 def assembled(node: Node, operands: Sequence[str]) -> str:
-    """A node as text with the fewest parentheses, from the texts of its operands."""
+    """Return a node as text with the fewest parentheses, from the texts of its operands."""
     match node:
         case Number(value):
             return repr(value).removesuffix(".0").replace("e+", "e")
@@ -256,7 +255,7 @@ class Parser:
         fail(self.text, (token or self.token).start, problem)
 
     def counted(self, node: Node, token: _Token) -> Node:
-        """A new node of the tree, unless there are too many."""
+        """Return a new node of the tree, unless there are too many."""
         self.nodes += 1
         if self.nodes > self.limits.nodes:
             self.refuse(f"more than {self.limits.nodes:,} numbers, names and operations", token)
@@ -319,7 +318,7 @@ class Parser:
         return self.counted(Number(value), token)
 
     def word(self, token: _Token) -> Node:
-        """A variable, or a function with its arguments."""
+        """Return a variable, or a function with its arguments."""
         called = self.token.text == "("
         if token.text not in self.functions and not called:
             return self.counted(Variable(token.text), token)
@@ -339,7 +338,8 @@ class Parser:
         elif len(arguments) < len(rule.operands) or (rule.most is not None and len(arguments) > rule.most):
             self.refuse(f"{name} takes {rule.arity}, not {len(arguments)}", token)
         if rule.symbol in _ASSOCIATIVE:  # max(max(a, b), c) is max(a, b, c)
-            arguments = [inner for argument in arguments for inner in _joined(rule, argument)]
+            parts = (a.operands if isinstance(a, Operation) and a.rule is rule else (a,) for a in arguments)
+            arguments = [inner for part in parts for inner in part]
         return self.counted(Operation(rule, tuple(arguments)), token)
 
     def arguments(self) -> list[Node]:
@@ -371,16 +371,12 @@ class Parser:
         self.refuse(f"an operator is missing before {_cut(token.text)!r}")
 
 
-def _joined(rule: Rule, node: Node) -> tuple[Node, ...]:
-    return node.operands if isinstance(node, Operation) and node.rule is rule else (node,)
-
-
 def _cut(text: str) -> str:
     return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}..."
 
 
 def excerpt(text: str, position: int) -> str:
-    """The text around a place, quoted and escaped."""
+    """Return the text around a place, quoted and escaped."""
     begin = max(0, min(position - _EXCERPT // 2, len(text) - _EXCERPT))
     end = begin + _EXCERPT
     return f"{'...' * (begin > 0)}{text[begin:end]!r}{'...' * (end < len(text))}"

@@ -92,10 +92,14 @@ def fit_subsets(
     for share in np.unique(shares):
         same_share = np.flatnonzero(shares == share)
         for designs_now in _parts(same_share, n_subsets * (for_factors + int(share) * for_series)):
-            norms, projection, triangles = _scaled_triangles(designs_[designs_now])
+            norms = np.linalg.norm(designs_[designs_now], axis=1)
+            norms[norms == 0.0] = 1.0
+            projection, triangles = np.linalg.qr(designs_[designs_now] / norms[:, None, :])
             for subsets_now in _parts(np.arange(n_subsets), len(designs_now) * (for_factors + for_series)):
                 factors = _factorise(norms, projection, triangles, subsets_[subsets_now])
-                _keep_factors(fits, factors, designs_now, subsets_now)
+                place = np.ix_(designs_now, subsets_now)
+                fits.rank[place], fits.condition[place] = factors.rank, factors.condition
+                fits.covariance[place] = factors.solution @ factors.solution.swapaxes(-1, -2)
                 for places in _parts(np.arange(share), len(designs_now) * len(subsets_now) * for_series):
                     series = by_design[first[designs_now, None] + places]
                     _fit(fits, factors, values_, series, subsets_now)
@@ -128,14 +132,6 @@ def _parts(items: Ints, floats_each: int) -> Iterator[Ints]:
         yield items[begin : begin + length]
 
 
-def _scaled_triangles(designs: Floats) -> tuple[Floats, Floats, Floats]:
-    """Norms (B, F) of the columns, and Q (B, n, r) and R (B, r, F) of the columns scaled to unit norm."""
-    norms = np.linalg.norm(designs, axis=1)
-    norms[norms == 0.0] = 1.0
-    projection, triangles = np.linalg.qr(designs / norms[:, None, :])
-    return norms, projection, triangles
-
-
 def _factorise(norms: Floats, projection: Floats, triangles: Floats, subsets: Ints) -> _Factors:
     n_designs, n, r = projection.shape
     n_subsets, m = subsets.shape
@@ -156,14 +152,6 @@ def _factorise(norms: Floats, projection: Floats, triangles: Floats, subsets: In
     determined = rest > rounding
     deletion = np.divide(1.0, rest, out=np.zeros_like(rest), where=determined)
     return _Factors(projection, left, solution, deletion, ~determined.all(axis=2), rank, condition)
-
-
-def _keep_factors(fits: SubsetFits, factors: _Factors, designs: Ints, subsets: Ints) -> None:
-    """Write what does not depend on the series into the result."""
-    place = np.ix_(designs, subsets)
-    fits.rank[place] = factors.rank
-    fits.condition[place] = factors.condition
-    fits.covariance[place] = factors.solution @ factors.solution.swapaxes(-1, -2)
 
 
 def _fit(fits: SubsetFits, factors: _Factors, values: Floats, series: Ints, subsets: Ints) -> None:

@@ -75,7 +75,6 @@ GRID: Floats = np.array(
 )
 GAIN: Floats = (1.0 - GRID[:, 1]) / (1.0 - GRID[:, 0])  # of the noise of long means: 1 of white noise
 
-
 _NEGLIGIBLE = 1e-16  # weight of values long ago
 # By how much the noise's gain makes a statistic smaller: memory near the end of the grid is estimated too small from
 # few runs. Set on simulated AR(1) noise with 5 to 30 runs of each version, where the plain statistic calls 3 to 11 %
@@ -100,26 +99,26 @@ class Estimates:
         return len(self.log_ratio)
 
     def p_slow(self, log_threshold: float) -> Floats:
-        """Probability of such data if no benchmark were slower than the threshold (n,); 1 of too few rounds."""
+        """Return probability of such data if no benchmark were slower than the threshold (n,); 1 of too few rounds."""
         return self._tail(self.log_ratio - self.rounding - np.maximum(log_threshold, self.least))
 
     def p_change(self) -> Floats:
-        """Probability of such data if nothing had changed (n,)."""
+        """Return the probability of such data if nothing had changed (n,)."""
         return self._tail(self.log_ratio - self.rounding)
 
     def p_not_slower(self, log_threshold: float) -> Floats:
-        """Probability of such data if a benchmark were as slow as the threshold or slower (n,)."""
+        """Return the probability of such data if a benchmark were as slow as the threshold or slower (n,)."""
         return self._tail(log_threshold - self.log_ratio - self.rounding)
 
     def bounds(self) -> Floats:
-        """Two-sided confidence interval of each logarithm (n, 2); NaN where nothing shows how runs differ."""
+        """Return the two-sided confidence interval of each logarithm (n, 2); NaN if nothing shows how runs differ."""
         freedom = np.maximum(self.freedom, 1.0)
         quantile = distributions_for(freedom).stdtrit(freedom, 0.5 + 0.5 * self.sure)
         side = quantile * self.standard_error + self.rounding
         return np.stack([self.log_ratio - side, self.log_ratio + side], axis=1)
 
     def rounds_that_decide(self, log_threshold: float, likely: float = 0.9, most: int = 10_000) -> Ints:
-        """How many rounds in all decide with a probability (n,); 0 where ``most`` do not.
+        """Return how many rounds in all decide with a probability (n,); 0 if ``most`` do not.
 
         k = variance (t_.95 + t_likely)^2 / distance^2. The distance is that of no change from the threshold where the
         data leave open that there is none, and of the estimate otherwise. None decide where the last digits hide it.
@@ -136,7 +135,7 @@ class Estimates:
         return np.where(enough.any(axis=1), ladder[enough.argmax(axis=1)], 0)
 
     def resolution(self, log_threshold: float) -> Floats:
-        """Ratio of a slowdown that is found, as slower or possibly slower, with a probability of `LIKELY` (n,)."""
+        """Return the slowdown that is found, as slower or possibly slower, with a probability of `LIKELY` (n,)."""
         freedom = np.maximum(self.freedom, 1.0)
         quantile = distributions_for(freedom).stdtrit
         least = np.maximum(log_threshold, quantile(freedom, 1.0 - POSSIBLE) * self.standard_error + self.rounding)
@@ -144,18 +143,18 @@ class Estimates:
         return np.where(self.decides, np.exp(np.minimum(logs, 700.0)), np.inf)
 
     def _tail(self, distance: Floats) -> Floats:
-        """One-sided probability that chance makes a distance this large."""
+        """Return the one-sided probability that chance makes a distance this large."""
         statistic, freedom = distance / np.maximum(self.standard_error, _EXACT), np.maximum(self.freedom, 1.0)
         return np.where(self.decides, distributions_for(freedom).stdtr(freedom, -statistic), 1.0)
 
 
 def adjusted(probabilities: Floats, errors: str) -> Floats:
-    """Probabilities adjusted for the kind of errors that are to be rare: ``"fwer"`` by Holm, ``"fdr"`` by BH."""
+    """Return probabilities adjusted for the kind of errors that are to be rare: ``"fwer"`` by Holm, ``"fdr"`` by BH."""
     return holm(probabilities) if errors == "fwer" else benjamini_hochberg(probabilities)
 
 
 def holm(probabilities: Floats) -> Floats:
-    """Probabilities of which those below a level have any false one among them with that probability at most.
+    """Return probabilities of which those below a level have any false one among them with that probability at most.
 
     S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979.
     """
@@ -167,7 +166,7 @@ def holm(probabilities: Floats) -> Floats:
 
 
 def benjamini_hochberg(probabilities: Floats) -> Floats:
-    """Probabilities of which those below a level are false by that share, on average.
+    """Return probabilities of which those below a level are false by that share, on average.
 
     Y. Benjamini, Y. Hochberg, "Controlling the false discovery rate", Journal of the Royal Statistical Society B 57,
     1995.
@@ -239,7 +238,7 @@ def verdicts(
 
 
 def resolution(values: Floats) -> float:
-    """Half of the last decimal place of a benchmark's values, relative to them; 0 where they have too many digits."""
+    """Return half of the last decimal place of a benchmark's values, relative to them; 0 of too many digits."""
     if not len(values):
         return 0.0
     places = [_decimals(value) for value in values[:_LOOKED_AT].tolist()]
@@ -249,13 +248,18 @@ def resolution(values: Floats) -> float:
     return 0.5 * 10.0 ** -max(decimals) / float(np.median(values))
 
 
-def resolution_error(last_digits: Floats, spread: Floats) -> Floats:
-    """How far rounding may have moved each logarithm of a ratio (n,): all of it where the spread does not hide it."""
+def resolution_error(last_digits: Floats | None, spread: Floats) -> Floats:
+    """Return how far rounding may have moved each logarithm of a ratio (n,): all of it if the spread does not hide it.
+
+    Without ``last_digits`` nothing was rounded.
+    """
+    if last_digits is None:
+        return np.zeros(len(spread))
     return np.where(spread > last_digits / 2.0, 0.0, last_digits)
 
 
 def _decimals(value: float) -> int | None:
-    """Decimal places of a value; None where it has so many digits that it was computed."""
+    """Return decimal places of a value; None if it has so many digits that it was computed."""
     digits = f"{value:.{_MOST_DIGITS}g}"
     if not math.isclose(float(digits), value, rel_tol=1e-12):
         return None
@@ -264,7 +268,7 @@ def _decimals(value: float) -> int | None:
 
 
 def moderated(variances: Floats, freedom: Floats) -> tuple[Floats, Floats]:
-    """Variances and degrees of freedom with those of the prior."""
+    """Return variances and degrees of freedom with those of the prior."""
     positive = variances > 0.0
     if positive.sum() < _FEWEST:
         return variances, freedom
@@ -296,7 +300,7 @@ def _inverse_trigamma(value: float) -> float:
 
 
 def trimmed_means(samples: Sequence[Floats]) -> tuple[Floats, Floats, Floats, Floats]:
-    """Trimmed mean of each sample."""
+    """Return the trimmed mean of each sample."""
     count = len(samples)
     means, variances = np.full(count, np.nan), np.full(count, np.nan)
     sizes = np.array([len(sample) for sample in samples])
@@ -330,7 +334,7 @@ def paired_test(first: Sequence[Floats], second: Sequence[Floats], last_digits: 
         log_ratio=means,
         standard_error=errors,
         freedom=total_freedom,
-        rounding=np.zeros(len(means)) if last_digits is None else resolution_error(last_digits, np.sqrt(variances)),
+        rounding=resolution_error(last_digits, np.sqrt(variances)),
         rounds=rounds,
         decides=rounds >= FEWEST_ROUNDS,
     )
@@ -376,7 +380,7 @@ def session_test(
     typical = np.sqrt(np.where(several, noise**2, 0.0).sum(axis=0) / np.maximum(several.sum(axis=0), 1))
     inner_freedom = np.maximum((runs - 1.0).sum(axis=0), 1.0)
     ratio = np.array([b.mean() - a.mean() for a, b in zip(first.levels, second.levels, strict=True)])
-    shares, digits = 1.0 / count, np.zeros(len(ratio)) if last_digits is None else last_digits
+    shares = 1.0 / count
     is_suite = known.sum() >= FEWEST_ROUNDS
     if session_cv is not None:
         between = np.full(len(ratio), math.log1p(session_cv) ** 2)
@@ -409,7 +413,7 @@ def session_test(
         log_ratio=ratio,
         standard_error=np.sqrt(variance),
         freedom=freedom,
-        rounding=resolution_error(digits, 1.4 * typical),
+        rounding=resolution_error(last_digits, 1.4 * typical),
         rounds=(runs * count).min(axis=0).astype(np.int64),
         decides=(enough | measured) & np.isfinite(variance),
         least=np.where(noisy, math.log(NOISY_LIMIT), 0.0),
@@ -433,7 +437,7 @@ def _scatter(ratio: Floats, error: Floats, known: Booleans) -> float:
 
 
 def is_confident(probability: Floats, confidence: float) -> Booleans:
-    """Which of several statements hold, so that all of these are right with a probability.
+    """Return which of several statements hold, so that all of these are right with a probability.
 
     S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979, with
     the probabilities that the statements are wrong: the likeliest of K must be as sure as all are to be together.
@@ -444,7 +448,7 @@ def is_confident(probability: Floats, confidence: float) -> Booleans:
 
 
 def first_variance(phi: Any, theta: Any) -> Any:
-    """Variance of the process over that of its innovations, which is the first value's."""
+    """Return the variance of the process over that of its innovations, which is the first value's."""
     return (1.0 + theta * theta - 2.0 * phi * theta) / (1.0 - phi * phi)
 
 
@@ -481,14 +485,14 @@ def blocked_test(
         log_ratio=ratio,
         standard_error=error,
         freedom=freedom,
-        rounding=np.zeros(count) if last_digits is None else resolution_error(last_digits, spread),
+        rounding=resolution_error(last_digits, spread),
         rounds=sides.min(axis=1).astype(np.int64),
         decides=sides.min(axis=1) >= FEWEST_ROUNDS,
     )
 
 
 def _step(y: Floats, second: Booleans, log_threshold: float) -> tuple[float, float, float]:
-    """Size of the step, the standard error that a t statistic of the likelihood ratio has, spread of single runs."""
+    """Return the step, the standard error of a t statistic of the likelihood ratio, and the spread of single runs."""
     n = len(y)
     rows = np.stack([np.ones(n), second.astype(float), y - np.median(y)])
     likelihoods = np.empty((2, len(GRID)))

@@ -26,7 +26,7 @@ def finite(value: float | None) -> float | None:
 
 
 def r_squared(sum_of_squares: Any, total: Any) -> Any:
-    """Determination coefficient ``1 - SSE/SST`` (...,); NaN where the total is 0.
+    """Return the determination coefficient ``1 - SSE/SST`` (...,); NaN if the total is 0.
 
     With ``total`` the sum of the squared values it is the uncentered one, which Strohmaier prints (Table 1: 1 -
     26.13/3677.85 = 0.99289); with the sum of squares about the mean the centered one.
@@ -40,7 +40,7 @@ def r_squared(sum_of_squares: Any, total: Any) -> Any:
 
 
 def information(sum_of_squares: Any, n_observations: Any, n_parameters: Any) -> tuple[Floats, Floats]:
-    """AICc and BIC of normal errors of unknown variance; infinite where there are too few observations.
+    """Return AICc and BIC of normal errors of unknown variance; infinite if there are too few observations.
 
     -2 log-likelihood and 2 k (Akaike, 1974) with the correction of Hurvich and Tsai (1989), or k log n (Schwarz, 1978).
     """
@@ -55,7 +55,7 @@ def information(sum_of_squares: Any, n_observations: Any, n_parameters: Any) -> 
 
 
 def relative_errors(predicted: Floats, measured: Floats) -> Floats:
-    """Absolute relative errors of predictions (n,)."""
+    """Return absolute relative errors of predictions (n,)."""
     return np.abs(predicted - measured) / measured
 
 
@@ -89,7 +89,7 @@ class Outliers:
 
 
 def median_deviation(values: Floats) -> float:
-    """Median absolute deviation, as a normal distribution's standard deviation; NaN does not count."""
+    """Return the median absolute deviation, as a normal distribution's standard deviation; NaN does not count."""
     return float(np.nanmedian(np.abs(values - np.nanmedian(values)))) / _NORMAL_MEDIAN_DEVIATION
 
 

@@ -105,7 +105,7 @@ def kernel(function: Callable[..., Any] | None = None, *, small: int = 0) -> Any
 
 
 def can_compile() -> bool:
-    """Whether numba is installed; without it, what few array operations do is faster than kernels."""
+    """Return whether numba is installed; without it, what few array operations do is faster than kernels."""
     return _numba() is not None
 
 

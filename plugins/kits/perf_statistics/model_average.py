@@ -55,7 +55,7 @@ class Misfit(NamedTuple):
 
 @functools.cache
 def misfits() -> tuple[Misfit, ...]:
-    """Every noise with every drift, and how likely they are before anything was measured."""
+    """Return every noise with every drift, and how likely they are before anything was measured."""
     pairs = [(noise, drift, share) for drift, share in _DRIFTS.items() for noise in _NOISES]
     return tuple(Misfit(noise, drift, float(np.log(share / len(_NOISES)))) for noise, drift, share in pairs)
 
@@ -66,14 +66,14 @@ def deviating_variance(noise: npt.ArrayLike) -> Floats:
 
 
 def run_variance(repetitions: Floats, relative_spread: Floats) -> float:
-    """Relative variance of single runs, pooled over levels."""
+    """Return the relative variance of single runs, pooled over levels."""
     squares = float(np.nansum((repetitions - 1.0) * relative_spread**2))
     freedom = float((repetitions - 1.0)[np.isfinite(relative_spread)].sum())
     return (squares + _RUN_FREEDOM * _RUN**2) / (freedom + _RUN_FREEDOM)
 
 
 def positions(measured: Mapping[str, Floats], new_points: Mapping[str, Floats]) -> tuple[Floats, Floats]:
-    """Logarithms of the parameters at measured and at asked points, about the mean of the measured ones."""
+    """Return logarithms of the parameters at measured and at asked points, about the mean of the measured ones."""
     pairs = [(values, new_points[name]) for name, values in measured.items()]
     positive = [(x, y) for x, y in pairs if min(x.min(), y.min(initial=1.0)) > 0.0]
     logs = [(np.log(at_measured), np.log(at_new)) for at_measured, at_new in positive]
@@ -86,19 +86,19 @@ def positions(measured: Mapping[str, Floats], new_points: Mapping[str, Floats]) 
 
 
 def drift_covariance(first: Floats, second: Floats) -> Floats:
-    """Covariance of the misfit at two sets of positions, for a drift of 1; the drifts of parameters add up."""
+    """Return covariance of the misfit at two sets of positions, for a drift of 1; the drifts of parameters add up."""
     first_variogram, second_variogram = _variogram(first)[:, None, :], _variogram(second)[None, :, :]
     between = _variogram(first[:, None, :] - second[None, :, :])
     return np.asarray(0.25 * _LENGTH * (first_variogram + second_variogram - between).sum(axis=2))
 
 
 def drift_variance(positions: Floats) -> Floats:
-    """Variance of the misfit at positions (n, d), for a drift of 1: the diagonal of `drift_covariance` (n,)."""
+    """Return variance of the misfit at positions (n, d), for a drift of 1: the diagonal of `drift_covariance` (n,)."""
     return np.asarray(0.5 * _LENGTH * _variogram(positions).sum(axis=1))
 
 
 def _variogram(distance: Floats) -> Floats:
-    """Variance of the difference of two values of the integral of an Ornstein-Uhlenbeck process of variance 1."""
+    """Return the variance of a difference of the integral of an Ornstein-Uhlenbeck process of variance 1."""
     size = np.abs(distance)
     return np.asarray(2.0 * _LENGTH * (size + _LENGTH * np.expm1(-size / _LENGTH)))
 
@@ -113,7 +113,7 @@ class NormalMixture:
 
     @classmethod
     def of(cls, log_weights: Floats, means: Floats, variances: Floats) -> NormalMixture:
-        """Members by the logarithms of their weights (m,), which need not be normalised; the negligible are left
+        """Return members by the logarithms of their weights (m,), which need not be normalised; the negligible are left
         out.
         """
         weights = np.exp(log_weights - log_weights.max())
@@ -123,7 +123,7 @@ class NormalMixture:
         return cls(weights[kept] / weights[kept].sum(), means[kept], variances[kept])
 
     def quantiles(self, shares: npt.ArrayLike) -> Floats:
-        """Values below which these shares of the mixture lie (q, k), by Newton's method within a bracket."""
+        """Return values below which these shares of the mixture lie (q, k), by Newton's method within a bracket."""
         from scipy.special import ndtr
 
         targets = np.asarray(shares, dtype=np.float64)[:, None]
@@ -149,7 +149,7 @@ class NormalMixture:
         return np.asarray(x)
 
     def ratio_quantiles(self, shares: npt.ArrayLike) -> Floats:
-        """Quantiles (q, k) of what the mixture is the logarithm of; what is open beyond any number ends at e^300."""
+        """Return quantiles (q, k) of what the mixture is the logarithm of; they end at e^300."""
         return np.asarray(np.exp(np.clip(self.quantiles(shares), -_OPEN, _OPEN)))
 
 
@@ -191,7 +191,7 @@ class GatheredShapes:
     def about_fit(
         self, values: Floats, at_measured: Floats, at_new: Floats, log_prior: float, *, signed: bool = True
     ) -> bool:
-        """The sum of functions of least relative squares, and what is near it."""
+        """Return the sum of functions of least relative squares, and what is near it."""
         design = at_measured / values[:, None]
         length = np.linalg.norm(design, axis=0)
         length[length == 0.0] = 1.0
@@ -218,7 +218,7 @@ class GatheredShapes:
         self.single(np.maximum(at_measured, _LEAST * values), np.maximum(at_new, _LEAST * values.min()), 0.0)
 
     def shapes(self) -> Shapes | None:
-        """All that were added; None without any."""
+        """Return all that were added; None without any."""
         if not sum(len(part[0]) for part in self._parts):
             return None
         most = max(part[2].shape[1] for part in self._parts)
@@ -236,7 +236,7 @@ class GatheredShapes:
 
 
 def _stacked(tilts: Sequence[Floats], most: int) -> Floats:
-    """Tilts (s, r, n) of all parts under one another, with zeros where there are fewer than the most."""
+    """Return tilts (s, r, n) of all parts under one another, with zeros where there are fewer than the most."""
     stacked = np.zeros((sum(map(len, tilts)), most, tilts[0].shape[2]))
     row = 0
     for part in tilts:
@@ -253,7 +253,7 @@ def expected_runs(
     new_points: Mapping[str, Floats],
     shapes: Shapes,
 ) -> NormalMixture:
-    """The logarithm of a single run at the asked points."""
+    """Return the logarithm of a single run at the asked points."""
     run = run_variance(repetitions, relative_spread)
     evidence, means, variances = _averaged(values, run / repetitions, measured, new_points, shapes)
     evidence, means, variances = _by_family(evidence, means, variances, shapes.families)
@@ -272,7 +272,7 @@ def expected_runs(
 def shape_weights(
     values: Floats, repetitions: Floats, relative_spread: Floats, measured: Mapping[str, Floats], shapes: Shapes
 ) -> Floats:
-    """How likely each shape is (S,); their sum is 1. The parameters are those of `expected_runs`."""
+    """Return how likely each shape is (S,); their sum is 1. The parameters are those of `expected_runs`."""
     run = run_variance(repetitions, relative_spread)
     evidence, *_ = _averaged(
         values, run / repetitions, measured, measured, replace(shapes, log_asked=shapes.log, tilts_asked=shapes.tilts)
@@ -284,7 +284,7 @@ def shape_weights(
 def _averaged(
     values: Floats, level: Floats, measured: Mapping[str, Floats], new_points: Mapping[str, Floats], shapes: Shapes
 ) -> tuple[Floats, Floats, Floats]:
-    """For each assumption of the misfit: log evidence (G, S), mean and variance (G, S, k) of the level."""
+    """Return for each assumption of the misfit: log evidence (G, S), mean and variance (G, S, k) of the level."""
     at_measured, at_new = positions(measured, new_points)
     covariance, cross = drift_covariance(at_measured, at_measured), drift_covariance(at_measured, at_new)
     far = np.array([drift_covariance(place[None], place[None])[0, 0] for place in at_new])
@@ -301,7 +301,7 @@ def _averaged(
 
 
 def _by_family(evidence: Floats, means: Floats, variances: Floats, families: Ints) -> tuple[Floats, Floats, Floats]:
-    """Each family as one member with the moments of its shapes: (G, F), (G, F, k), (G, F, k)."""
+    """Return each family as one member with the moments of its shapes: (G, F), (G, F, k), (G, F, k)."""
     weights = np.exp(evidence - evidence.max())
     sums = np.maximum(np.add.reduceat(weights, families, axis=1), np.finfo(np.float64).tiny)
     first = np.add.reduceat(weights[:, :, None] * means, families, axis=1) / sums[:, :, None]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from perfcore.base.arrays import Floats
+from perfcore.base.arrays import Floats, Ints
 
 _BINS = 16  # of simulated measurements, of equal probability
 
@@ -42,11 +41,11 @@ class DrawnOutcomes:
         return float(self.shares**2 @ (self.target.var(axis=1) + self.beyond))
 
     def variances_with_one(self) -> Floats:
-        """The same as expected after one more measurement at each candidate (C,)."""
+        """Return the same as expected after one more measurement at each candidate (C,)."""
         return np.asarray(self.shares**2 @ (expected_variances(self.target, self.measured) + self.beyond_with_one))
 
     def with_one(self, number: int) -> DrawnOutcomes:
-        """What is open after a measurement at one candidate: draws without their bin means."""
+        """Return what is open after a measurement at one candidate: draws without their bin means."""
         order = np.argsort(self.measured[:, :, number], axis=1)
         target = _without_bins(self.target[:, :, None], order)[:, :, 0]
         beyond = self.beyond_with_one[:, number]
@@ -54,8 +53,8 @@ class DrawnOutcomes:
         return DrawnOutcomes(target, _without_bins(self.measured, order), self.shares, beyond, after)
 
 
-def _without_bins(draws: Floats, order: npt.NDArray[np.int64]) -> Floats:
-    """Draws (K, N, C) less the mean of their bin."""
+def _without_bins(draws: Floats, order: Ints) -> Floats:
+    """Return draws (K, N, C) less the mean of their bin."""
     sorted_draws = np.take_along_axis(draws, order[:, :, None], axis=1)
     binned = sorted_draws.reshape(len(draws), _BINS, -1, draws.shape[2])
     centred = (binned - binned.mean(axis=2, keepdims=True)).reshape(draws.shape)

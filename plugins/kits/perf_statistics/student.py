@@ -26,21 +26,21 @@ def distributions_for(freedom: Floats) -> Any:
 
 
 def fdtrc(freedom: Floats, other: Floats, ratio: Floats) -> Floats:
-    """Upper tail of Fisher's F, as ``scipy.special``."""
+    """Return the upper tail of Fisher's F, as ``scipy.special``."""
     with np.errstate(divide="ignore", invalid="ignore"):
         odds = np.asarray(freedom * ratio / other)
         return _beta(0.5 * other, 0.5 * np.asarray(freedom), 1.0 / (1.0 + odds), 1.0 / (1.0 + 1.0 / odds))
 
 
 def stdtr(freedom: Floats | float, t: Floats) -> Floats:
-    """Distribution of Student's t, as ``scipy.special``."""
+    """Return the distribution of Student's t, as ``scipy.special``."""
     freedom, squares = np.asarray(freedom), t * t
     tail = 0.5 * _beta(0.5 * freedom, np.array(0.5), freedom / (freedom + squares), squares / (freedom + squares))
     return np.where(t < 0.0, tail, 1.0 - tail)
 
 
 def stdtrit(freedom: Floats | float, level: float) -> Floats:
-    """Quantile of Student's t, as ``scipy.special``: by Newton's method, left of the median.
+    """Return the quantile of Student's t, as ``scipy.special``: by Newton's method, left of the median.
 
     It starts from 26.7.5 of Abramowitz and Stegun, Handbook of Mathematical Functions, which many degrees need alone.
     """
@@ -60,7 +60,7 @@ def stdtrit(freedom: Floats | float, level: float) -> Floats:
 
 
 def _beta(a: Floats, b: Floats, x: Floats, y: Floats) -> Floats:
-    """Regularized incomplete beta function of x = 1 - y: the continued fraction 8.17.22 of DLMF, by Lentz's method."""
+    """Return the regularized incomplete beta function of x = 1 - y: continued fraction 8.17.22 of DLMF, by Lentz."""
     log_beta = _log_gamma(a) + _log_gamma(b) - _log_gamma(a + b)
     is_right = x > (a + 1.0) / (a + b + 2.0)
     a, b = np.where(is_right, b, a), np.where(is_right, a, b)

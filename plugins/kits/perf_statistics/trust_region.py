@@ -68,7 +68,7 @@ LOSSES: MappingProxyType[str, Loss] = MappingProxyType(
 
 
 def influence(loss: str, residuals: Floats, scale: float) -> tuple[Floats, Floats]:
-    """The influence psi of each residual and its derivative; psi is the residual itself in least squares."""
+    """Return the influence psi of each residual and its derivative; psi is the residual itself in least squares."""
     z = (residuals / scale) ** 2
     _, first, second = LOSSES[loss](z)
     return first * residuals, first + 2.0 * z * second
@@ -128,7 +128,7 @@ class JacobianFactor:
         return np.asarray(np.einsum("nk,nk->n", self.left, self.left))
 
     def step(self, residuals: Floats) -> Floats:
-        """Gauss-Newton step (P,) for residuals (n,): the shortest in scaled parameters where several are as good."""
+        """Return the Gauss-Newton step (P,) for residuals (n,): of several as good the shortest, scaled."""
         return np.asarray(-(self.right @ (self.reached(residuals) / self.singular)) / self.scale)
 
     def reached(self, residuals: Floats) -> Floats:
@@ -237,7 +237,7 @@ class _Point:
         return JacobianFactor.of((self.jacobian * self.root_weights[:, None])[:, ~self.held])
 
     def look(self) -> tuple[float, Floats]:
-        """The removable part of the residuals, as a length, and the step (P,) that would remove it."""
+        """Return the removable part of the residuals, as a length, and the step (P,) that would remove it."""
         factor = self.factor
         weighted = self.residuals * self.root_weights
         step = np.zeros(len(self.theta))
@@ -266,7 +266,7 @@ class _Search:
         return _Point(theta, fixed, objective, residuals, np.asarray(self.jacobian(theta)), np.sqrt(weights))
 
     def anchored(self, start: _Point) -> _Search:
-        """The same problem with a weak pull to the start, where the data do not determine every parameter."""
+        """Return the same problem with a weak pull to the start, where the data do not determine every parameter."""
         factor = start.factor
         if factor.rank == len(start.theta):
             return self
@@ -303,7 +303,7 @@ class _Search:
         return np.asarray((alone < low) | (alone > high))
 
     def polished(self, point: _Point, low: Floats, high: Floats) -> tuple[_Point, int]:
-        """Plain Gauss-Newton steps while they shrink the removable part of the residuals.
+        """Take plain Gauss-Newton steps while they shrink the removable part of the residuals.
 
         A trust region compares objectives, which near an optimum agree in all digits long before the parameters do;
         these steps compare the remainder, which falls to rounding itself.
@@ -326,12 +326,6 @@ class _Search:
 
     def solution(self, point: _Point, status: Status, evaluations: int) -> Solution:
         return Solution(
-            theta=point.theta,
-            objective=point.objective,
-            sum_of_squares=float(point.residuals @ point.residuals),
-            residuals=point.residuals,
-            jacobian=point.jacobian,
-            at_bound=point.held,
-            status=status,
-            evaluations=evaluations,
-        )
+            point.theta, point.objective, float(point.residuals @ point.residuals), point.residuals, point.jacobian,
+            point.held, status, evaluations,
+        )  # fmt: skip

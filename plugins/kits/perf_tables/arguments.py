@@ -18,7 +18,6 @@ from perfcore.data.units import LABELS, NANOSECONDS
 if TYPE_CHECKING:
     from perfcore.models.model import Model
 
-
 MOST_POINTS = 1_000_000  # that a person asks for at once
 _FORM = "NAME=VALUE,... is expected; a VALUE is a number, FIRST..LAST:STEP, FIRST..LAST*FACTOR, or a name"
 _PREFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "kB": 10**3, "MB": 10**6, "GB": 10**9}
@@ -68,19 +67,13 @@ def check_count(count: float, text: str) -> None:
         raise OptionError(f"{text}: {count:.3g} points, and at most {MOST_POINTS:,} can be asked for")
 
 
-# Where a model is asked for its values, as a person types it: ``p=1..1024*2,n=100``, ``code=LU,SP``.
-#
-# One grammar for all commands and options that take points: pieces are separated by commas; one that contains ``=``
-# begins another variable, the others go on with the values of the variable before.
-
-
 def parse_places(texts: str | Iterable[str], option: str = "--at") -> dict[str, str]:
-    """The values of each variable as text, for callers that know which of them are numbers."""
+    """Return the values of each variable as text, for callers that know which of them are numbers."""
     return {name: ",".join(words) for name, words in _words(texts, {}, option).items()}
 
 
 def levels_at(model: Model, at: str | Iterable[str] | Mapping[str, Any], option: str = "--at") -> dict[str, list[Any]]:
-    """The levels that are asked for of each variable of a model, by symbol; of those that are named."""
+    """Return the levels that are asked for of each variable of a model, by symbol; of those that are named."""
     texts = at
     arrays: dict[str, list[Any]] = {}
     if isinstance(at, Mapping):
@@ -102,7 +95,7 @@ def levels_at(model: Model, at: str | Iterable[str] | Mapping[str, Any], option:
 
 
 def grid(model: Model, at: str | Iterable[str] | Mapping[str, Any], option: str = "--at") -> dict[str, list[Any]]:
-    """Every combination of the levels that are asked for, as one column for each variable of a model.
+    """Return every combination of the levels that are asked for, as one column for each variable of a model.
 
     Numbers that are not named are those of the model's target.
     """
@@ -119,7 +112,7 @@ def grid(model: Model, at: str | Iterable[str] | Mapping[str, Any], option: str 
 def _words(
     texts: str | Iterable[str], known: Mapping[str, Collection[str]], option: str, alone: str = ""
 ) -> dict[str, list[str]]:
-    """The pieces of each variable; names that are known are one piece, whatever they hold.
+    """Return the pieces of each variable; names that are known are one piece, whatever they hold.
 
     Pieces before any name are of the only variable that is a number, if there is one.
     """
@@ -145,7 +138,7 @@ def _pairs(text: str, known: Mapping[str, Collection[str]], option: str, name: s
 
 
 def _pieces_of_a_name(pieces: list[str], names: Collection[str]) -> int:
-    """How many of the first pieces are together one of the names, the longest; 0 where none is."""
+    """Return how many of the first pieces are together one of the names, the longest; 0 if none is."""
     counts = range(len(pieces), 0, -1) if names else ()
     return next((count for count in counts if ",".join(pieces[:count]).strip() in names), 0)
 
@@ -194,7 +187,7 @@ def parse_named(texts: Iterable[str], option: str, form: str) -> dict[str, str]:
 
 
 def parse_duration(text: str) -> int:
-    """A duration with its unit as whole nanoseconds; a bare number is seconds."""
+    """Return a duration with its unit as whole nanoseconds; a bare number is seconds."""
     match = _DURATION.fullmatch(text)
     factor = None if match is None else _DURATION_NS.get(match[2] or "s")
     length = 0 if match is None or factor is None else round(float(match[1]) * factor)
@@ -206,7 +199,7 @@ def parse_duration(text: str) -> int:
 
 
 def check_length(length: str) -> str:
-    """The length of a window, a duration or ``"all"``, as it was given."""
+    """Return the length of a window, a duration or ``"all"``, as it was given."""
     if length != "all":
         parse_duration(length)
     return length

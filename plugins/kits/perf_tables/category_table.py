@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_tables.confounders import differing_columns, refuse_unnamed_factors
 from perf_tables.meanings import SUM_ROUNDING, whole_of_parts
+from perfcore.base import pd
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.columns import RUN_COLUMNS, plain_name, shown_names
@@ -41,9 +41,7 @@ def runs_of_rows(
     names: tuple[str, ...],
     total: str | None,
 ) -> tuple[Runs, tuple[str, ...]]:
-    """Rows as runs by categories; the total taken out of the categories."""
-    import pandas as pd
-
+    """Return rows as runs by categories; the total taken out of the categories."""
     used = {*data.roles.parameters.values(), data.roles.value, *data.roles.category}
     marks = next((c for c in data.table.columns if plain_name(c) in RUN_COLUMNS and c not in used), None)
     of_run = np.zeros(len(point), dtype=np.int64) if marks is None else pd.factorize(data.table[marks][kept])[0]
@@ -88,7 +86,7 @@ def refuse_overlap(runs: Runs, names: tuple[str, ...], points: Any, source: str,
 
 
 def with_other(runs: Runs, names: tuple[str, ...], other: str, notes: list[str]) -> tuple[Runs, tuple[str, ...]]:
-    """What no category accounts for as a further category, where it is more than rounding."""
+    """Return what no category accounts for as a further category, where it is more than rounding."""
     rest = runs.total - np.nansum(runs.values, axis=1)
     if not (rest > SUM_ROUNDING * runs.total).any():
         return runs, names
@@ -123,7 +121,7 @@ class CategoryTable:
         return len(self.total)
 
     def describe(self, row: int) -> str:
-        """One point as a person reads it: ``ranks=16, n=128``."""
+        """Return one point as a person reads it: ``ranks=16, n=128``."""
         names = self.shown_names
         return point_text({names[symbol]: values[row] for symbol, values in self.points.items()})
 
@@ -132,8 +130,8 @@ class CategoryTable:
         """What texts call the parameters, by symbol."""
         return shown_names(self.columns)
 
-    def select(self, kept: npt.NDArray[np.bool_] | Ints) -> CategoryTable:
-        """Those points, with all categories."""
+    def select(self, kept: Booleans | Ints) -> CategoryTable:
+        """Return those points, with all categories."""
         return replace(
             self,
             points={symbol: values[kept] for symbol, values in self.points.items()},
@@ -143,13 +141,13 @@ class CategoryTable:
             total=self.total[kept],
         )
 
-    def only(self, kept: npt.NDArray[np.bool_]) -> CategoryTable:
-        """Those categories (C,), at all points; the total stays as it is."""
+    def only(self, kept: Booleans) -> CategoryTable:
+        """Return those categories (C,), at all points; the total stays as it is."""
         names = tuple(name for name, stays in zip(self.categories, kept.tolist(), strict=True) if stays)
         return replace(self, categories=names, values=self.values[:, kept], spread=self.spread[:, kept])
 
     def fingerprint(self) -> str:
-        """Digest of points, categories and values, whatever their order: the same data have the same."""
+        """Return the digest of points, categories and values, whatever their order: the same data have the same."""
         import hashlib
 
         order = np.lexsort(tuple(self.points.values()))
@@ -171,7 +169,7 @@ def by_category(
     duplicates: str = "refuse",
     absent: str = "unknown",
 ) -> CategoryTable:
-    """Measurements of which each row is one category of a run, as a table of points by categories.
+    """Return measurements of which each row is one category of a run, as a table of points by categories.
 
     Rows of one point are identified as runs by a column such as ``run`` or ``repetition``; without one, the k-th row of
     each category belongs to the k-th run. What was computed of a table once is not computed again.
@@ -189,8 +187,6 @@ def by_category(
 def _by_category(
     data: Measurements, total: str | None, other: str, aggregate: str, duplicates: str, absent: str
 ) -> CategoryTable:
-    import pandas as pd
-
     roles, notes = data.roles, list[str]()
     if not roles.category:
         raise OptionError(
@@ -276,9 +272,7 @@ def _refuse_several(data: Measurements, kept: Booleans) -> None:
 
 
 def _joined(values: Floats, point: Ints, aggregate: str) -> tuple[Floats, Floats, Ints]:
-    """Repeated runs as one value, their standard deviation, and their number."""
-    import pandas as pd
-
+    """Return repeated runs as one value, their standard deviation, and their number."""
     runs = pd.DataFrame(values).groupby(point)
     joined = runs.agg("min" if aggregate == "minimum" else aggregate).to_numpy(dtype=np.float64)
     return joined, runs.std(ddof=1).to_numpy(dtype=np.float64), np.bincount(point).astype(np.int64)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_tables.meanings import NOT_VARIED, meanings_of, paths_of
+from perfcore.base import pd
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import OptionError, listing
 from perfcore.data.columns import is_run_identifier, shown_names, without_copies, words, words_of
@@ -18,8 +19,6 @@ from perfcore.data.units import is_rate, is_time, unit_of
 from perfcore.tables import level_text, point_text
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from perfcore.data.measurements import Measurements
 
 _APART, _CHANCE = 1.05, 0.01  # of levels that shift all points alike: their medians, and how seldom it may be chance
@@ -31,7 +30,7 @@ _CHOSEN_DIGITS = 4  # of a fraction that was chosen, such as a step of 0.00125 o
 
 
 def differing_columns(data: Measurements, kept: Booleans, point: Ints, category: Ints) -> dict[str, npt.NDArray[Any]]:
-    """Columns of numbers without a role in which rows of one category of one point differ (n,).
+    """Return columns of numbers without a role in which rows of one category of one point differ (n,).
 
     Those that number the runs are not among them.
     """
@@ -43,12 +42,13 @@ def differing_columns(data: Measurements, kept: Booleans, point: Ints, category:
 
 def unnamed_factors(data: Measurements, kept: Booleans, point: Ints, category: Ints) -> dict[str, pd.DataFrame]:
     """Return the columns of numbers, without a role, that were varied in rows which would pass for repeated runs."""
-    import pandas as pd
-
     varied = {}
     for column, values in differing_columns(data, kept, point, category).items():
         unit, levels = unit_of(column), pd.unique(values[~np.isnan(values)])
-        if is_time(unit) or is_rate(unit) or not _are_chosen(levels):
+        shown = levels[:: max(1, len(levels) // _LOOKED_AT)].tolist()
+        few = [level % 1.0 == 0.0 or float(f"{level:.{_CHOSEN_DIGITS}g}") == level for level in shown]
+        # People choose whole numbers, or fractions of few digits.
+        if is_time(unit) or is_rate(unit) or sum(few) < 0.5 * len(few):
             continue  # a time or a rate is measured, however it was rounded
         if not _RESULTS.isdisjoint(words_of(column)) and _texts_tell_apart(data, kept):
             continue  # texts say what was varied, and the number came out
@@ -130,14 +130,12 @@ class Unnamed(NamedTuple):
 def unnamed_text(
     data: Measurements, kept: Booleans, point: Ints, path: Ints, value: Floats, points: Mapping[str, Floats]
 ) -> Unnamed | None:
-    """The first text, such as a problem's class, that distinguishes rows which would pass for repeated runs.
+    """Return the first text, such as a problem's class, that distinguishes rows which would pass for repeated runs.
 
     A column of text, unlike one of numbers, may also say where a run was or how it ended. It counts as varied where two
     of its levels recur and values of one are at least twice another's, at most points where there are several; or are
     apart by more than chance (analysis of variance of the logarithms) and by 5 %.
     """
-    import pandas as pd
-
     roles, meanings = data.roles, meanings_of(data)
     used = {*roles.parameters.values(), str(roles.value), *roles.category, *roles.code, *roles.system}
     for column in data.table.columns:
@@ -165,7 +163,7 @@ def unnamed_text(
 
 
 def _is_apart(rows: pd.DataFrame, folds: pd.Series) -> bool:
-    """Whether levels shift the values (columns cell, level, value) of all cells alike, more than chance does."""
+    """Return whether levels shift the values (columns cell, level, value) of all cells alike, more than chance does."""
     from scipy.special import fdtrc
 
     logs = np.log(rows["value"])
@@ -191,21 +189,14 @@ def refuse_unnamed_text(data: Measurements, found: Unnamed | None, by: Literal["
     )
 
 
-def _are_chosen(levels: Floats) -> bool:
-    """Whether most numbers are such as people choose: whole, or fractions of few digits."""
-    shown = levels[:: max(1, len(levels) // _LOOKED_AT)].tolist()
-    few = [level % 1.0 == 0.0 or float(f"{level:.{_CHOSEN_DIGITS}g}") == level for level in shown]
-    return bool(sum(few) >= 0.5 * len(few))
-
-
 def _recurring(rows: pd.DataFrame) -> list[Any]:
-    """Levels that are met at several points."""
+    """Return levels that are met at several points."""
     points_of_level = rows.drop_duplicates(["point", "level"]).groupby("level").size()
     return list(points_of_level[points_of_level > 1].index)
 
 
 def _recurs(rows: pd.DataFrame) -> bool:
-    """Whether levels (columns point, category, level, and number of runs) recur as those of a factor do."""
+    """Return whether levels (columns point, category, level, and number of runs) recur as those of a factor do."""
     again = _recurring(rows)
     if len(again) < 2 or np.average(rows["level"].isin(again), weights=rows["runs"]) < 0.5:
         return False

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from perfcore.base import pd
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import listing
 from perfcore.data.columns import (
@@ -37,8 +38,6 @@ from perfcore.data.observations import labels_of
 from perfcore.data.units import is_rate, seconds_per, split_unit, unit_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from perfcore.data.measurements import Measurements
 
 # By which words of the vocabulary columns are called; the first meaning that fits counts.
@@ -225,8 +224,6 @@ def called(meaning: str, columns: Iterable[str]) -> list[str]:
 
 def moments_of(table: pd.DataFrame, but: Iterable[str] = ()) -> Floats | None:
     """Return numbers that increase with the time of each run (n_rows,); None if no column says when it was."""
-    import pandas as pd
-
     for column in called("date", [str(column) for column in table.columns if column not in set(but)]):
         numbers = pd.to_numeric(table[column], errors="coerce")
         if numbers.notna().all():
@@ -266,7 +263,7 @@ def column_meanings(data: Measurements) -> dict[str, str]:
 
 
 def _derived_columns(data: Measurements, columns: Sequence[str]) -> dict[str, str]:
-    """Columns that are a multiple, a ratio or a product of others, with the formula."""
+    """Return columns that are a multiple, a ratio or a product of others, with the formula."""
     roles = data.roles
     used = [*roles.parameters.values(), *([roles.value] if roles.value else []), *roles.alternatives, *columns]
     numbers = {c: data.numbers(c) for c in dict.fromkeys(used) if data.table[c].dtype.kind in "iuf"}
@@ -312,7 +309,7 @@ class Spread(NamedTuple):
 
 
 def spread_columns(data: Measurements, *, named: bool = False) -> SpreadColumns | None:
-    """The columns about the runs behind the value; those of another value are passed over."""
+    """Return the columns about the runs behind the value; those of another value are passed over."""
     roles = data.roles
     if roles.value is None:
         return None
@@ -344,9 +341,7 @@ def stem_of_mean(column: str) -> str:
 
 
 def spread_of_rows(data: Measurements, kept: Booleans, cell: Ints) -> Spread | None:
-    """What the columns about runs say of each row; None where there are none, or where the rows are runs themselves."""
-    import pandas as pd
-
+    """What the columns about runs say of each row; None if there are none, or where the rows are runs themselves."""
     columns = spread_columns(data)
     if columns is None:
         return None
@@ -363,16 +358,17 @@ def spread_of_rows(data: Measurements, kept: Booleans, cell: Ints) -> Spread | N
     counts[unknown] = 1.0
     deviation = np.where(unknown, 0.0, spread) * (_factor(columns.spread, data.roles.unit) or 1.0)
     if columns.kind == "confidence":
-        from scipy.special import stdtrit
+        from scipy import special
 
-        deviation /= stdtrit(np.maximum(counts - 1.0, 1.0), 0.975) if columns.number else _NORMAL_95
+        # Half widths of 95 % intervals of a mean, in standard errors, by Student's t.
+        deviation /= special.stdtrit(np.maximum(counts - 1.0, 1.0), 0.975) if columns.number else _NORMAL_95
     if columns.kind != "deviation":
         deviation *= np.sqrt(counts)
     return Spread(deviation**2, counts, columns.text)
 
 
 def spread_in_words(data: Measurements) -> str | None:
-    """What is taken from where, of all rows; None where no column says how far runs lie apart."""
+    """Return what is taken from where, of all rows; None if no column says how far runs lie apart."""
     roles = data.roles
     if spread_columns(data) is None:
         return None
@@ -384,7 +380,7 @@ def spread_in_words(data: Measurements) -> str | None:
 
 
 def pooled_runs(cell: Ints, value: Floats, spread: Spread, n_cells: int) -> tuple[Floats, Floats, Floats]:
-    """Means, numbers and relative variances of the runs of each cell (n_cells,), of means that are rows."""
+    """Return means, numbers and relative variances of the runs of each cell (n_cells,), of means that are rows."""
     counts = np.asarray(np.bincount(cell, spread.counts, minlength=n_cells), dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.bincount(cell, spread.counts * value, minlength=n_cells) / counts
@@ -396,7 +392,7 @@ def pooled_runs(cell: Ints, value: Floats, spread: Spread, n_cells: int) -> tupl
 
 
 def _factor(column: str, unit: str | None) -> float | None:
-    """What a spread is multiplied by to be in the value's unit; None where it cannot be."""
+    """Return what a spread is multiplied by to be in the value's unit; None if it cannot be."""
     column_unit = unit_of(column)
     if column_unit is None or column_unit == unit:
         return 1.0
@@ -405,7 +401,7 @@ def _factor(column: str, unit: str | None) -> float | None:
 
 
 def _whole(data: Measurements, column: str) -> bool:
-    """Whether a column holds whole numbers of at least 1, where it holds any."""
+    """Return whether a column holds whole numbers of at least 1, where it holds any."""
     values = data.numbers(column)
     values = values[np.isfinite(values)]
     return len(values) > 0 and bool((values >= 1.0).all() and (values == np.rint(values)).all())
@@ -415,12 +411,10 @@ def _whole(data: Measurements, column: str) -> bool:
 
 
 def paths_of(data: Measurements, kept: Booleans) -> tuple[tuple[str, ...], Ints]:
-    """Names of the modelled series, and the index of each kept row: code, system and category together.
+    """Return names of the modelled series, and the index of each kept row: code, system and category together.
 
     Roles with one name for all rows are left out of the names, unless all of them have.
     """
-    import pandas as pd
-
     parts = [role for role in ("code", "system", "category") if getattr(data.roles, role)]
     if not parts:
         return (data.roles.value or "value",), np.broadcast_to(np.int64(0), int(kept.sum()))
@@ -447,12 +441,10 @@ def whole_of_parts(names: Sequence[str], values: Floats) -> int | None:
 
 
 def parts_of(data: Measurements, notes: list[str] | None = None) -> list[Measurements]:
-    """The benchmarks of each set of parameters, with these; the data alone where no benchmark lacks a parameter.
+    """Return the benchmarks of each set of parameters, with these; the data alone where no benchmark lacks a parameter.
 
     A benchmark whose rows are all of one point is left out, with a note.
     """
-    import pandas as pd
-
     parameters = data.roles.parameters
     cells = data.table[list(parameters.values())]
     numbers = {str(column): data.levels(str(column)) for column in cells}

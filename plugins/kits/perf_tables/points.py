@@ -29,7 +29,7 @@ class Places:
 
 
 def places(user_points: Any, columns: Mapping[str, str], codes: Sequence[str], systems: Sequence[str]) -> Places:
-    """Points as a user gives them to a model of codes on systems; see `named_points`."""
+    """Return points as a user gives them to a model of codes on systems; see `named_points`."""
     points, index = named_points(user_points, columns, {"code": codes, "system": systems})
     return Places(points, index["code"], index["system"])
 
@@ -41,7 +41,7 @@ def named_points(
     usual: str | None = None,
     signed: bool = False,
 ) -> tuple[dict[str, Floats], dict[str, Ints]]:
-    """Points as a user gives them."""
+    """Return points as a user gives them."""
     named = by_symbol(user_points, columns, known)
     for variable, names in known.items():
         if variable not in named:

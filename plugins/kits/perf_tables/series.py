@@ -41,7 +41,7 @@ class Window:
         return float(np.ptp(self.values))
 
     def describe(self) -> str:
-        """One line: how many samples, of what, over which time."""
+        """Return one line: how many samples, of what, over which time."""
         span = readable(float(self.times[-1] - self.times[0]), self.time_unit)
         gaps = f", {self.missing} missing" if self.missing else ""
         count = len(self.values)
@@ -49,7 +49,7 @@ class Window:
 
 
 def select_column(data: Any, column: str | None = None) -> tuple[str, npt.NDArray[Any], Floats, str]:
-    """Name, times, values and time unit of one column of a series.
+    """Return the name, times, values and time unit of one column of a series.
 
     A curve, which is what a table of one value column is read as, counts as the series of its heights at the times
     where they begin, and its column has the name that it has in the table.
@@ -66,7 +66,7 @@ def select_column(data: Any, column: str | None = None) -> tuple[str, npt.NDArra
 def take_window(
     data: Any, length: str = DEFAULT_WINDOW, column: str | None = None, until: float | str | None = None
 ) -> Window:
-    """The samples of the last stretch of a series."""
+    """Return the samples of the last stretch of a series."""
     column, times, values, unit = select_column(data, column)
     if not len(times):
         raise DataError(f"{data.source}: the series has no samples")
@@ -93,7 +93,7 @@ def take_window(
 
 
 def _moment(moment: float | str, unit: str) -> tuple[float, bool]:
-    """A time in the unit, and whether it was given as a date."""
+    """Return a time in the unit, and whether it was given as a date."""
     with contextlib.suppress(ValueError):
         return float(moment), False
     try:

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import IO
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_traces.joined_trace import run_of
 from perf_traces.levels import level_names
 from perf_traces.nesting import Columns, nesting_of
 from perf_traces.states import state_classes
+from perfcore.base.arrays import Ints
 from perfcore.data.trace import Trace
 from perfcore.data.units import shown_origin
 
@@ -67,18 +67,20 @@ def write_chrome_json(trace: Trace, stream: IO[bytes], inside_ns: tuple[int, int
 
 
 def _metadata(trace: Trace, names: Sequence[str], numbers: Mapping[str, int], of_markers: int) -> Iterator[str]:
-    """Events that name processes and threads, and keep their order; then one that names what markers are on."""
+    """Yield events that name processes and threads, and keep their order; then one that names what markers are on."""
     for order, (name, number) in enumerate(numbers.items()):
-        yield _named("process", number, 0, name=name)
-        yield _sorted("process", number, 0, order)
+        yield _described("process_name", number, 0, name=name)
+        yield _described("process_sort_index", number, 0, sort_index=order)
     for thread, (location, name) in enumerate(zip(trace.locations, names, strict=True), 1):
-        yield _named("thread", numbers[name], thread, name=location.removeprefix(f"{name} / "), location=location)
-        yield _sorted("thread", numbers[name], thread, thread)
-    yield _named("process", of_markers, 0, name="markers")
+        yield _described(
+            "thread_name", numbers[name], thread, name=location.removeprefix(f"{name} / "), location=location
+        )
+        yield _described("thread_sort_index", numbers[name], thread, sort_index=thread)
+    yield _described("process_name", of_markers, 0, name="markers")
 
 
 def _numbers(names: Iterable[str]) -> dict[str, int]:
-    """Numbers of processes: those that end their names, as of ``GPU 0``, and for the others what is free."""
+    """Return numbers of processes: those that end their names, as of ``GPU 0``, and for the others what is free."""
     numbers: dict[str, int] = {}
     in_names: set[int] = set()
     for name in names:
@@ -91,9 +93,9 @@ def _numbers(names: Iterable[str]) -> dict[str, int]:
 
 
 def _states(
-    trace: Trace, ids: Sequence[str], on_gpu: npt.NDArray[np.int64], origin: int, inside_ns: tuple[int, int] | None
+    trace: Trace, ids: Sequence[str], on_gpu: Ints, origin: int, inside_ns: tuple[int, int] | None
 ) -> Iterator[str]:
-    """Calls around others first: of two events of the same times, the first is the outer one."""
+    """Yield calls around others first: of two events of the same times, the first is the outer one."""
     kinds = state_classes(trace.states, trace.busy_states)
     names = [
         [f'{{"ph":"X","name":{_quoted(state)},"cat":{_quoted(prefix + kind)},' for state, kind in zip(
@@ -112,7 +114,7 @@ def _states(
 
 
 def _calls(trace: Trace) -> Iterator[Columns]:
-    """Location, state, start and end of calls that have callees, where these are known; then of all others."""
+    """Yield location, state, start and end of calls that have callees, where these are known; then of all others."""
     nesting = nesting_of(trace)
     if nesting is None:
         yield trace.location, trace.state, trace.start_ns, trace.end_ns
@@ -131,13 +133,10 @@ def _markers(trace: Trace, process: int, origin: int, inside_ns: tuple[int, int]
             )
 
 
-def _named(what: str, process: int, thread: int, **names: str) -> str:
-    texts = ",".join(f'"{key}":{_quoted(name)}' for key, name in names.items())
-    return f'{{"ph":"M","name":"{what}_name","pid":{process},"tid":{thread},"args":{{{texts}}}}}'
-
-
-def _sorted(what: str, process: int, thread: int, place: int) -> str:
-    return f'{{"ph":"M","name":"{what}_sort_index","pid":{process},"tid":{thread},"args":{{"sort_index":{place}}}}}'
+def _described(kind: str, process: int, thread: int, /, **arguments: str | int) -> str:
+    args = {key: _writable(value) if isinstance(value, str) else value for key, value in arguments.items()}
+    texts = json.dumps(args, separators=(",", ":"))
+    return f'{{"ph":"M","name":"{kind}","pid":{process},"tid":{thread},"args":{texts}}}'
 
 
 def _quoted(name: str) -> str:
@@ -145,12 +144,12 @@ def _quoted(name: str) -> str:
 
 
 def _writable(name: str) -> str:
-    """The name, without the halves of characters that names of files may hold."""
+    """Return the name, without the halves of characters that names of files may hold."""
     return name.encode("utf-8", "replace").decode()
 
 
 def _us(ns: int) -> str:
-    """Microseconds with all digits: a double has none left for nanoseconds of long runs."""
+    """Return microseconds with all digits: a double has none left for nanoseconds of long runs."""
     whole, rest = divmod(abs(ns), 1000)
     sign = "-" if ns < 0 else ""
     return f"{sign}{whole}.{rest:03d}" if rest else f"{sign}{whole}"

@@ -19,14 +19,13 @@ from perf_traces.messages.communication import OF_RANK, RankCalls
 from perf_traces.nesting import Columns, merged_states
 from perf_traces.scratch_arrays import zeros
 from perfcore.base import progress
-from perfcore.base.arrays import Ints
+from perfcore.base.arrays import Codes, Ints
 from perfcore.base.errors import DataError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask, curve_from_intervals, default_busy
 from perfcore.data.units import nanoseconds_per
 
 COLUMNS: Mapping[str, Any] = {"location": np.int32, "state": np.int32, "start_ns": np.int64, "end_ns": np.int64}
-
 
 _PLAIN = (int, float, str, bool)
 FEW_INTERVALS = 1 << 18  # that are summed up in memory: some 10 MB meanwhile
@@ -63,7 +62,7 @@ class LazyTrace(Trace):
         raise NotImplementedError
 
     def __getattr__(self, name: str) -> Any:
-        """One of `COLUMNS`, kept from when it is first asked for."""
+        """Return one of `COLUMNS`, kept from when it is first asked for."""
         if name not in COLUMNS:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
         column = vars(self)[name] = self._arrays[name]
@@ -71,13 +70,13 @@ class LazyTrace(Trace):
 
 
 def no_interval(at_ns: int) -> Columns:
-    """Columns of one interval of no duration, for locations that are never in a state: a trace has one at least."""
+    """Return columns of one interval of no duration, which a trace has at least."""
     times = np.full(1, at_ns, np.int64)
     return np.zeros(1, np.int32), np.zeros(1, np.int32), times, times
 
 
 def run_of(trace: Trace) -> tuple[int, int]:
-    """When the run of a trace begins and ends, in nanoseconds."""
+    """Return when the run of a trace begins and ends, in nanoseconds."""
     start, end = trace.span_ns
     if not isinstance(trace, LazyTrace):
         start, end = min(start, int(trace.start_ns.min())), max(end, int(trace.end_ns.max()))
@@ -133,11 +132,11 @@ class StoredTrace:
         return msgspec.json.decode(Path(f"{path}.json").read_bytes(), type=cls)
 
     def rank_calls(self) -> RankCalls | None:
-        """Calls of the communication library, whose partners are of other ranks; None where the file has none."""
+        """Return calls of the communication library, whose partners are of other ranks; None if the file has none."""
         return RankCalls.load(Path(self.path)) if Path(f"{self.path}.calls.json").exists() else None
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """One of ``location``, ``state``, ``start_ns`` and ``end_ns``, mapped from its file."""
+        """Return one of ``location``, ``state``, ``start_ns`` and ``end_ns``, mapped from its file."""
         values: npt.NDArray[Any] = np.load(f"{self.path}.{name}.npy", mmap_mode="r", allow_pickle=False)
         return values + self.shift_ns if self.shift_ns and name.endswith("_ns") else values
 
@@ -156,7 +155,7 @@ def summed_curve(
     changes_at_once: int = _CHANGES_AT_ONCE,
     **facts: Any,
 ) -> UtilizationCurve:
-    """How many locations compute, of intervals that come rank by rank.
+    """Return how many locations compute, of intervals that come rank by rank.
 
     Each rank's beginnings and ends are sorted by themselves and put on disk; then all are merged stretch by stretch of
     the run. In addition to one rank, memory holds one stretch; a long curve is mapped from files.
@@ -195,7 +194,7 @@ def summed_curve(
 
 
 def _sorted(times: tuple[Ints, Ints], path: Path, zero: int) -> Ints:
-    """Twice the time from the run's start, one more for a beginning: sorted, mapped from a file."""
+    """Return twice the time from the run's start, one more for a beginning: sorted, mapped from a file."""
     changes = np.concatenate(times)
     changes -= zero
     changes <<= 1
@@ -207,7 +206,7 @@ def _sorted(times: tuple[Ints, Ints], path: Path, zero: int) -> Ints:
 
 
 def _bounds(changes: Sequence[Ints], at_once: int) -> Iterator[int]:
-    """Ends of stretches with about so many changes each, never between two of one time."""
+    """Yield ends of stretches with about so many changes each, never between two of one time."""
     samples = [times[:: -(-len(times) // _SAMPLES)] for times in changes if len(times)]
     if samples:
         weights = [len(times) / len(sample) for times, sample in zip(filter(len, changes), samples, strict=True)]
@@ -254,7 +253,7 @@ class JoinedTrace(LazyTrace):
         return sum(part.n_intervals for part in self._parts)
 
     def rank_traces(self) -> Iterator[Trace]:
-        """The ranks one after the other: each with its locations, on the clock and with the states of the run.
+        """Yield the ranks one after the other: each with its locations, on the clock and with the states of the run.
 
         A rank that has no intervals has one of no duration.
         """
@@ -270,13 +269,9 @@ class JoinedTrace(LazyTrace):
             first = last
 
     def merged(
-        self,
-        place: npt.NDArray[np.int64],
-        locations: Sequence[str],
-        order: npt.NDArray[np.int64],
-        levels: dict[str, Sequence[str]],
+        self, place: Ints, locations: Sequence[str], order: Ints, levels: dict[str, Sequence[str]]
     ) -> JoinedTrace:
-        """The same run with several of its locations as one each, of which each is of one rank."""
+        """Return the same run with several of its locations as one each, of which each is of one rank."""
         folder = Path(tempfile.mkdtemp(prefix="perfcore-ranks-"))
         parts, begin = [], 0
         for number, part in enumerate(self._parts):
@@ -285,8 +280,8 @@ class JoinedTrace(LazyTrace):
             columns = merged_states(*self._columns_of(part), place=place[begin:end] - targets[0], rank=order)
             begin = end
             names = tuple(locations[target] for target in targets.tolist())
-            names_of_states = self.states, self.busy_states
-            parts.append(_changed(part, folder / str(number), columns, names, *names_of_states, part.span_ns))
+            names_of_states = {"states": self.states, "busy_states": self.busy_states}
+            parts.append(_changed(part, folder / str(number), columns, locations=names, **names_of_states))
         joined = JoinedTrace(parts, self.ranks, folder, source=self.source, notes=self.notes, facts=self.facts)
         joined.locations, joined.markers, joined.levels = tuple(locations), self.markers, dict(levels)
         return joined
@@ -294,7 +289,7 @@ class JoinedTrace(LazyTrace):
     def cut(
         self, first: int, stop: int, locations: Sequence[int], states: Sequence[int], **facts: Any
     ) -> JoinedTrace | None:
-        """What of it is within a part of the run, rank by rank; None where nothing is.
+        """Return what of it is within a part of the run, rank by rank; None if nothing is.
 
         Intervals that begin before ``stop`` and end after ``first`` are of the part; they are cut to the ``span_ns`` of
         ``facts``, which are what a `perfcore.Trace` is made with in addition to its columns and names.
@@ -315,7 +310,8 @@ class JoinedTrace(LazyTrace):
             times = np.maximum(starts[inside], first), np.minimum(ends[inside], span[1])
             columns, names = (location[inside], state[inside], *times), tuple(part.locations[k] for k in chosen)
             busy = tuple(facts["busy_states"])
-            parts.append(_changed(part, folder / str(rank), columns, names, state_names, busy, span))
+            changes = {"locations": names, "states": state_names, "busy_states": busy, "span_ns": span}
+            parts.append(_changed(part, folder / str(rank), columns, **changes))
             ranks.append(rank)
         described = {name: facts[name] for name in ("source", "notes", "facts")}
         joined = JoinedTrace(parts, ranks, folder, **described)
@@ -334,12 +330,12 @@ class JoinedTrace(LazyTrace):
         return curve_from_intervals(np.concatenate([*starts, *ends]), self.span_ns, self.time_unit, **facts)
 
     def _columns_of(self, part: StoredTrace) -> Columns:
-        """Location among those of the rank, state of the run, start and end on the clock of the run."""
+        """Return location among those of the rank, state of the run, start and end on the clock of the run."""
         state = self._states_of(part)[part.column("state")]
         return part.column("location"), state, part.column("start_ns"), part.column("end_ns")
 
-    def _states_of(self, part: StoredTrace) -> npt.NDArray[np.int32]:
-        """The run's code of each state of a rank."""
+    def _states_of(self, part: StoredTrace) -> Codes:
+        """Return the run's code of each state of a rank."""
         return np.array([self._state_codes[state] for state in part.states], np.int32)
 
     @functools.cached_property
@@ -363,33 +359,23 @@ class JoinedTrace(LazyTrace):
         return arrays
 
 
-def _changed(
-    part: StoredTrace,
-    path: Path,
-    columns: Columns,
-    locations: tuple[str, ...],
-    states: tuple[str, ...],
-    busy: tuple[str, ...],
-    span_ns: tuple[int, int],
-) -> StoredTrace:
-    """A rank with other intervals, on the clock of the run."""
-    stored = replace(
-        part, path=str(path), n_intervals=len(columns[0]), locations=locations, states=states, busy_states=busy,
-        span_ns=span_ns, levels={}, markers=(), shift_ns=0,
-    )  # fmt: skip
+def _changed(part: StoredTrace, path: Path, columns: Columns, **facts: Any) -> StoredTrace:
+    """Return a rank with other intervals, on the clock of the run."""
+    of_run: dict[str, Any] = {"n_intervals": len(columns[0]), "levels": {}, "markers": (), "shift_ns": 0}
+    stored = replace(part, path=str(path), **of_run, **facts)
     stored.put(columns)
     return stored
 
 
-def positions(chosen: Sequence[int], count: int) -> npt.NDArray[np.int32]:
-    """For each of ``count`` codes its position among the chosen ones, -1 for the others."""
+def positions(chosen: Sequence[int], count: int) -> Codes:
+    """Return for each of ``count`` codes its position among the chosen ones, -1 for the others."""
     places = np.full(count, -1, np.int32)
     places[list(chosen)] = np.arange(len(chosen))
     return places
 
 
 def levels_of_ranks(parts: Sequence[StoredTrace], ranks: Sequence[int]) -> dict[str, Sequence[str]]:
-    """Coarser places of the locations of all ranks: a rank is a process, and what is below it is its own."""
+    """Return coarser places of the locations of all ranks: a rank is a process, and what is below it is its own."""
     all_levels = dict.fromkeys(["process", *(level for part in parts for level in part.levels)])
     levels: dict[str, Sequence[str]] = {}
     for level in all_levels:

@@ -21,6 +21,7 @@ from perf_traces.messages.communication import FACT, carry, on_locations
 from perf_traces.nesting import mark_nested, merged_states
 from perf_traces.states import state_classes
 from perf_traces.windows import cut_trace
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask
@@ -54,12 +55,7 @@ class LocatedTrace(LazyTrace):
     """A trace whose locations are several recorded ones each; see `perfcore.Trace` for what it offers."""
 
     def __init__(
-        self,
-        recorded: Trace,
-        place: npt.NDArray[np.int64],
-        locations: Sequence[str],
-        level: str,
-        merged: Trace | None = None,
+        self, recorded: Trace, place: Ints, locations: Sequence[str], level: str, merged: Trace | None = None
     ) -> None:
         self.recorded, self.place, self.level = recorded, place, level
         self._merged = _merged(recorded, place, locations, level, _ranks(recorded)) if merged is None else merged
@@ -84,7 +80,7 @@ class LocatedTrace(LazyTrace):
         return {name: getattr(self._merged, name) for name in COLUMNS}
 
     def rank_traces(self) -> Iterator[Trace]:
-        """The ranks of a run one after the other, each with its locations; the trace itself where it has no others."""
+        """Yield the ranks of a run one after the other, each with its locations; the trace itself if it has none."""
         if not isinstance(self.recorded, JoinedTrace) or not isinstance(self._merged, JoinedTrace):
             yield self
             return
@@ -97,7 +93,7 @@ class LocatedTrace(LazyTrace):
     def cut(
         self, first: int, stop: int, locations: Sequence[int], states: Sequence[int], **facts: Any
     ) -> LocatedTrace | None:
-        """The part of it from ``first`` until before ``stop``, with these locations and states; see `part_of`."""
+        """Return its part from ``first`` until before ``stop``, with these locations and states; see `part_of`."""
         of_part = {place: k for k, place in enumerate(locations)}
         kept = [k for k, place in enumerate(self.place.tolist()) if place in of_part]
         levels = {name: [values[k] for k in kept] for name, values in self.recorded.levels.items()}
@@ -108,7 +104,7 @@ class LocatedTrace(LazyTrace):
         return LocatedTrace(part, np.array([of_part[self.place[k]] for k in kept]), names, self.level)
 
     def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
-        """How many locations have a recorded one that computes; see `perfcore.Trace.utilization`."""
+        """Return how many locations have a recorded one that computes; see `perfcore.Trace.utilization`."""
         if busy is None and idle is None:
             return self._merged.utilization()
         mask = busy_mask(self.states, self.busy_states, busy, idle)
@@ -117,7 +113,7 @@ class LocatedTrace(LazyTrace):
 
 
 def located(trace: Trace, level: str) -> Trace:
-    """A trace with locations of a level."""
+    """Return a trace with locations of a level."""
     locate: Callable[[str], Trace] | None = getattr(trace, "located", None)
     if locate is not None:
         return locate(level)
@@ -143,7 +139,7 @@ def located(trace: Trace, level: str) -> Trace:
 
 
 def level_names(trace: Trace, level: str) -> tuple[str, ...]:
-    """The device, process or node of each location, as its reader says or else its name; empty where unknown."""
+    """Return the device, process or node of each location, as its reader says or else its name; empty if unknown."""
     if level in trace.levels:
         return tuple(trace.levels[level])
     matches = [
@@ -154,17 +150,15 @@ def level_names(trace: Trace, level: str) -> tuple[str, ...]:
 
 
 def parts_of(trace: Trace) -> Iterator[tuple[int, Trace]]:
-    """The ranks of a run one after the other, or the trace itself; each with the position of its first location."""
+    """Yield the ranks of a run, or the trace itself, each with the position of its first location."""
     first = 0
     for part in trace.rank_traces() if isinstance(trace, (JoinedTrace, LocatedTrace)) else (trace,):
         yield first, part
         first += len(part.locations)
 
 
-def _merged(
-    recorded: Trace, place: npt.NDArray[np.int64], locations: Sequence[str], level: str, order: npt.NDArray[np.int64]
-) -> Trace:
-    """The same with merged locations; of a run from files of its ranks rank by rank, where no place is of several."""
+def _merged(recorded: Trace, place: Ints, locations: Sequence[str], level: str, order: Ints) -> Trace:
+    """Return the same with merged locations; of a run rank by rank if no place is of several."""
     levels = _levels_above(recorded, place)
     if isinstance(recorded, JoinedTrace) and level in ("device", "process"):
         return recorded.merged(place, locations, order, levels)
@@ -175,7 +169,7 @@ def _merged(
     )  # fmt: skip
 
 
-def _ranks(trace: Trace) -> npt.NDArray[np.int64]:
+def _ranks(trace: Trace) -> Ints:
     """Of two states of one time that with the lower number is shown."""
     busy = frozenset(trace.busy_states)
     kinds = zip(trace.states, state_classes(trace.states), strict=True)
@@ -184,8 +178,8 @@ def _ranks(trace: Trace) -> npt.NDArray[np.int64]:
     )
 
 
-def _levels_above(trace: Trace, place: npt.NDArray[np.int64]) -> dict[str, Sequence[str]]:
-    """Levels of merged locations, as far as all that make up one agree."""
+def _levels_above(trace: Trace, place: Ints) -> dict[str, Sequence[str]]:
+    """Return levels of merged locations, as far as all that make up one agree."""
     first = np.unique(place, return_index=True)[1].tolist()
     levels: dict[str, Sequence[str]] = {}
     for level in ("device", "process", "node"):

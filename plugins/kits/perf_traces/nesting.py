@@ -9,15 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_statistics.kernels import kernel
-from perfcore.base.arrays import Ints
+from perfcore.base.arrays import Booleans, Codes, Ints
 from perfcore.data.trace import Trace
 
 _TABLE, NESTED = "nesting", "nested"  # names among a trace's facts; the second one stays where a trace is stored
 BACKGROUND = "background"  # of the fact that names the state of a location that is in no call
 
-Codes = npt.NDArray[np.int32]
 Columns = tuple[Codes, Codes, Ints, Ints]  # location, state, start and end
-
 
 _BLOCK = 256  # of locations that are looked through at once
 _INTERPRETED = 3_000  # intervals below which loading the compiler takes longer than the work
@@ -36,7 +34,7 @@ class Nesting:
     state: Codes
     start_ns: Ints
     end_ns: Ints
-    is_call: npt.NDArray[np.bool_]  # whether an interval of the trace is a call alone
+    is_call: Booleans  # whether an interval of the trace is a call alone
 
     def __len__(self) -> int:
         return len(self.start_ns)
@@ -52,12 +50,12 @@ def keep_nesting(trace: Trace, nesting: Nesting) -> Trace:
 
 def mark_nested(trace: Trace) -> None:
     """Let a trace know that several states at one time were made one, which leaves no whole calls."""
-    trace.facts = {**getattr(trace, "facts", {}), NESTED: True}
+    trace.facts = {**trace.facts, NESTED: True}
 
 
 def nesting_of(trace: Trace) -> Nesting | None:
-    """The nesting of a trace; None where there is none, or where the trace is a part of what was read."""
-    kept = getattr(trace, "facts", {}).get(_TABLE)
+    """Return the nesting of a trace; None if there is none, or where the trace is a part of what was read."""
+    kept = trace.facts.get(_TABLE)
     if kept is None:
         return None
     nesting, locations, span_ns = kept
@@ -66,14 +64,14 @@ def nesting_of(trace: Trace) -> Nesting | None:
 
 
 def is_incomplete(trace: Trace) -> bool:
-    """Whether of several states at one time one is left, and the trace does not say of which calls it is a part."""
-    return bool(getattr(trace, "facts", {}).get(NESTED)) and nesting_of(trace) is None
+    """Return whether of several states at one time one is left, and no calls say of what it is a part."""
+    return bool(trace.facts.get(NESTED)) and nesting_of(trace) is None
 
 
 def nesting_of_pieces(
     start_ns: Ints, end_ns: Ints, piece: Ints, piece_start_ns: Ints, piece_end_ns: Ints
-) -> tuple[Ints, npt.NDArray[np.bool_]]:
-    """Which intervals are no single piece each, and which pieces are whole intervals."""
+) -> tuple[Ints, Booleans]:
+    """Return which intervals are no single piece each, and which pieces are whole intervals."""
     is_call = (piece_start_ns == start_ns[piece]) & (piece_end_ns == end_ns[piece])
     has_no_piece = np.ones(len(start_ns), bool)
     has_no_piece[piece[is_call]] = False
@@ -83,7 +81,7 @@ def nesting_of_pieces(
 def merged_states(
     location: npt.NDArray[Any], state: npt.NDArray[Any], start: Ints, end: Ints, *, place: Ints, rank: Ints
 ) -> Columns:
-    """States of merged locations."""
+    """Return states of merged locations."""
     lasting = np.flatnonzero(end > start)
     n = len(lasting)
     times = np.concatenate([end[lasting], start[lasting]])

@@ -17,7 +17,7 @@ CLOCKS = ("auto", "recorded", "collectives", "unaligned")
 
 
 def _moment(value: Any) -> Any:
-    """A number in the unit of the data, or a text that is understood where they are known."""
+    """Return a number in the unit of the data, or a text that is understood where they are known."""
     if isinstance(value, bool) or not (isinstance(value, str) or hasattr(value, "__float__")):
         raise ValueError("a number, a time such as 1.5s or 10%, or the name of a marker is expected")
     if isinstance(value, str) and not value.strip():
@@ -72,7 +72,7 @@ class TraceOptions(CurveOptions):
 
 
 def recorded_by(locations: str, has_streams: bool) -> str:
-    """What a reader of both streams and threads reads for a level: ``streams``, ``threads`` or ``both``."""
+    """Return what a reader of both streams and threads reads for a level: ``streams``, ``threads`` or ``both``."""
     by_level = {"stream": "streams", "device": "streams", "thread": "threads", "both": "both"}
     return by_level.get(locations, "streams" if has_streams else "threads")
 

@@ -26,7 +26,6 @@ _COUNTED = re.compile(r"(?P<stem>.+)\.(?P<number>\d{1,7})\.[A-Za-z][A-Za-z0-9.]*
 # As PyTorch's tensorboard_trace_handler names the trace of each process.
 _PROCESS = re.compile(r"(?P<host>.+)_(?P<process>\d+)\.(?:\d+\.)?pt\.trace\.json(?:\.gz)?")
 
-
 AS_RUNS = ", or take them as runs with -r files=runs"
 _COLLECTIVE = re.compile(
     r"all_?reduce|all_?gather|reduce_?scatter|broadcast|bcast|all_?to_?all|barrier|mpi_i?(reduce|scan|exscan|gather)",
@@ -44,7 +43,7 @@ _ZERO = re.compile(r"times count from the first event")  # of one file, which th
 
 
 def named_ranks(paths: Sequence[Path]) -> list[int | None]:
-    """The rank that each name says in one of the usual spellings; None where it says none."""
+    """Return the rank that each name says in one of the usual spellings; None if it says none."""
     spelled = [_SPELLED.findall(path.name) or _SPELLED.findall(path.parent.name) for path in paths]
     if any(spelled):
         return [int(numbers[-1]) if numbers else None for numbers in spelled]
@@ -60,7 +59,7 @@ def named_ranks(paths: Sequence[Path]) -> list[int | None]:
 
 
 def named_host(path: Path) -> str | None:
-    """The host that the name of a trace of PyTorch's profiler begins with."""
+    """Return the host that the name of a trace of PyTorch's profiler begins with."""
     match = _PROCESS.fullmatch(path.name)
     return match["host"] if match else None
 
@@ -73,7 +72,7 @@ def numbered(
     name: str,
     otherwise: str = AS_RUNS,
 ) -> tuple[list[tuple[int, StoredTrace]], str]:
-    """The traces with their ranks, in the order of these, and the source of the ranks."""
+    """Return the traces with their ranks, in the order of these, and the source of the ranks."""
     ranks = [part.facts.get(RANK) for part in parts]
     how = "by what the files say"
     if RANK in fields[0]:
@@ -100,7 +99,7 @@ def numbered(
 
 
 def rank_number(value: Any, path: Path) -> int:
-    """The rank that a name says."""
+    """Return the rank that a name says."""
     try:
         return int(value)
     except (TypeError, ValueError):
@@ -130,7 +129,7 @@ def check_job(parts: Sequence[tuple[int, StoredTrace]], name: str, otherwise: st
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """Whole numbers in order, those without a gap as ``2 to 9``."""
+    """Return whole numbers in order, those without a gap as ``2 to 9``."""
     stretches: list[list[int]] = []
     for number in numbers:
         if stretches and stretches[-1][-1] == number - 1:
@@ -163,7 +162,7 @@ class _Match:
 
 
 def aligned(parts: Sequence[StoredTrace], ranks: Sequence[int], how: str, name: str) -> Clocks:
-    """The clock of a run of several ranks."""
+    """Return the clock of a run of several ranks."""
     if how == "unaligned":
         shifts = tuple(-part.span_ns[0] for part in parts)
         return Clocks(how, shifts, "clocks: not aligned, each rank counts from its own first event")
@@ -207,7 +206,7 @@ def _unalignable(name: str, one: int, other: int, recorded: str | None, collecti
 
 
 def _recorded(parts: Sequence[StoredTrace], ranks: Sequence[int], matches: Sequence[_Match]) -> Clocks:
-    """Times as written; the collectives show how well they agree."""
+    """Return times as written; the collectives show how well they agree."""
     epochs = [int(part.facts.get("epoch_ns", 0)) for part in parts]
     zero = min(epoch + part.span_ns[0] for epoch, part in zip(epochs, parts, strict=True))
     note = "clocks: as recorded"
@@ -236,7 +235,7 @@ def _recorded(parts: Sequence[StoredTrace], ranks: Sequence[int], matches: Seque
 
 
 def no_common_clock(parts: Sequence[StoredTrace], ranks: Sequence[int]) -> str | None:
-    """Why the recorded times are of no common clock; None where they are."""
+    """Return why the recorded times are of no common clock; None if they are."""
     spans = []
     for part, rank in zip(parts, ranks, strict=True):
         epoch = int(part.facts.get("epoch_ns", 0))
@@ -251,19 +250,19 @@ def no_common_clock(parts: Sequence[StoredTrace], ranks: Sequence[int]) -> str |
 
 
 def is_synchronised(parts: Sequence[StoredTrace]) -> bool:
-    """Whether the times of all ranks begin near 0, and overlap."""
+    """Return whether the times of all ranks begin near 0, and overlap."""
     epochs = [int(part.facts.get("epoch_ns", 0)) for part in parts]
     spans = [(epoch + part.span_ns[0], epoch + part.span_ns[1]) for epoch, part in zip(epochs, parts, strict=True)]
     return all(is_near_0(*span) for span in spans) and max(spans)[0] < min(end for _, end in spans)
 
 
 def is_near_0(begin: int, end: int) -> bool:
-    """Whether times begin near 0, as they do that count from the beginning of the run."""
+    """Return whether times begin near 0, as they do that count from the beginning of the run."""
     return 0 <= begin <= _NEAR * (end - begin)
 
 
 def _ends(part: StoredTrace) -> Ends:
-    """Sorted ends and the median duration of each kind of collective; of each group of processes where these are
+    """Return sorted ends and the median duration of each kind of collective; of each group of processes where these are
     told.
     """
     if (calls := part.rank_calls()) is not None and (ends := _ends_in_groups(calls)):
@@ -299,7 +298,7 @@ def _ends_and_duration(start: Ints, end: Ints) -> tuple[Ints, int, Ints]:
 
 
 def _matched(first: Ends, other: Ends, later_ns: int) -> _Match:
-    """What the k-th ends of each kind, of which both ranks have as many, say of their clocks.
+    """Return what the k-th ends of each kind, of which both ranks have as many, say of their clocks.
 
     As recorded, times of the other count from a moment ``later_ns`` after that of the first.
     """
@@ -326,7 +325,7 @@ def _median(ordered: Ints) -> int:
 
 
 def is_one_run(first: Trace, paths: Sequence[Path], fields: Sequence[Mapping[str, Any]], files: str) -> bool:
-    """Whether files are ranks of one run, or of several, rather than runs side by side."""
+    """Return whether files are ranks of one run, or of several, rather than runs side by side."""
     if files != "auto":
         return files == "ranks"
     if fields[0]:
@@ -336,14 +335,14 @@ def is_one_run(first: Trace, paths: Sequence[Path], fields: Sequence[Mapping[str
 
 
 def without_rank(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What the name of a file says of its run."""
+    """Return what the name of a file says of its run."""
     return {name: value for name, value in fields.items() if name != RANK}
 
 
 def one_run(
     parts: Sequence[tuple[Path, StoredTrace, Mapping[str, Any]]], name: str, options: TraceOptions, folder: Path
 ) -> JoinedTrace:
-    """The traces of ranks as the trace of their run."""
+    """Return the traces of ranks as the trace of their run."""
     paths, stored, fields = zip(*parts, strict=True)
     hosts = [{} if (host := named_host(path)) is None else {"host": host} for path in paths]
     stored = [replace(part, facts={**host, **part.facts}) for host, part in zip(hosts, stored, strict=True)]
@@ -373,7 +372,7 @@ def one_run(
 
 
 def notes_of_ranks(ranks: Sequence[int], parts: Sequence[StoredTrace]) -> list[str]:
-    """What the readers say of the ranks: of notes that differ in their numbers only, the first."""
+    """Return what the readers say of the ranks: of notes that differ in their numbers only, the first."""
     by_pattern: dict[str, list[str]] = {}
     for rank, part in zip(ranks, parts, strict=True):
         for note in part.notes:

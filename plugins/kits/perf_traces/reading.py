@@ -6,19 +6,17 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from perf_traces.options import LEVELS, TraceOptions
+from perfcore.base import pd
 from perfcore.base.errors import OptionError
 from perfcore.base.files import atomic_path
 from perfcore.cli.reading import HowToRead
 from perfcore.data.columns import is_processors
 from perfcore.hooks.options import describe
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _POINTS_OF_A_LAW = 3  # that the fitter scaling needs, and one more for several parameters
 _FIELDS = {field.name: field for field in describe(TraceOptions)}
@@ -29,7 +27,7 @@ def _levels(incomplete: str) -> list[str]:
 
 
 def _option(name: str, **more: Any) -> Any:
-    """A declared option of traces as one of the command line."""
+    """Return a declared option of traces as one of the command line."""
     field = _FIELDS[name]
     more = {"metavar": field.metavar, "rich_help_panel": "Part of a trace", **more}
     return typer.Option(field.flag, help=f"{field.help[0].upper()}{field.help[1:]}.", **more)
@@ -62,7 +60,7 @@ class HowToReadTraces(HowToRead):
 
 
 def next_step(table: str, runs: Sequence[Mapping[str, Any]], symbols: Mapping[str, str]) -> str:
-    """What to do with a table of runs: fit it, or make more runs where they are too few for a law."""
+    """Return what to do with a table of runs: fit it, or make more runs where they are too few for a law."""
     guessed = len(symbols) == 1 and is_processors(next(iter(symbols.values())))
     pairs = ",".join(f"{symbol}={column}" for symbol, column in symbols.items())
     parameter = "" if guessed else f" --parameter {shlex.quote(pairs)}"

@@ -20,7 +20,7 @@ from perf_traces.levels import located
 from perf_traces.options import WARNING, CurveOptions, TraceOptions
 from perf_traces.ranks import is_one_run, one_run, without_rank
 from perf_traces.windows import wanted_part
-from perfcore.base import progress
+from perfcore.base import pd, progress
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, listing
 from perfcore.data import type_in_words
 from perfcore.data.columns import guess_roles, is_processors
@@ -36,7 +36,6 @@ _PACKED = (".gz", ".bz2", ".xz", ".zst")
 _TIMES_PACKED = 10
 _MOST_PROCESSES = 8  # each holds one file, and one disk feeds them all
 
-
 _REPETITION = "r"  # a field that fitters know by its whole name as the repetition of a point
 # Fields of a name that tell runs of the same point apart; they are columns and no parameters.
 REPETITIONS = frozenset({"rep", "repeat", "repetition", "run", "trial"})
@@ -50,7 +49,7 @@ def stored_parts(
     targets: Sequence[Path],
     processes: int,
 ) -> Iterator[tuple[Path, StoredTrace]]:
-    """Each file with its trace, whose intervals are on disk; read on all cores where the files are large."""
+    """Yield each file with its trace, whose intervals are on disk; read on all cores where the files are large."""
     one_by_one = iter(parts)
     path, trace = next(one_by_one)
     yield path, StoredTrace.of(trace, targets[0])
@@ -77,7 +76,7 @@ def stored_parts(
 
 
 def _as_json(how: Mapping[str, Any]) -> str | None:
-    """How files are read, for other processes; None where JSON cannot say it."""
+    """Return how files are read, for other processes; None if JSON cannot say it."""
     wanted = [f"{kind.__module__}:{kind.__qualname__}" for kind in how.get("wanted", ())]
     try:
         return json.dumps({**how, "wanted": wanted})
@@ -86,7 +85,7 @@ def _as_json(how: Mapping[str, Any]) -> str | None:
 
 
 def store(how: str, path: str, target: str) -> bytes:
-    """A task: read a file, and save its trace; nothing where it cannot be read."""
+    """Return a task: read a file, and save its trace; nothing if it cannot be read."""
     task = json.loads(how)
     task["wanted"] = [operator.attrgetter(name)(importlib.import_module(module)) for module, name in
                       (kind.split(":") for kind in task["wanted"])]  # fmt: skip
@@ -99,7 +98,7 @@ def store(how: str, path: str, target: str) -> bytes:
 
 
 def without_sidecars(sources: Sequence[Any]) -> list[Any]:
-    """The sources less files that are read with another of them, as ``*`` names the .pcf of a Paraver trace."""
+    """Return the sources less files that are read with another of them, as ``*`` names the .pcf of a Paraver trace."""
     paths = {Path(source) for source in sources if isinstance(source, (str, os.PathLike))}
     kept = without_parts(paths)
     return [each for each in sources if not isinstance(each, (str, os.PathLike)) or Path(each) in kept]
@@ -109,8 +108,6 @@ class SeparateRuns(Measurements):
     """The traces of a folder or a pattern that are runs side by side, each to be read by its name in ``files``."""
 
     def __init__(self, files: Sequence[Path], source: str) -> None:
-        import pandas as pd
-
         self.files = [str(file) for file in files]
         super().__init__(pd.DataFrame({"file": self.files}), source=source)
 
@@ -123,7 +120,7 @@ def join_traces(
     paths: Sequence[Path],
     how: Mapping[str, Any],
 ) -> Any:
-    """The part that is asked for of one run; of several runs `SeparateRuns`, or what their curves are together.
+    """Return the part that is asked for of one run; of several runs `SeparateRuns`, or what their curves are together.
 
     Files are one run if they are its ranks, which differ only in a field ``rank`` of ``fields``, what their names say.
     ``how`` is with what `perfcore.reading.recognise.read_one` reads one of ``paths``.
@@ -160,7 +157,7 @@ def join_traces(
 
 
 def _chained(first: list[tuple[Path, Trace]], others: Iterator[tuple[Path, Trace]]) -> Iterator[tuple[Path, Trace]]:
-    """The first and the others; unlike `itertools.chain` it does not hold the first while others are waited for."""
+    """Yield the first and the others; unlike `itertools.chain`, without holding the first meanwhile."""
     yield first.pop()
     yield from others
 
@@ -173,7 +170,7 @@ def _runs(
     paths: Sequence[Path],
     how: Mapping[str, Any],
 ) -> list[tuple[dict[str, Any], JoinedTrace]]:
-    """Parameters of each run from names other than the rank, and its trace."""
+    """Return parameters of each run from names other than the rank, and its trace."""
     run_of_file = [without_rank(of_file) for of_file in fields]
     distinct = [run for k, run in enumerate(run_of_file) if run not in run_of_file[:k]]
     folders = [Path(tempfile.mkdtemp(prefix="perfcore-ranks-")) for _ in distinct]
@@ -193,7 +190,7 @@ def _runs(
 
 
 def _selected_part(trace: Trace, options: TraceOptions) -> Trace:
-    """The part of a run that is asked for, with locations of the level that is; say what its reader warns of."""
+    """Return the part of a run that is asked for, with locations of the level that is; say what its reader warns of."""
     for note in trace.notes:
         if WARNING in note:
             progress.note(f"{trace.source}: {note.replace(WARNING, '')}")
@@ -230,7 +227,7 @@ def runs_of(
 
 
 def known_files(name: str, skip: Callable[[bytes], bool] = lambda head: False) -> list[Path] | None:
-    """The files that a folder or a pattern names, without those of no known format, or to be skipped, in a folder."""
+    """Return the files of a folder or a pattern; of a folder without those of no known format, or to be skipped."""
     files = named_files(name)
     if files is None or not Path(name).is_dir():
         return files
@@ -259,7 +256,7 @@ def _trace(name: str, read: Read) -> Trace:
 
 
 def fields_of(path: Path, pattern: NamePattern | None) -> Mapping[str, Any]:
-    """What the name of a file says by a pattern."""
+    """Return what the name of a file says by a pattern."""
     if pattern is None:
         return {}
     texts = pattern.fields_of(path)
@@ -269,7 +266,7 @@ def fields_of(path: Path, pattern: NamePattern | None) -> Mapping[str, Any]:
 
 
 def _number(text: str) -> float | int | str:
-    """A field without a type: a number where it is one."""
+    """Return a field without a type: a number where it is one."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -287,7 +284,7 @@ def parameters_of_run(trace: Trace, fields: Mapping[str, Any]) -> dict[str, Any]
 
 
 def symbols_of(runs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Symbols of what was varied, processors first, and their columns; of runs at one point all that is known."""
+    """Return symbols and columns of what was varied, processors first; of runs at one point all that is known."""
     numbers = [name for name, value in runs[0].items() if not isinstance(value, str) and name not in REPETITIONS]
     varied = [name for name in numbers if len({run[name] for run in runs}) > 1] or numbers
     columns = sorted(varied, key=lambda column: not is_processors(column))

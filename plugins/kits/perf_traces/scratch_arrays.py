@@ -22,12 +22,12 @@ _CHUNK = 1 << 20  # numbers that are looked at together
 
 
 def fits(count: int) -> bool:
-    """Whether so many numbers of 8 bytes are kept in memory."""
+    """Return whether so many numbers of 8 bytes are kept in memory."""
     return 8 * count <= _IN_MEMORY_BYTES
 
 
 def zeros(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
-    """An array of zeros, in memory up to 64 MiB, else mapped from a file in the folder for temporary files."""
+    """Return an array of zeros, in memory up to 64 MiB, else mapped from a file in the folder for temporary files."""
     n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
     if n_bytes <= _IN_MEMORY_BYTES:
         return np.zeros(shape, dtype)
@@ -46,6 +46,6 @@ def zeros(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDAr
 
 
 def chunks(count: int) -> Iterator[slice]:
-    """Stretches of an array of so many numbers that are looked at one by one."""
+    """Yield stretches of an array of so many numbers that are looked at one by one."""
     for first in range(0, count, _CHUNK):
         yield slice(first, min(first + _CHUNK, count))

@@ -99,7 +99,7 @@ def submit(
 
 
 def waiting(jobs: Sequence[str]) -> bool:
-    """Whether any of these jobs waits or runs; one that Slurm does not know any more is over."""
+    """Return whether any of these jobs waits or runs; one that Slurm does not know any more is over."""
     for job in jobs:
         number, _, cluster = job.partition(";")
         where = [f"--clusters={cluster}"] if cluster else []
@@ -115,7 +115,7 @@ def waiting(jobs: Sequence[str]) -> bool:
 
 
 def states(jobs: Iterable[str]) -> dict[str, JobState]:
-    """What became of jobs; those that Slurm does not know are left out."""
+    """Return what became of jobs; those that Slurm does not know are left out."""
     by_cluster: dict[str, list[str]] = {}
     for job in jobs:
         number, _, cluster = job.partition(";")
@@ -136,7 +136,7 @@ def states(jobs: Iterable[str]) -> dict[str, JobState]:
 
 
 def _state(line: str) -> tuple[str, JobState]:
-    """One line of `sacct`, such as ``4711|CANCELLED by 1000|0:15|12|1700000000``."""
+    """Return one line of `sacct`, such as ``4711|CANCELLED by 1000|0:15|12|1700000000``."""
     try:
         number, state, code, elapsed, end = line.split("|")
         status, _, signal = code.partition(":")
@@ -149,7 +149,7 @@ def _state(line: str) -> tuple[str, JobState]:
 
 
 def _run(words: Sequence[str], variables: Mapping[str, str] | None = None) -> str:
-    """What a command of Slurm prints."""
+    """Return what a command of Slurm prints."""
     try:
         completed = subprocess.run(  # noqa: S603 (words, no shell)
             words,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ CLASSES = (
     "not_running", "unknown", MARKER,
 )  # fmt: skip
 _WILD = re.compile(r"[*?\[]")
-
 
 STANDARD = Path(__file__).with_name("states.toml")
 VARIABLE = "PERF_STATES"  # names the user's own table
@@ -55,37 +54,28 @@ class ClassTable:
 
     @classmethod
     def rows(cls, entry: Entry) -> list[dict[str, str]]:
-        """The patterns of a registered table, as ``perf plugins NAME`` lists them."""
+        """Return the patterns of a registered table, as ``perf plugins NAME`` lists them."""
         groups = read_table(entry.load()).groups
         return [{"class": each.name, "state": name, "why": each.why} for each in groups for name in each.names]
 
     def class_of(self, state: str) -> str | None:
-        """The class that a name has here: a name before a pattern, a long pattern before a short one."""
+        """Return the class that a name has here: a name before a pattern, a long pattern before a short one."""
+        exact, classes, pattern = self._lookup
         key = state.strip().lower()
-        if (name := self._exact.get(key)) is not None:
-            return name
-        match = self._pattern.fullmatch(key)
-        return None if match is None else self._patterns[(match.lastindex or 1) - 1][1]
+        match = None if key in exact else pattern.fullmatch(key)
+        return exact.get(key) if match is None else classes[(match.lastindex or 1) - 1]
 
     @functools.cached_property
-    def _patterns(self) -> list[tuple[str, str]]:
-        return sorted(((p, name) for p, name in self._all() if _WILD.search(p)), key=lambda each: -len(each[0]))
-
-    def _all(self) -> Iterator[tuple[str, str]]:
-        return ((pattern.strip().lower(), group.name) for group in self.groups for pattern in group.names)
-
-    @functools.cached_property
-    def _exact(self) -> dict[str, str]:
-        return {pattern: name for pattern, name in self._all() if not _WILD.search(pattern)}
-
-    @functools.cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        """All patterns as one; the first that fits is the longest."""
-        return re.compile("|".join(f"({_expression(pattern)})" for pattern, _ in self._patterns) or "(?!)", re.DOTALL)
+    def _lookup(self) -> tuple[dict[str, str], list[str], re.Pattern[str]]:
+        """Return the classes of names, those of patterns from the longest on, and all patterns as one."""
+        pairs = [(name.strip().lower(), group.name) for group in self.groups for name in group.names]
+        wild = sorted((pair for pair in pairs if _WILD.search(pair[0])), key=lambda pair: -len(pair[0]))
+        pattern = re.compile("|".join(f"({_expression(name)})" for name, _ in wild) or "(?!)", re.DOTALL)
+        return {name: kind for name, kind in pairs if not _WILD.search(name)}, [kind for _, kind in wild], pattern
 
 
 def _expression(pattern: str) -> str:
-    """A pattern of a name as a regular expression without groups."""
+    """Return a pattern of a name as a regular expression without groups."""
     parts = re.split(r"(\*+|\?|\[[^\]]+\])", pattern)
     wild = {"*": ".*", "?": "."}
     return "".join(
@@ -116,7 +106,7 @@ def read_table(path: str | os.PathLike[str]) -> ClassTable:
 
 
 def state_classes(states: Sequence[str], busy: Sequence[str] = ()) -> tuple[str, ...]:
-    """The class of each state; ``other`` where no table names it, or ``computing`` if it is among the busy ones."""
+    """Return the class of each state; ``other`` if no table names it, or ``computing`` if it is a busy one."""
     # A state of no known class that counts as busy, such as a function, is work.
     work = dict.fromkeys(busy, COMPUTING)
     classes = zip(states, map(class_of, states), strict=True)
@@ -124,12 +114,12 @@ def state_classes(states: Sequence[str], busy: Sequence[str] = ()) -> tuple[str,
 
 
 def class_of(state: str) -> str:
-    """The class of one state; see `state_classes`."""
+    """Return the class of one state; see `state_classes`."""
     return _class_of(state, os.environ.get(VARIABLE, ""))
 
 
 def computing_states(states: Sequence[str]) -> tuple[str, ...]:
-    """Those of the states in which a location computes: those of the class computing, and those of none.
+    """Return those of the states in which a location computes: those of the class computing, and those of none.
 
     Examples
     --------

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from perf_traces.joined_trace import positions, run_of
 from perf_traces.options import CurveOptions, TraceOptions
 from perfcore.base import progress
-from perfcore.base.arrays import Ints
+from perfcore.base.arrays import Booleans, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
@@ -26,7 +26,6 @@ CUT = "cut_markers"  # of the facts of a part: positions of the markers that rea
 _COUNTED = re.compile(r"(.*?\D)[#:\s_(\[]*(\d{1,9})[)\]\s]*")
 _SAME = 0.5  # of a marker that lies within the one before: then both are one occurrence
 _MOST_LINES = 12
-
 
 # An exponent of more digits is no time, and takes a Fraction very long.
 _AMOUNT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*([^\d\s].*?|)\s*")
@@ -45,14 +44,14 @@ class Occurrences:
     labels: tuple[str, ...]  # the name of each: of a family such as ``ProfilerStep`` those of its members
     starts: Ints
     ends: Ints
-    cut: npt.NDArray[np.bool_]  # whether it reaches beyond the part of the run that the trace is
+    cut: Booleans  # whether it reaches beyond the part of the run that the trace is
 
     def __len__(self) -> int:
         return len(self.labels)
 
 
 def families(names: Iterable[str]) -> dict[str, dict[int, str]]:
-    """Names that count, such as ``step#1`` and ``step#2``: the members of each family by their numbers."""
+    """Return names that count, such as ``step#1`` and ``step#2``: the members of each family by their numbers."""
     by_family: dict[str, dict[int, str]] = {}
     for name in names:
         if match := _COUNTED.fullmatch(name.strip()):
@@ -61,7 +60,7 @@ def families(names: Iterable[str]) -> dict[str, dict[int, str]]:
 
 
 def occurrences(trace: Trace, name: str) -> Occurrences:
-    """Where the markers of a name are."""
+    """Return where the markers of a name are."""
     cut = frozenset(trace.facts.get(CUT, ()))
     spans: dict[str, list[tuple[int, int, bool]]] = {}
     for k, (marker, start, end) in enumerate(trace.markers):
@@ -89,7 +88,7 @@ def _hull(trace: Trace, state: str) -> list[tuple[int, int, bool]]:
 
 
 def merged_spans(spans: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int, bool]]:
-    """Spans in the order of time, those as one of which more than half lies within the one before."""
+    """Return spans in the order of time, those as one of which more than half lies within the one before."""
     merged: list[tuple[int, int, bool]] = []
     for start, end, cut in sorted(spans):
         if merged and merged[-1][1] - start > _SAME * (end - start):
@@ -108,7 +107,7 @@ def _in_order(spans: Mapping[str, Sequence[tuple[int, int, bool]]]) -> Occurrenc
 
 
 def marker_lines(trace: Trace) -> list[str]:
-    """What markers a trace has: name, number and mean duration; those that count as one, the longest in all first."""
+    """Return name, number and mean duration of markers; those that count as one, the longest in all first."""
     spans: dict[str, list[int]] = {}
     for name, start, end in trace.markers:
         spans.setdefault(name, []).append(end - start)
@@ -129,7 +128,7 @@ def _line(name: str, lengths: Sequence[int]) -> str:
 
 
 def wanted_part(data: Any, options: CurveOptions) -> Any:
-    """The part of a trace or a curve that options ask for; a note says which it is."""
+    """Return the part of a trace or a curve that options ask for; a note says which it is."""
     if isinstance(options, TraceOptions):
         part: Any = part_of(data, since=options.since, until=options.until, region=options.region, only=options.only)
     else:
@@ -147,7 +146,7 @@ def part_of(
     region: str | None = None,
     only: str | Sequence[str] = (),
 ) -> Trace:
-    """A part of a run."""
+    """Return a part of a run."""
     patterns = (only,) if isinstance(only, str) else tuple(only)
     if since is None and until is None and region is None and not patterns:
         return trace
@@ -187,7 +186,7 @@ def part_of(
 
 
 def part_of_curve(curve: UtilizationCurve, *, since: Moment = None, until: Moment = None) -> UtilizationCurve:
-    """A part of a curve; times as for `part_of`."""
+    """Return a part of a curve; times as for `part_of`."""
     if since is None and until is None:
         return curve
     factor = nanoseconds_per(curve.time_unit)
@@ -207,7 +206,7 @@ def part_of_curve(curve: UtilizationCurve, *, since: Moment = None, until: Momen
 def cut_trace(
     trace: Trace, first: int, stop: int, locations: Sequence[int], states: Sequence[int], facts: dict[str, Any]
 ) -> Trace | None:
-    """The intervals that begin before ``stop`` and end after ``first``; None where there are none."""
+    """Return the intervals that begin before ``stop`` and end after ``first``; None if there are none."""
     cut_method: Callable[..., Trace | None] | None = getattr(trace, "cut", None)
     if cut_method is not None:  # of one whose intervals are not in memory
         return cut_method(first, stop, locations, states, **facts)
@@ -231,7 +230,7 @@ def with_intervals(trace: Trace, columns: Sequence[npt.NDArray[Any]], **changes:
 
 
 def _chosen(trace: Trace, patterns: Sequence[str]) -> tuple[list[list[int]], list[str], list[str]]:
-    """Positions of the locations and of the states that fit, how many these are in words, and with the patterns."""
+    """Return positions of locations and states that fit, how many in words, and these with the patterns."""
     names: list[list[tuple[str, ...]]] = [
         [(name, *(values[k] for values in trace.levels.values())) for k, name in enumerate(trace.locations)],
         [(name,) for name in trace.states],
@@ -267,7 +266,7 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def ends_in(data: Trace | UtilizationCurve) -> Callable[[str], tuple[int, int]]:
-    """What gives the start of the first and the end of the last marker of a name, for `stretch_ns`."""
+    """Return what gives the start of the first and the end of the last marker of a name, for `stretch_ns`."""
 
     def ends_of(name: str) -> tuple[int, int]:
         if isinstance(data, Trace):
@@ -282,7 +281,7 @@ def ends_in(data: Trace | UtilizationCurve) -> Callable[[str], tuple[int, int]]:
 
 
 def _window(data: Trace | UtilizationCurve, run: tuple[int, int], since: Moment, until: Moment) -> tuple[int, int, str]:
-    """The part as nanoseconds, within the run, and in words."""
+    """Return the part as nanoseconds, within the run, and in words."""
     first, last = map(round, stretch_ns(since, until, run, data.time_unit, ends_in(data)))
     origin = shown_origin(*run)
     begin, end, start, stop = (readable(moment - origin, "ns") for moment in (first, last, *run))
@@ -299,7 +298,7 @@ def _window(data: Trace | UtilizationCurve, run: tuple[int, int], since: Moment,
 def stretch_ns(
     since: Moment, until: Moment, run: tuple[_Time, _Time], time_unit: str, ends_of: Callable[[str], tuple[int, int]]
 ) -> tuple[Fraction, Fraction]:
-    """A part as users write it, on the clock of the run; also one that is empty, or beyond the run."""
+    """Return a part as users write it, on the clock of the run; also one that is empty, or beyond the run."""
     first = Fraction(run[0]) if since is None else _moment(since, run, time_unit, lambda name: ends_of(name)[0])
     last = Fraction(run[1]) if until is None else _moment(until, run, time_unit, lambda name: ends_of(name)[1])
     return first, last
@@ -321,13 +320,13 @@ def _moment(moment: str | float, run: tuple[_Time, _Time], time_unit: str, marke
 
 
 def moment_text(time_ns: float) -> str:
-    """A time as `stretch_ns` takes it, in the largest unit that keeps it at least 1."""
+    """Return a time as `stretch_ns` takes it, in the largest unit that keeps it at least 1."""
     unit = next((name for name in ("s", "ms", "us") if abs(time_ns) >= nanoseconds_per(name)), "ns" if time_ns else "s")
     return f"{time_ns / nanoseconds_per(unit):.14g}{unit}"
 
 
 def model_edges(model: Any, name: str = "") -> list[int]:
-    """Where the phases of a model begin and end."""
+    """Return where the phases of a model begin and end."""
     phases = getattr(model, "phases", None)
     if not phases:
         raise DataError(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +21,6 @@ from perf_views.names import shortened
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import MissingDependencyError
 from perfcore.report import Axis, Band, Bars, Line, Plot, Points, Rule, Spans, Steps, Text
-
-if TYPE_CHECKING:
-    from bokeh.models import Glyph, GlyphRenderer
-    from bokeh.models import Plot as BokehPlot
 
 _INCH, _HEIGHT, _ROW, _FRAME = 100, 340, 24, 90  # pixels: of an inch, of a plot, of a name on its axis, around these
 _LABEL, _TICK, _SMALL = "13px", "12px", "11px"
@@ -51,7 +47,8 @@ def bokeh_script() -> str:
 class _Chart:
     """A plot of BokehJS while marks are added to it."""
 
-    plot: BokehPlot
+    models: Any  # `bokeh.models`, imported when a chart is drawn
+    plot: Any
     number: int  # of the mark that is added
     factors: Mapping[str, float]  # of values on each axis: times are in the unit that is shown
     series: list[dict[str, Any]] = field(default_factory=list)
@@ -64,16 +61,13 @@ class _Chart:
             self.seen[axis].append(scaled)
         return scaled
 
-    def add(self, mark: Any, kind: str, columns: dict[str, Any], *glyphs: Glyph) -> None:
+    def add(self, mark: Any, kind: str, columns: dict[str, Any], *glyphs: Any) -> None:
         """Add a mark by what draws it; all glyphs share the columns."""
-        from bokeh.models import ColumnDataSource
-
-        source = ColumnDataSource(columns)
+        source = self.models.ColumnDataSource(columns)
         names: list[str] = []
         for glyph in glyphs:
             names.append(f"s{self.number}.{len(names)}")
-            renderer: GlyphRenderer = self.plot.add_glyph(source, glyph)
-            renderer.name = names[-1]
+            self.plot.add_glyph(source, glyph).name = names[-1]
         colour = mark.colour if isinstance(mark.colour, str) else (mark.colour or ["data"])[0]
         self.series.append({
             "kind": kind, "label": mark.label if hasattr(mark, "label") else "", "colour": colour_of(colour),
@@ -83,23 +77,22 @@ class _Chart:
 
 def chart_content(plot: Plot) -> dict[str, Any]:
     """JSON-ready: a plot as the script of the page draws it."""
+    from bokeh import models
     from bokeh.embed import json_item
-    from bokeh.models import BoxZoomTool, Range1d
-    from bokeh.models import Plot as BokehPlot
 
     units = {name: unit_of(axis, plot.marks, name) for name, axis in (("x", plot.x), ("y", plot.y))}
-    drawn = BokehPlot(
-        x_range=Range1d(), y_range=Range1d(), sizing_mode="stretch_width", height=_height(plot), toolbar_location=None,
-        output_backend="canvas", background_fill_alpha=0.0, border_fill_alpha=0.0, outline_line_color=GRID,
-        min_border_right=14, min_border_top=8,
+    names = len(plot.y.names) if plot.y.scale == "category" else 0
+    height = names * _ROW + _FRAME if names else round(plot.height * _INCH) or _HEIGHT
+    drawn: Any = models.Plot(
+        x_range=models.Range1d(), y_range=models.Range1d(), sizing_mode="stretch_width", height=height,
+        toolbar_location=None, output_backend="canvas", background_fill_alpha=0.0, border_fill_alpha=0.0,
+        outline_line_color=GRID, min_border_right=14, min_border_top=8,
     )  # fmt: skip
-    chart = _Chart(drawn, 0, {name: factor for name, (factor, _) in units.items()})
+    chart = _Chart(models, drawn, 0, {name: factor for name, (factor, _) in units.items()})
     for chart.number, mark in enumerate(thinned(plot.marks, None)):
         _DRAW[type(mark)](chart, mark)
-    axes = {}
-    for name, axis in (("x", plot.x), ("y", plot.y)):
-        axes[name] = _set_axis(chart, name, axis, units[name])
-    zoom = BoxZoomTool()
+    axes = {name: _set_axis(chart, name, axis, units[name]) for name, axis in (("x", plot.x), ("y", plot.y))}
+    zoom = models.BoxZoomTool()
     drawn.add_tools(zoom)
     drawn.toolbar.active_drag = zoom
     return {
@@ -129,43 +122,27 @@ def _listed(values: npt.ArrayLike) -> list[float | None]:
     return [value if np.isfinite(value) else None for value in np.asarray(values, dtype=np.float64).tolist()]
 
 
-def _height(plot: Plot) -> int:
-    names = len(plot.y.names) if plot.y.scale == "category" else 0
-    return max(round(plot.height * _INCH) or _HEIGHT if not names else 0, names * _ROW + _FRAME if names else 0)
-
-
 def _set_axis(chart: _Chart, name: str, axis: Axis, unit: tuple[float, str]) -> dict[str, Any]:
-    """Range, scale, ticks and label of an axis; return what the script must know of it."""
-    from bokeh.models import (
-        BasicTicker,
-        BasicTickFormatter,
-        FixedTicker,
-        Grid,
-        LinearAxis,
-        LinearScale,
-        LogAxis,
-        LogScale,
-        NumeralTickFormatter,
-    )
-    from bokeh.models.text import PlainText
-
+    """Return range, scale, ticks and label of an axis; return what the script must know of it."""
+    models = chart.models
     ranges = _ranges(chart, name, axis, unit[0])
     is_log = axis.scale == "log" and "log" in ranges
-    kind = LogAxis if is_log else LinearAxis
+    kind = models.LogAxis if is_log else models.LinearAxis
     share = _PER_CENT.fullmatch(axis.format)
-    formatter: Any = BasicTickFormatter(power_limit_high=6, power_limit_low=-4)
+    formatter: Any = models.BasicTickFormatter(power_limit_high=6, power_limit_low=-4)
     if share:
-        formatter = NumeralTickFormatter(format="0." + "0" * int(share[1]) + "%" if share[1] != "0" else "0%")
-    ticker: Any = FixedTicker(ticks=[]) if is_log else BasicTicker()  # the script chooses those of logarithmic axes
+        formatter = models.NumeralTickFormatter(format="0." + "0" * int(share[1]) + "%" if share[1] != "0" else "0%")
+    # The script chooses the ticks of logarithmic axes.
+    ticker: Any = models.FixedTicker(ticks=[]) if is_log else models.BasicTicker()
     overrides: dict[Any, Any] = {}
     if axis.scale == "category":
         most = len(axis.names) if name == "y" else _MOST_TICKS if chart.plot.height >= _HEIGHT else _FEW_TICKS
-        ticker = FixedTicker(ticks=list(range(0, len(axis.names), max(-(-len(axis.names) // most), 1))))
-        overrides = {k: PlainText(text=shortened(each, _NAME_LETTERS)) for k, each in enumerate(axis.names)}
+        ticker = models.FixedTicker(ticks=list(range(0, len(axis.names), max(-(-len(axis.names) // most), 1))))
+        overrides = {k: models.PlainText(text=shortened(each, _NAME_LETTERS)) for k, each in enumerate(axis.names)}
     elif len(axis.ticks):
-        ticker = FixedTicker(ticks=(np.asarray(axis.ticks, float) * unit[0]).tolist())
+        ticker = models.FixedTicker(ticks=(np.asarray(axis.ticks, float) * unit[0]).tolist())
     drawn: Any = kind(
-        ticker=ticker, formatter=formatter, axis_label=PlainText(text=label_of(axis, unit[1])),
+        ticker=ticker, formatter=formatter, axis_label=models.PlainText(text=label_of(axis, unit[1])),
         axis_label_text_color=INK, axis_label_text_font_size=_LABEL, axis_label_text_font_style="normal",
         major_label_text_font_size=_TICK, major_label_text_color=INK, axis_line_color=RULE,
         major_tick_line_color=RULE, minor_tick_line_color=None, major_label_overrides=overrides,
@@ -173,8 +150,8 @@ def _set_axis(chart: _Chart, name: str, axis: Axis, unit: tuple[float, str]) -> 
     if name == "x" and axis.scale == "category" and sum(map(len, axis.names[:_MOST_TICKS])) > _MOST_LETTERS:
         drawn.major_label_orientation = 0.8
     chart.plot.add_layout(drawn, "below" if name == "x" else "left")
-    chart.plot.add_layout(Grid(dimension=0 if name == "x" else 1, axis=drawn, grid_line_color=GRID))
-    scale: Any = LogScale() if is_log else LinearScale()
+    chart.plot.add_layout(models.Grid(dimension=0 if name == "x" else 1, axis=drawn, grid_line_color=GRID))
+    scale: Any = models.LogScale() if is_log else models.LinearScale()
     shown = chart.plot.x_range if name == "x" else chart.plot.y_range
     shown.start, shown.end = ranges["log" if is_log else "linear"]
     setattr(chart.plot, f"{name}_scale", scale)
@@ -211,10 +188,8 @@ def _ranges(chart: _Chart, name: str, axis: Axis, factor: float) -> dict[str, li
 
 
 def _draw_line(chart: _Chart, mark: Line) -> None:
-    from bokeh.models import Line as LineGlyph
-
     columns = {"x": chart.along("x", mark.x), "y": chart.along("y", mark.y)}
-    glyph = LineGlyph(
+    glyph = chart.models.Line(
         x="x", y="y", line_color=colour_of(mark.colour), line_width=max(mark.width * _PIXELS, 1.0),
         line_dash=_DASHES[mark.style],
     )  # fmt: skip
@@ -222,19 +197,17 @@ def _draw_line(chart: _Chart, mark: Line) -> None:
 
 
 def _draw_points(chart: _Chart, mark: Points) -> None:
-    from bokeh.models import Scatter, Segment
-
     columns: dict[str, Any] = {"x": chart.along("x", mark.x), "y": chart.along("y", mark.y)}
     colour, glyphs = colour_of(mark.colour), list[Any]()
     if len(mark.low):
         columns |= {"low": chart.along("y", mark.low), "high": chart.along("y", mark.high)}
-        glyphs.append(Segment(x0="x", x1="x", y0="low", y1="high", line_color=colour, line_width=1.5))
+        glyphs.append(chart.models.Segment(x0="x", x1="x", y0="low", y1="high", line_color=colour, line_width=1.5))
     if len(mark.left):
         columns |= {"left": chart.along("x", mark.left), "right": chart.along("x", mark.right)}
-        glyphs.append(Segment(x0="left", x1="right", y0="y", y1="y", line_color=colour, line_width=1.5))
+        glyphs.append(chart.models.Segment(x0="left", x1="right", y0="y", y1="y", line_color=colour, line_width=1.5))
     if len(mark.names):
         columns["name"] = [*mark.names]
-    points = Scatter(
+    points = chart.models.Scatter(
         x="x", y="y", marker=_SHAPES[mark.shape], size=max(mark.size * 1.8, 4.0), line_color=colour,
         fill_color=colour if mark.is_filled else None, line_width=1.5 if mark.shape in ("cross", "bar") else 1.0,
     )  # fmt: skip
@@ -244,18 +217,14 @@ def _draw_points(chart: _Chart, mark: Points) -> None:
 
 
 def _draw_band(chart: _Chart, mark: Band) -> None:
-    from bokeh.models import VArea
-
     columns = {
         "x": chart.along("x", mark.x), "low": chart.along("y", mark.low), "high": chart.along("y", mark.high),
     }  # fmt: skip
-    glyph = VArea(x="x", y1="low", y2="high", fill_color=colour_of(mark.colour), fill_alpha=mark.opacity)
+    glyph = chart.models.VArea(x="x", y1="low", y2="high", fill_color=colour_of(mark.colour), fill_alpha=mark.opacity)
     chart.add(mark, "band", columns, glyph)
 
 
 def _draw_bars(chart: _Chart, mark: Bars) -> None:
-    from bokeh.models import HBar, Segment, VBar
-
     across, along = ("y", "x") if mark.is_horizontal else ("x", "y")
     places = chart.along(across, mark.places, is_seen=False)
     width = mark.width * chart.factors[across]
@@ -269,9 +238,9 @@ def _draw_bars(chart: _Chart, mark: Bars) -> None:
         columns["colour"] = [colour_of(each) for each in mark.colour]
     style: dict[str, Any] = {"fill_color": colour, "line_color": None}
     bars: Any = (
-        HBar(y="place", left="base", right="end", height=width, **style)
+        chart.models.HBar(y="place", left="base", right="end", height=width, **style)
         if mark.is_horizontal
-        else VBar(x="place", bottom="base", top="end", width=width, **style)
+        else chart.models.VBar(x="place", bottom="base", top="end", width=width, **style)
     )
     glyphs = [bars]
     if len(mark.low):
@@ -279,41 +248,35 @@ def _draw_bars(chart: _Chart, mark: Bars) -> None:
         places_of = {"y0": "place", "y1": "place", "x0": "low", "x1": "high"}
         if not mark.is_horizontal:
             places_of = {"x0": "place", "x1": "place", "y0": "low", "y1": "high"}
-        glyphs.append(Segment(**places_of, line_color=INK, line_width=1.2))
+        glyphs.append(chart.models.Segment(**places_of, line_color=INK, line_width=1.2))
     if len(mark.names):
         columns["name"] = [*mark.names]
     if len(mark.texts):
-        from bokeh.models import Text as TextGlyph
-
         columns["text"] = [*mark.texts]
         span = float(np.nanmax(np.abs(ends), initial=0.0))
         chart.seen[along].append(np.array([span * 1.12]))  # room for the texts
         place: dict[str, Any] = {"x": "end", "y": "place", "text_baseline": "middle", "x_offset": 4}
         if not mark.is_horizontal:
             place = {"x": "place", "y": "end", "text_align": "center", "y_offset": -3}
-        glyphs.append(TextGlyph(text="text", text_color=INK, text_font_size=_SMALL, **place))
+        glyphs.append(chart.models.Text(text="text", text_color=INK, text_font_size=_SMALL, **place))
     chart.add(mark, "hbars" if mark.is_horizontal else "bars", columns, *glyphs)
 
 
 def _draw_steps(chart: _Chart, mark: Steps) -> None:
-    from bokeh.models import Line as LineGlyph
-    from bokeh.models import Quad
-
     edges, values = chart.along("x", mark.edges), chart.along("y", mark.values)
     colour = colour_of(mark.colour)
     if mark.is_filled:
         base = np.broadcast_to(chart.along("y", mark.base), values.shape).copy()
         columns = {"left": edges[:-1], "right": edges[1:], "bottom": base, "top": values}
-        quad = Quad(left="left", right="right", bottom="bottom", top="top", fill_color=colour, line_color=None)
-        chart.add(mark, "areas", columns, quad)
+        sides = {"left": "left", "right": "right", "bottom": "bottom", "top": "top"}
+        chart.add(mark, "areas", columns, chart.models.Quad(**sides, fill_color=colour, line_color=None))
         return
     corners = {"x": np.repeat(edges, 2)[1:-1], "y": np.repeat(values, 2)}
-    chart.add(mark, "line", corners, LineGlyph(x="x", y="y", line_color=colour, line_width=mark.width * _PIXELS))
+    glyph = chart.models.Line(x="x", y="y", line_color=colour, line_width=mark.width * _PIXELS)
+    chart.add(mark, "line", corners, glyph)
 
 
 def _draw_spans(chart: _Chart, mark: Spans) -> None:
-    from bokeh.models import Quad, VStrip
-
     columns: dict[str, Any] = {"left": chart.along("x", mark.starts), "right": chart.along("x", mark.ends)}
     colour: Any = colour_of(mark.colour) if isinstance(mark.colour, str) else "colour"
     if not isinstance(mark.colour, str):
@@ -323,20 +286,18 @@ def _draw_spans(chart: _Chart, mark: Spans) -> None:
     style: dict[str, Any] = {"fill_color": colour, "line_color": None, "fill_alpha": mark.opacity}
     if len(mark.bottoms):
         columns |= {"bottom": chart.along("y", mark.bottoms), "top": chart.along("y", mark.tops)}
-        glyph: Any = Quad(left="left", right="right", bottom="bottom", top="top", **style)
+        glyph: Any = chart.models.Quad(left="left", right="right", bottom="bottom", top="top", **style)
         chart.add(mark, "spans", columns, glyph)
     else:
-        chart.add(mark, "strips", columns, VStrip(x0="left", x1="right", **style))
+        chart.add(mark, "strips", columns, chart.models.VStrip(x0="left", x1="right", **style))
 
 
 def _draw_text(chart: _Chart, mark: Text) -> None:
-    from bokeh.models import Text as TextGlyph
-
     at_top = isinstance(mark.y, str)
     x = chart.along("x", mark.x)
     seen = np.concatenate(chart.seen["y"]) if chart.seen["y"] else np.ones(1)
     heights: Any = np.full(len(x), np.nanmax(seen)) if at_top else chart.along("y", mark.y)
-    glyph = TextGlyph(
+    glyph = chart.models.Text(
         x="x", y="y", text="text", text_color=colour_of(mark.colour), text_align=mark.align,
         text_baseline="top" if at_top else "middle", text_font_size=f"{max(round(mark.size * _PIXELS), 11)}px",
     )  # fmt: skip
@@ -344,17 +305,16 @@ def _draw_text(chart: _Chart, mark: Text) -> None:
 
 
 def _draw_rule(chart: _Chart, mark: Rule) -> None:
-    from bokeh.models import HSpan, Slope, VSpan
-
     colour, style = colour_of(mark.colour), _DASHES[mark.style]
     if mark.slope is not None:
         ratio = chart.factors["y"] / chart.factors["x"]
         x, y = mark.point[0] * chart.factors["x"], mark.point[1] * chart.factors["y"]
         slope = mark.slope * ratio
-        chart.plot.add_layout(Slope(gradient=slope, y_intercept=y - slope * x, line_color=colour, line_dash=style))
+        line = {"gradient": slope, "y_intercept": y - slope * x, "line_color": colour, "line_dash": style}
+        chart.plot.add_layout(chart.models.Slope(**line))
     places = chart.along(mark.axis, mark.places)
     if len(places):
-        glyph: Any = VSpan(x="place") if mark.axis == "x" else HSpan(y="place")
+        glyph: Any = chart.models.VSpan(x="place") if mark.axis == "x" else chart.models.HSpan(y="place")
         glyph.update(line_color=colour, line_dash=style, line_width=1.3)
         chart.add(mark, f"{mark.axis}rule", {"place": places}, glyph)
 

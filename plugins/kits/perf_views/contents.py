@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from perfcore.models.model import Model
     from perfcore.report import Plot
 
-
 ViewPath = tuple[str, ...]
+Query = Mapping[str, str]
+MOST_WAYS = 80  # more are not looked through; search fields and tables lead to the rest
 _MOST_TILES = 8
 _MANY_PLOTS, _SMALL = 4, 2.0  # plots of this height, in inches, stand side by side if they are many
 _HALF = 0.5  # share of a row; plots that are no wider stand side by side
@@ -68,9 +69,6 @@ class Action:
     path: ViewPath
     submit: str = "Preview"  # on the button that leads to the preview
     title: str = ""
-
-
-Query = Mapping[str, str]
 
 
 class NoViewError(PerfError):
@@ -130,9 +128,8 @@ class Table:
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows, 1):
             if len(row) != len(self.header):
-                raise ValueError(
-                    f"table {self.title!r}: row {number} has {len(row)} cells, and the header has {len(self.header)}"
-                )
+                counts = f"{len(row)} cells, and the header has {len(self.header)}"
+                raise ValueError(f"table {self.title!r}: row {number} has {counts}")
 
     @classmethod
     def of(cls, title: str, header: Iterable[Cell | str], rows: Iterable[Iterable[Cell | str]]) -> Table:
@@ -261,7 +258,10 @@ def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
     if isinstance(block, Chart) and block.live:
         return replace(block, live=block.live.mounted(prefix, query))
     if isinstance(block, Table):
-        header, *rows = (tuple(_mounted_cell(c, prefix, query) for c in row) for row in (block.header, *block.rows))
+        header, *rows = (
+            tuple(replace(c, link=c.link.mounted(prefix, query)) if isinstance(c, Cell) and c.link else c for c in row)
+            for row in (block.header, *block.rows)
+        )
         return replace(block, header=header, rows=tuple(rows))
     if isinstance(block, (Form, Action)):
         field_names = {item.name for item in block.fields}
@@ -270,12 +270,6 @@ def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
         )
         return replace(block, path=(*prefix, *block.path), fields=(*kept, *block.fields))
     return block
-
-
-def _mounted_cell(cell: Cell | str, prefix: ViewPath, query: Query) -> Cell | str:
-    if isinstance(cell, str) or cell.link is None:
-        return cell
-    return replace(cell, link=cell.link.mounted(prefix, query))
 
 
 def headed(subject: Viewable, view: View) -> View:
@@ -317,9 +311,6 @@ class DataEndpoint(Protocol):
 
     def feed(self, path: ViewPath, query: Query) -> Feed:
         """Return what a page asks for."""
-
-
-MOST_WAYS = 80  # more are not looked through; search fields and tables lead to the rest
 
 
 @runtime_checkable
@@ -427,7 +418,11 @@ def model_blocks(subject: Result, data: Any = None) -> tuple[Block, ...]:
     blocks = list(report_blocks(report))
     if isinstance(subject, Model):
         blocks += [] if any(each.title == "Parameters" for each in report.shown_tables) else [parameter_table(subject)]
-        blocks.append(statistics_table(subject))
+        rows = []
+        for name, value in subject.statistics.items():
+            text = "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+            rows.append((name.replace("_", " "), text))
+        blocks.append(Table(("figure", "value"), tuple(rows), "Fit statistics", is_folded=True))
     return tuple(blocks)
 
 
@@ -449,7 +444,7 @@ def report_blocks(report: Report) -> tuple[Block, ...]:
         keys = report.brief_tables[0].records()
         heading = next(iter(keys[0])) if keys else ""
         rows = [
-            (Cell(_text(row[0]), Link("", (str(record[heading]),))), *row[1:])
+            (Cell(row[0] if isinstance(row[0], str) else row[0].text, Link("", (str(record[heading]),))), *row[1:])
             for row, record in zip(first.rows, keys, strict=False)
         ]
         brief = dict(zip(brief, (replace(first, rows=tuple(rows)), *others), strict=True))
@@ -491,16 +486,3 @@ def _closing(report: Report) -> tuple[Block, ...]:
 def parameter_table(model: Any) -> Table:
     """Return every number of a model with its standard error."""
     return replace(Table.of(*answers.parameter_table(model)), is_folded=True)
-
-
-def statistics_table(model: Any) -> Table:
-    """Return how well a model fits and what it cost."""
-    rows = []
-    for name, value in model.statistics.items():
-        text = "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
-        rows.append((name.replace("_", " "), text))
-    return Table(("figure", "value"), tuple(rows), "Fit statistics", is_folded=True)
-
-
-def _text(cell: Cell | str) -> str:
-    return cell if isinstance(cell, str) else cell.text

@@ -48,6 +48,7 @@ _COLOURS = {
     "data": INK, "model": MODEL, "accent": SERIES[0], "muted": RULE, "dark": DARK, "faint": FAINT, "good": GOOD,
     "careful": CAREFUL, "found": FOUND, "paper": PAPER,
 }  # fmt: skip
+Scaling = Callable[[Any], Floats]
 _STYLES = {"solid": "-", "dashed": "--", "dotted": ":"}
 _SHAPES = {"circle": "o", "diamond": "D", "square": "s", "triangle": "^", "cross": "x", "bar": "|"}
 MOST_POINTS = 4000  # of a line or a step function; longer ones come in bins of the window that is shown
@@ -178,9 +179,6 @@ def _binned(
         np.r_[edges[first + offsets], edges[last]], np.minimum.reduceat(part, offsets),
         np.maximum.reduceat(part, offsets), mean,
     )  # fmt: skip
-
-
-Scaling = Callable[[Any], Floats]
 
 
 def _scaling(axis: Axis, marks: Sequence[Mark], name: str) -> Scaling:

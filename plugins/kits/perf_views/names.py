@@ -82,7 +82,7 @@ def short_name(name: str, most: int = LABEL_LETTERS) -> str:
 
 
 def plain_names(names: Sequence[str], most: int = LABEL_LETTERS) -> list[str]:
-    """Short names for a table; those that would look alike keep their templates, else all, and else are numbered."""
+    """Return short names for a table; those that look alike keep their templates, or all, or are numbered."""
     labels = [short_name(name, most) for name in names]
     for k in _alike(labels):
         labels[k] = shortened(plain_name(names[k], templates=True), max(most, _MOST_APART))

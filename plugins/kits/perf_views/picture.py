@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from perfcore.report import Plot, Report, Result
 
-
 _COLUMN, _SHAPE = 5.0, 0.62  # widest column of a paper, inches; height of a panel with its labels over its width
 _LEAST_SHAPE = 0.5  # height over width of a panel without labels
 _WIDEST = 60.0  # inches
@@ -108,7 +107,8 @@ def plot(
 
 def _write(figure: Figure, path: str | os.PathLike[str], model: Result | None, data: Any) -> None:
     if (ending := check_ending(path)) == ".html":
-        write_bytes(path, _page(figure, model, _title(model, data), data).encode())
+        title: str = (data.report() if model is None else model).title
+        write_bytes(path, _page(figure, model, title, data).encode())
         return
     with atomic_path(path) as temporary:
         _save(figure, temporary, ending)
@@ -144,7 +144,7 @@ class Drawing:
 
 
 def inches(size: str) -> tuple[float, float | None]:
-    """Width, and height where it is given, of a size such as ``3.4in`` or ``8.5x6cm``."""
+    """Return width, and height where it is given, of a size such as ``3.4in`` or ``8.5x6cm``."""
     match = _SIZE.fullmatch(size.strip())
     if match is None:
         raise OptionError(f"size {size!r}: a width such as 3.4in, 8.5cm or 86mm, or 3.4x2.5in, is accepted")
@@ -185,14 +185,7 @@ def _fit(
     figure: Figure, has_chosen_panels: bool, extent: tuple[float, float | None] | None, font: float | None
 ) -> None:
     """Give a figure its size; without a height, it is as high as panels and texts need."""
-    from perf_views.style import (
-        break_long_lines,
-        join_legends,
-        panel_shapes,
-        set_height,
-        set_text_size,
-        thin_out_ticks,
-    )
+    from perf_views.style import break_long_lines, join_legends, panel_shapes, set_height, set_text_size, thin_out_ticks
 
     may_grow = extent is None or extent[1] is None
     is_sized = has_chosen_panels or extent is not None
@@ -238,13 +231,6 @@ def _report(model: Result | None, data: Any) -> Report:
         problems = [note.text for note in report.notes if note.label == "Check"]
         raise DataError(next(iter(problems), f"{type(data).__name__} has no picture; fit a model and plot that"))
     return report
-
-
-def _title(model: Result | None, data: Any) -> str:
-    if model is not None:
-        return model.title
-    title: str = data.report().title
-    return title
 
 
 def _save(figure: Figure, target: Path | io.BytesIO, ending: str) -> None:

@@ -94,7 +94,9 @@ def finish(area: FigureBase | Axes, before: Mapping[Text, str] | None = None) ->
                 _write_in_full(axis, *limits)
         for axis in (axes.xaxis, axes.yaxis):
             if isinstance(axis.get_major_locator(), FixedLocator):
-                _shorten_ticks(axis)
+                names = [text.get_text() for text in axis.get_ticklabels()]
+                if (short := _short(names)) != names:
+                    axis.set_ticklabels(short)
     for text in (artist for artist in artists if isinstance(artist, Text)):
         lines = text.get_text().split("\n")
         if max(map(len, lines)) > _LONGEST_LINE:
@@ -107,12 +109,6 @@ def finish(area: FigureBase | Axes, before: Mapping[Text, str] | None = None) ->
         for axes in panels:
             axes.set_axis_off()
         area.text(0.5, 0.5, "there is nothing to draw", ha="center", va="center", color=DARK, transform=transform)
-
-
-def _shorten_ticks(axis: Axis) -> None:
-    names = [text.get_text() for text in axis.get_ticklabels()]
-    if (short := _short(names)) != names:
-        axis.set_ticklabels(short)
 
 
 def _short(names: list[str]) -> list[str]:
@@ -246,18 +242,13 @@ def thin_out_ticks(figure: Figure) -> None:
             if isinstance(locator, MaxNLocator) and len(labels) > most:
                 locator.set_params(nbins=most)
             elif isinstance(locator, LogLocator) and _collide(labels):
-                _thin_out_powers(axis, most)
+                base = 2.0 if getattr(axis.get_transform(), "base", 10.0) == 2.0 else 10.0  # of which powers remain
+                axis.set_major_locator(LogLocator(base=base, subs=(1.0,), numticks=min(most, _MOST_LOG_TICKS)))
             elif isinstance(locator, FixedLocator) and not isinstance(axis.get_major_formatter(), FixedFormatter):
                 places = axis.get_majorticklocs().tolist()  # numbers; names are never left out
                 axis.set_major_locator(FixedLocator(places[:: -(-len(places) // most)]))
             elif isinstance(locator, FixedLocator) and side == "width" and _collide(labels):
                 axis.set_tick_params(rotation=90)
-
-
-def _thin_out_powers(axis: Axis, most: int) -> None:
-    """Leave the powers of its base to a logarithmic axis, and of those as many as there is room for."""
-    base = 2.0 if getattr(axis.get_transform(), "base", 10.0) == 2.0 else 10.0
-    axis.set_major_locator(LogLocator(base=base, subs=(1.0,), numticks=min(most, _MOST_LOG_TICKS)))
 
 
 def _shown_labels(axis: Axis) -> list[Text]:

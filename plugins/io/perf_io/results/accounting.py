@@ -105,7 +105,10 @@ class PerfStatReader(ResultReader):
             is_json = is_json or (not found.rows and not left_out and text.lstrip().startswith("{"))
             if not text.strip() or text.startswith("#"):
                 continue
-            count = _json_count(text, found, line) if is_json else _text_count(text, found, line)
+            try:
+                count = decode_json(text.encode(), _Count) if is_json else _text_count(text, found, line)
+            except msgspec.MsgspecError as error:
+                found.refuse(f"is no count of `perf stat -j`: {json_problem(text.encode(), error)[0]}", line)
             if count is None or count.counter_value is None:
                 continue
             if any((count.cpu, count.core, count.node, count.socket)):
@@ -139,17 +142,8 @@ class PerfStatReader(ResultReader):
         return Series(times, columns, "s", source=found.source)
 
 
-def _json_count(text: str, found: Found, line: int) -> _Count:
-    try:
-        count: _Count = decode_json(text.encode(), _Count)
-        return count
-    except msgspec.MsgspecError as error:
-        found.refuse(f"is no count of `perf stat -j`: {json_problem(text.encode(), error)[0]}", line)
-
-
 def _text_count(text: str, found: Found, line: int) -> _Count | None:
-    fields = _perf_fields(text)
-    if fields is None:
+    if (fields := _perf_fields(text)) is None:
         if text.startswith(tuple(_SEPARATORS)) or not text.split(text[0], maxsplit=1)[0]:
             return None  # a further metric of the event above
         found.refuse(f"{text[:40]!r} is no count of `perf stat -x,`", line)
@@ -168,7 +162,7 @@ def _text_count(text: str, found: Found, line: int) -> _Count | None:
 
 
 def _perf_fields(line: str) -> Sequence[str] | None:
-    """Place or time, count, unit, event, and what follows; None where a line is no count."""
+    """Return the place or time, count, unit, event, and what follows; None if a line is no count."""
     for separator in _SEPARATORS:
         fields = [field.strip() for field in line.split(separator)]
         if separator != ",":
@@ -233,7 +227,7 @@ class TimeReader(ResultReader):
 
 
 def _clock(text: str, found: Found, line: int) -> float:
-    """Seconds of ``h:mm:ss`` or ``m:ss.ss``."""
+    """Return seconds of ``h:mm:ss`` or ``m:ss.ss``."""
     if (match := _ELAPSED.fullmatch(text)) is None:
         found.refuse(f"elapsed time {text[:40]!r} is not h:mm:ss or m:ss", line)
     return _in_seconds(match)
@@ -339,7 +333,7 @@ def _json_jobs(source: Source) -> Iterator[tuple[None, Row]]:
 
 
 def _table_jobs(source: Source, field_list: str | None) -> Iterator[tuple[int, Row]]:
-    """Each job with what its steps used, which stand behind it."""
+    """Yield each job with what its steps used, which stand behind it."""
     job: tuple[int, Row] | None = None
     for number, fields in _table_lines(source, field_list):
         identifier = fields.get("jobid", fields.get("jobidraw", ""))
@@ -363,7 +357,7 @@ def _table_jobs(source: Source, field_list: str | None) -> Iterator[tuple[int, R
 
 
 def _table_lines(source: Source, field_list: str | None) -> Iterator[tuple[int, dict[str, str]]]:
-    """Number and fields by name of each line."""
+    """Yield number and fields by name of each line."""
     fields: Sequence[str] = [name.strip().lower() for name in field_list.split(",")] if field_list else []
     if not fields and _XDMOD_LINE.match(source.head):
         fields = _XDMOD
@@ -374,8 +368,7 @@ def _table_lines(source: Source, field_list: str | None) -> Iterator[tuple[int, 
             fields = [name.partition("%")[0].strip().lower() for name in text.removesuffix("|").split("|")]
             missing = [want for want in ("jobid", "state", "elapsed") if not any(want in name for name in fields)]
             if missing:
-                listed = ", ".join(missing)
-                cure = f"the fields {listed} are missing; ask sacct for them, such as with --parsable2 "
+                cure = f"the fields {', '.join(missing)} are missing; ask sacct for them, such as with --parsable2 "
                 cure += "--format=JobID,JobName,State,Elapsed,NNodes,NCPUS, or name the fields with -r fields="
                 raise InputError(source.name, cure, line=number)
             continue
@@ -388,7 +381,7 @@ def _table_lines(source: Source, field_list: str | None) -> Iterator[tuple[int, 
 
 
 def _barred(source: Source) -> Iterator[tuple[int, str]]:
-    """Numbered lines with bars between fields, also of what is printed in columns."""
+    """Yield numbered lines with bars between fields, also of what is printed in columns."""
     lines = numbered_lines(source)
     if not _PRINTED.match(source.head):
         yield from lines
@@ -400,7 +393,7 @@ def _barred(source: Source) -> Iterator[tuple[int, str]]:
 
 
 def _amount(text: str, nodes: int | None, cpus: int | None) -> float | None:
-    """Seconds of a time, GiB of a size, also per node (``4Gn``) or per CPU (``2Mc``)."""
+    """Return seconds of a time, GiB of a size, also per node (``4Gn``) or per CPU (``2Mc``)."""
     if match := _ELAPSED.fullmatch(text):
         return _in_seconds(match)
     if (size := _SIZE.fullmatch(text)) is None or not float(size[1]):
@@ -410,7 +403,7 @@ def _amount(text: str, nodes: int | None, cpus: int | None) -> float | None:
 
 
 def _plain_state(text: str) -> str:
-    """The state without who brought it about: ``CANCELLED by 1000``."""
+    """Return the state without who brought it about: ``CANCELLED by 1000``."""
     return text.strip().partition(" ")[0][:40] or "UNKNOWN"
 
 
@@ -423,7 +416,7 @@ def _count(text: str | None, resource: str, source: str, line: int) -> int | Non
 
 
 def _seconds(job: Row, source: str, line: int) -> float:
-    """Elapsed time; ``[days-]hours:minutes:seconds``, or a number of seconds."""
+    """Return the elapsed time; ``[days-]hours:minutes:seconds``, or a number of seconds."""
     raw = job.get("elapsedraw")
     if raw is not None and re.fullmatch(r"[0-9]{1,12}", raw):
         return float(raw)

@@ -1,12 +1,11 @@
-"""Benchmark tools: console lines and CSV by a row of a table for each form, and JSON of pyperf and BenchmarkTools.jl.
+"""Benchmark tools: console lines, CSV by a row of a table for each form, pyperf, BenchmarkTools.jl and ReFrame.
 
-A form says how its text begins, what a line or which columns hold, and what its spread is. Further forms of tools whose
-JSON is read elsewhere, such as the console of Google Benchmark and the CSV of JMH, stand with that JSON.
+Further forms of tools whose JSON is read elsewhere, such as the console of Google Benchmark and the CSV of JMH, stand
+with that JSON.
 """
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,38 +15,27 @@ import msgspec
 
 from perf_io.results.json_results import benchmark_arguments, spread_columns
 from perf_io.results.result_table import Found, ResultReader, Row, number_or_text, one_line
+from perf_io.text import csv_fields
 from perfcore.data.units import NANOSECONDS, unit_of_text
 
 _NUMBER = r"[0-9][0-9,.]*(?:[eE][+-]?[0-9]+)?"
 _LARGEST_DEPTH = 50  # of groups of BenchmarkTools.jl
+# Fields of a test of ReFrame that count what it ran on.
+_TASKS = ("num_tasks", "num_tasks_per_node", "num_cpus_per_task", "num_gpus_per_node")
+_PARAMETER = re.compile(r" %([\w.]+)=(\S+)")
+_ABSENT = ("null", "None", "")
 
-
-@dataclass(frozen=True)
-class _LineForm:
-    """Benchmarks in lines; groups of the pattern: name, value, unit, and spread or low and high."""
-
-    tool: str
-    line: re.Pattern[str]
-    name_above: bool = False  # a long name stands in the line above
-
-
-_LINE_FORMS = (
-    _LineForm(
-        "libtest",
-        re.compile(
-            rf"test (?P<name>\S.*?)\s+\.\.\. bench: +(?P<value>{_NUMBER}) (?P<unit>[a-zµ]+)/iter"
-            rf"(?: \(\+/- (?P<spread>{_NUMBER})\))?.*"
-        ),
+# Of libtest and criterion.rs: name, which stands in the line above if it is long, value, unit, and spread or ends.
+_LINES = (
+    re.compile(
+        rf"test (?P<name>\S.*?)\s+\.\.\. bench: +(?P<value>{_NUMBER}) (?P<unit>[a-zµ]+)/iter"
+        rf"(?: \(\+/- (?P<spread>{_NUMBER})\))?.*"
     ),
-    _LineForm(
-        "criterion",
-        re.compile(
-            rf"(?P<name>\S.*?)?\s+time: +\[(?P<low>{_NUMBER}) \S+ (?P<value>{_NUMBER}) (?P<unit>\S+) "
-            rf"(?P<high>{_NUMBER}) \S+\]"
-        ),
-        name_above=True,
+    re.compile(
+        rf"(?P<name>\S.*?)?\s+time: +\[(?P<low>{_NUMBER}) \S+ (?P<value>{_NUMBER}) (?P<unit>\S+) "
+        rf"(?P<high>{_NUMBER}) \S+\]"
     ),
-)  # fmt: skip
+)
 
 
 class BenchmarkLinesReader(ResultReader):
@@ -64,8 +52,8 @@ class BenchmarkLinesReader(ResultReader):
     def _take(self, content: Iterable[tuple[int, str]], found: Found, options: Any) -> None:
         above = ""
         for number, text in content:
-            form, match = next(((f, m) for f in _LINE_FORMS if (m := f.line.fullmatch(text.rstrip()))), (None, None))
-            if form is None or match is None:
+            match = next((m for line in _LINES if (m := line.fullmatch(text.rstrip()))), None)
+            if match is None:
                 above = text.strip()
                 continue
             unit = unit_of_text(match["unit"])
@@ -75,7 +63,7 @@ class BenchmarkLinesReader(ResultReader):
             factor = round(unit.factor * 1e9)
             numbers = {key: parts[key] for key in ("value", "spread", "low", "high") if parts.get(key)}
             amounts = {key: found.number(text.replace(",", ""), key, number) * factor for key, text in numbers.items()}
-            named, arguments = benchmark_arguments(parts["name"] or (above if form.name_above else ""))
+            named, arguments = benchmark_arguments(parts["name"] or above)
             row: Row = {**named, "time_ns": amounts["value"]}
             if "low" in amounts:
                 row["ci95_ns"] = (amounts["high"] - amounts["low"]) / 2
@@ -92,8 +80,6 @@ class _TableForm:
     column: str  # what the value is called here
     unit: str = ""  # if that does not say it
     deviation: str = ""
-    error: str = ""  # half of a 99.9 % interval
-    count: str = ""
     version: str = ""
     measured: Mapping[str, str] = field(default_factory=dict)  # further ones, with what they are called here
     before: Sequence[str] = ()  # parameters stand behind the last of these columns and before the value
@@ -125,7 +111,7 @@ class BenchmarkTableReader(ResultReader):
     def _take(self, content: Any, found: Found, options: Any) -> None:
         _, first = next(content, (1, ""))
         delimiter = ";" if first.count(";") > first.count(",") else ","
-        headings = _fields(first, delimiter, found, 1)
+        headings = [field.strip() for field in csv_fields(first, found.source, 1, delimiter, skips_blanks=True)]
         form = next((form for form in _TABLE_FORMS if {*form.names} <= {*headings}), None)
         if form is None:
             found.refuse("is no table of benchmarks", 1)
@@ -138,7 +124,8 @@ class BenchmarkTableReader(ResultReader):
         for number, text in content:
             if not text.strip():
                 continue
-            record = found.cells(_fields(text, delimiter, found, number), headings, number)
+            fields = csv_fields(text, found.source, number, delimiter, skips_blanks=True)
+            record = found.cells([field.strip() for field in fields], headings, number)
             row: Row = {"benchmark": " ".join(record[name] for name in form.names)}
             if form.version:
                 row[form.version] = record[form.version]
@@ -151,16 +138,8 @@ class BenchmarkTableReader(ResultReader):
             found.add(row, {name: record[name] for name in varied}, number)
 
 
-def _fields(text: str, delimiter: str, found: Found, line: int) -> list[str]:
-    try:
-        rows = list(csv.reader([text], delimiter=delimiter, skipinitialspace=True))
-    except csv.Error as error:
-        found.refuse(str(error), line)
-    return [field.strip() for row in rows for field in row]
-
-
 def _amount(text: str, found: Found, line: int) -> float | None:
-    """A number, or a time with its unit in ns; None of a run that failed (``NA``)."""
+    """Return a number, or a time with its unit in ns; None of a run that failed (``NA``)."""
     text = text.strip()
     if text in ("", "NA", "?"):
         return None
@@ -231,7 +210,7 @@ class JuliaBenchmarksReader(ResultReader):
 
 
 def _trials(node: Any, names: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], list[float]]]:
-    """Names and times, in ns, of the trials and estimates in a group."""
+    """Yield names and times, in ns, of the trials and estimates in a group."""
     match node:
         case ["BenchmarkGroup", {"data": dict() as children}] if len(names) < _LARGEST_DEPTH:
             for name, child in children.items():
@@ -240,3 +219,115 @@ def _trials(node: Any, names: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
             yield names, [time for time in times if isinstance(time, (int, float)) and not isinstance(time, bool)]
         case ["TrialEstimate", {"time": int() | float() as time}]:
             yield names, [time]
+
+
+class _Case(msgspec.Struct):
+    name: str = ""
+    display_name: str = ""
+    result: str = "pass"
+    system: str = ""
+    partition: str | None = None
+    environ: str | None = None
+    environment: str | None = None
+    num_tasks: int | None = None
+    num_tasks_per_node: int | None = None
+    num_cpus_per_task: int | None = None
+    num_gpus_per_node: int | None = None
+    perfvalues: dict[str, list[Any]] = {}
+
+
+class _Session(msgspec.Struct):
+    testcases: list[_Case] = []
+
+
+class _Report(msgspec.Struct):
+    runs: list[_Session]
+
+
+def _columns(fields: Mapping[str, Any], tasks: Row) -> tuple[Row, dict[str, str]]:
+    """Return what a test is called and where it ran, and its parameters; those of fixtures keep the fixture's name."""
+    displayed = next(filter(None, (fields.get(name) for name in ("display_name", "info", "name"))), "")
+    plain = " ".join(displayed.split())
+    system = ":".join(filter(None, (fields.get("system"), fields.get("partition"))))
+    environ = fields.get("environ") or fields.get("environment")
+    test = re.split(r" [%/@~]", plain, maxsplit=1)[0]
+    return {"test": test, "system": system, "environ": environ, **tasks}, dict(_PARAMETER.findall(plain))
+
+
+class ReframeReportReader(ResultReader):
+    """The report of a session of ReFrame; each performance variable of each test that passed is a row.
+
+    The test without its parameters is the code, the system with its partition and the environment are the system;
+    parameters are those of the test (``%n=100``) and its counts of tasks.
+
+    Source: ReFrame, documentation, "Configuring ReFrame", "Reporting": data version 4, whose performance variables are
+    a mapping from ``system:partition:name``.
+    """
+
+    shape, description = _Report, "a report of ReFrame"
+    parameters, code, system = _TASKS, ("test",), ("system", "environ")
+
+    def _take(self, content: _Report, found: Found, options: Any) -> None:
+        for index, run in enumerate(content.runs):
+            for number, case in enumerate(run.testcases):
+                variables = _variables(case, f"`$.runs[{index}].testcases[{number}]`", found)
+                if case.result not in ("pass", "success"):
+                    found.left_out["since they did not pass: {} tests"] += 1
+                    continue
+                fields = msgspec.structs.asdict(case)
+                columns, parameters = _columns(fields, {name: fields[name] for name in _TASKS})
+                for metric, value, unit in variables:
+                    row = {**columns, "run": index + 1, "metric": metric, "value": value, "unit": unit}
+                    found.add(row, parameters)
+
+
+def _variables(case: _Case, place: str, found: Found) -> list[tuple[str, float, str]]:
+    variables = []
+    for key, fields in case.perfvalues.items():
+        # Value, reference, lower and upper threshold, unit, and, in later versions, the verdict.
+        value, unit = fields[0] if fields else None, fields[4] if len(fields) > 4 else None
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not isinstance(unit, (str, type(None))):
+            problem = "is not [value, reference, lower, upper, unit, ...]"
+            found.refuse(f"{place}: performance variable {key[:60]!r} {problem}")
+        variables.append((key.rpartition(":")[2], float(value), unit or ""))
+    return variables
+
+
+class ReframePerflogReader(ResultReader):
+    """A log of performance of ReFrame; each variable of each test that passed is a row.
+
+    Roles are those of the report: the test is the code, system with partition and environment the system, the
+    parameters in the test's name and its counts of tasks the parameters. ``job_completion_time`` sets repeated runs
+    apart.
+
+    Source: ReFrame, documentation, "Performance logging": the fields of ``perflogs`` are separated by ``|``, and each
+    performance variable has the columns ``NAME_value``, ``NAME_unit``, ``NAME_ref`` and its thresholds.
+    """
+
+    parameters, code, system = _TASKS, ("test",), ("system", "environ")
+
+    def _take(self, content: Iterable[tuple[int, str]], found: Found, options: Any) -> None:
+        columns: list[str] = []
+        for number, text in content:
+            fields = text.split("|")
+            if not columns:
+                columns = fields
+                metrics = [name.removesuffix("_value") for name in columns if name.endswith("_value")]
+                if not metrics or len(set(columns)) < len(columns):
+                    found.refuse("has no column names of ReFrame, such as NAME_value", number)
+                continue
+            if not text or fields == columns:
+                continue
+            row = found.cells(fields, columns, number, "; a field may hold a | itself")
+            if row.get("result", "pass") not in ("pass", "success"):
+                found.left_out["since they did not pass: {} tests"] += 1
+                continue
+            tasks = {name: int(row[name][:15]) if row[name].isdecimal() else None for name in _TASKS if name in row}
+            about, parameters = _columns(row, tasks)
+            about["job_completion_time"] = row.get("job_completion_time")
+            for metric in metrics:
+                if row[f"{metric}_value"].strip() in _ABSENT:
+                    continue
+                value = found.number(row[f"{metric}_value"], f"{metric}_value", number)
+                measured = {**about, "metric": metric, "value": value, "unit": row.get(f"{metric}_unit") or ""}
+                found.add(measured, parameters, number)

@@ -101,7 +101,7 @@ def _paths(cube: CubexParser) -> Iterator[tuple[str, object]]:
 
 
 def _run(folder: str) -> Row:
-    """Program, parameters and repetition that a folder's name says."""
+    """Return the program, parameters and repetition that a folder's name says."""
     match = _RUN.fullmatch(folder)
     if match is None:
         return {}

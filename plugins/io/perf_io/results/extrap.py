@@ -20,7 +20,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 import msgspec
 
 from perf_io.text import LARGEST_DOCUMENT, decode_content, decode_document, decode_json, json_problem
-from perfcore.base import progress
+from perfcore.base import pd, progress
 from perfcore.base.errors import DataError, InputError, listing
 from perfcore.contracts import NoOptions, Reader
 from perfcore.data import type_in_words
@@ -59,9 +59,7 @@ class _Values:
         self.values += values
 
     def measurements(self) -> Measurements:
-        """Columns of parameters, ``callpath``, ``repetition``, and the metric, or ``metric`` and ``value``."""
-        import pandas as pd
-
+        """Return columns of parameters, ``callpath``, ``repetition``, and the metric, or ``metric`` and ``value``."""
         if not self.values:
             raise InputError(self.source, "has no values")
         parameters = list(dict.fromkeys(name for names in dict.fromkeys(map(tuple, self.points)) for name in names))
@@ -165,7 +163,7 @@ def _as_list(values: list[float] | float) -> list[float]:
 
 
 def _points(document: Any, source: str) -> Iterator[tuple[str, Mapping[str, float], str, str, Any]]:
-    """Place, point, call path, metric and measurement of each point."""
+    """Yield the place, point, call path, metric and measurement of each point."""
     for callpath, metrics in document.measurements.items():
         for metric, measured in metrics.items():
             for index, measurement in enumerate(measured):
@@ -218,7 +216,7 @@ class ExtrapArchiveReader(Reader):
 
 
 def _member(archive: zipfile.ZipFile, name: str, source: str) -> bytes:
-    """One file of the archive, as long as it is not made to fill the memory."""
+    """Return one file of the archive, as long as it is not made to fill the memory."""
     try:
         info = archive.getinfo(name)
     except KeyError:
@@ -286,9 +284,7 @@ class ExtrapLinesReader(Reader):
 
 
 def _lines_of(data: Any) -> list[dict[str, Any]]:
-    """The values of a table, its code and category as call path and its value column as metric."""
-    import pandas as pd
-
+    """Return the values of a table, its code and category as call path and its value column as metric."""
     if not isinstance(data, Measurements):
         raise DataError(f"Extra-P's JSON Lines hold measurements, not {type_in_words(data)}")
     roles = data.roles
@@ -316,7 +312,7 @@ def _lines_of(data: Any) -> list[dict[str, Any]]:
 
 
 def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:
-    """Whole lines of some megabytes at once, with the number of the first."""
+    """Yield whole lines of some megabytes at once, with the number of the first."""
     number, size, buffer = 1, 0, list[bytes]()
     for _, raw in source.lines():
         buffer.append(raw)
@@ -329,7 +325,7 @@ def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:
 
 
 def _decoded(block: bytes, first: int, source: str) -> tuple[Sequence[int], list[_Line]]:
-    """Numbers and objects of a block of lines; line by line only where one is wrong or empty."""
+    """Return numbers and objects of a block of lines; line by line only where one is wrong or empty."""
     raws = block.splitlines()
     try:
         decoded = _DECODER.decode_lines(block)
@@ -395,7 +391,7 @@ class _Parsed(_Values):
                 raise InputError(self.source, problem, line=number)
 
     def point(self, groups: tuple[str, str], line: int) -> tuple[float, ...]:
-        """One point with its coordinates, each of which may stand in parentheses."""
+        """Return one point with its coordinates, each of which may stand in parentheses."""
         texts = (groups[0] or groups[1]).replace("(", " ").replace(")", " ").split()
         if len(texts) != len(self.parameters):
             problem = f"a point has {len(texts)} coordinates for {len(self.parameters)} parameters"

@@ -32,6 +32,7 @@ _CONSOLE = re.compile(
     r"(?P<name>\S.*?)\s+(?P<real_time>[0-9.]+(?:e[+-]?[0-9]+)?) (?P<time_unit>[num]?s)\s+"
     r"(?P<cpu_time>[0-9.]+(?:e[+-]?[0-9]+)?) [num]?s\s+(?P<iterations>[0-9]+)(?:\s.*)?"
 )
+_NUMBERS = ("iterations", "real_time", "cpu_time")
 _BETTER = {"customBiggerIsBetter": "larger", "customSmallerIsBetter": "smaller"}
 _RANGE = re.compile(r"(?:±|\+/-|stddev:)?\s*([0-9.]+(?:e[-+]?[0-9]+)?)\s*(%?)", re.IGNORECASE)
 _ROUNDS = re.compile(r"\b(?:rounds|samples|runs): ([0-9]{1,9})\b|\b([0-9]{1,9}) (?:samples|runs)\b")
@@ -193,12 +194,10 @@ class GoogleBenchmarkReader(ResultReader):
             return super()._content(source)
         lines = [text for _, text in numbered_lines(source)]
         begin = next((number for number, text in enumerate(lines) if text.startswith("name,iterations,")), None)
-        if begin is None:
-            return _GoogleRuns([_console_run(found) for text in lines if (found := _CONSOLE.match(text))])
-        numbers = ("iterations", "real_time", "cpu_time")
+        printed = (match.groupdict() for text in lines if (match := _CONSOLE.match(text)))
         rows = [
-            {name: number_or_text(cell) if name in numbers else cell for name, cell in row.items() if name and cell}
-            for row in csv.DictReader(lines[begin:])
+            {name: number_or_text(cell) if name in _NUMBERS else cell for name, cell in row.items() if name and cell}
+            for row in (printed if begin is None else csv.DictReader(lines[begin:]))
         ]
         return _GoogleRuns([{**row, "error_occurred": row.get("error_occurred") == "true"} for row in rows])
 
@@ -251,12 +250,6 @@ class GoogleBenchmarkReader(ResultReader):
             others = {name: value for name, value in fields.items() if name not in _NO_COUNTER}
             counters = {name: value for name, value in others.items() if type(value) in (int, float)}
             found.add(columns, arguments, counters=counters)
-
-
-def _console_run(match: re.Match[str]) -> dict[str, Any]:
-    """The fields of a line of the console, as JSON has them."""
-    numbers = ("real_time", "cpu_time", "iterations")
-    return {name: float(text) if name in numbers else text for name, text in match.groupdict().items()}
 
 
 def benchmark_arguments(name: str, threads: int | None = None) -> tuple[Row, dict[str, str]]:
@@ -527,26 +520,23 @@ class JmhReader(ResultReader):
             if not isinstance(metric.score, float):
                 found.refuse(f"`$[{index}].primaryMetric` has neither rawData, nor rawDataHistogram, nor a score")
             runs = max(result.forks, 1) * result.measurement_iterations
-            half = metric.score_error if isinstance(metric.score_error, float) and runs > 1 else None
-            deviation = None if half is None else half * runs**0.5 / _student(runs - 1)
+            deviation = None
+            if isinstance(metric.score_error, float) and runs > 1:
+                from scipy.special import stdtrit
+
+                deviation = metric.score_error * runs**0.5 / float(stdtrit(runs - 1, 0.9995))
             found.add({**about, "value": metric.score, **spread_columns(deviation, runs)}, result.params)
         found.parameters = [*found.user_columns, "threads"]
 
 
 def _with_point(text: str) -> float | str:
-    """A number of any locale; the text of what is none, such as NaN."""
+    """Return a number of any locale; the text of what is none, such as NaN."""
     number = number_or_text(text if "." in text else text.replace(",", "."))
     return number if isinstance(number, str) else float(number)
 
 
-def _student(freedom: int) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, 0.9995))
-
-
 def _iterations(metric: _JmhMetric) -> Iterator[tuple[int, int, Any]]:
-    """Fork and iteration, from 1, with what was measured."""
+    """Yield the fork and iteration, from 1, with what was measured."""
     for fork, values in enumerate(metric.raw_data, start=1):
         for repetition, value in enumerate(values, start=1):
             yield fork, repetition, None if isinstance(value, str) else value  # "NaN"
@@ -670,7 +660,7 @@ def _count(text: str) -> int | None:
 
 
 def _bytes(text: str) -> int | None:
-    """A size as fio reads it; None for ranges, shares and what else is not one number."""
+    """Return a size as fio reads it; None for ranges, shares and what else is not one number."""
     match = _SIZE.fullmatch(text.strip())
     return int(match[1]) * 1024 ** _POWERS[match[2].lower()] if match else None
 
@@ -707,33 +697,28 @@ class VllmReader(ResultReader):
             setup |= {name: number_or_text(run.get(name)) for name in self.parameters}
             setup = {name: value for name, value in setup.items() if value not in (None, "inf")}
             if options.requests:
-                found.value = "ttft_s"
-                try:
-                    _add_requests(setup, msgspec.convert(run, _Requests), found)
-                except msgspec.ValidationError as error:
-                    found.refuse(f"is not {self.description}: {error}")
+                self._take_requests(setup, run, found)
                 continue
             totals = {column: run.get(name) for name, column in _TOTALS.items()}
             if not isinstance(totals[self.value], (int, float)):
                 found.refuse("has no number `$.output_throughput`")
             found.add({**setup, **totals, **{n: v for n, v in run.items() if _STATISTIC.fullmatch(n)}})
 
-
-def _add_requests(setup: Row, requests: _Requests, found: Found) -> None:
-    count = len(requests.ttfts)
-    tokens: dict[str, list[int]] = {"input_tokens": requests.input_lens, "output_tokens": requests.output_lens}
-    if not count or not {*map(len, tokens.values()), len(requests.itls)} <= {0, count}:
-        found.refuse(
-            "does not hold the times of its requests; run the benchmark with `vllm bench serve --save-detailed`"
-        )
-    for index, ttft in enumerate(requests.ttfts):
-        if requests.errors[index : index + 1] not in ([], [""]):
-            continue
-        row: Row = {**setup, "ttft_s": ttft}
-        row |= {name: values[index] for name, values in tokens.items() if values}
-        if requests.itls:
-            row["request_s"] = ttft + sum(requests.itls[index])
-        found.add(row)
+    def _take_requests(self, setup: Row, content: dict[str, Any], found: Found) -> None:
+        try:
+            requests = msgspec.convert(content, _Requests)
+        except msgspec.ValidationError as error:
+            found.refuse(f"is not {self.description}: {error}")
+        found.value, count = "ttft_s", len(requests.ttfts)
+        tokens: dict[str, list[int]] = {"input_tokens": requests.input_lens, "output_tokens": requests.output_lens}
+        if not count or not {*map(len, tokens.values()), len(requests.itls)} <= {0, count}:
+            cure = "run the benchmark with `vllm bench serve --save-detailed`"
+            found.refuse(f"does not hold the times of its requests; {cure}")
+        for index, ttft in enumerate(requests.ttfts):
+            if requests.errors[index : index + 1] in ([], [""]):
+                row: Row = {**setup, "ttft_s": ttft}
+                row |= {name: values[index] for name, values in tokens.items() if values}
+                found.add(row | ({"request_s": ttft + sum(requests.itls[index])} if requests.itls else {}))
 
 
 class _Talp(msgspec.Struct):

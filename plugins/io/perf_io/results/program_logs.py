@@ -31,7 +31,7 @@ _SETTINGS = ("global_batch_size", "seed", "submission_benchmark", "submission_pl
 
 
 def _figures(begins: bytes, value: tuple[str, str], **columns: str) -> _Figures:
-    """How a report begins, the column of its value with the unit, and the lines that hold its columns."""
+    """Return how a report begins, the column of its value with the unit, and the lines that hold its columns."""
     patterns = {column: re.compile(rf"\s*{line}".replace("#", r"([0-9.eE+-]+)")) for column, line in columns.items()}
     return re.compile(begins, re.MULTILINE), value, patterns
 

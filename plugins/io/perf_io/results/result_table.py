@@ -8,22 +8,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import msgspec
 
 from perf_io.options import MessageOptions
 from perf_io.text import decode_document, numbered_lines
-from perfcore.base import progress
+from perfcore.base import pd, progress
 from perfcore.base.errors import DataError, InputError, OptionError
 from perfcore.data.columns import can_stand, guess_roles, is_repetition
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import unit_of
 from perfcore.reading.source import Reader, Source
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 _FILE = "file"
 _WORD_AND_NUMBER = re.compile(r"([A-Za-z]*)([=_-]?)([0-9]{1,18})")
@@ -37,9 +33,7 @@ _UNNAMED = "unnamed"
 def join_measurements(
     parts: Iterable[tuple[Path, Measurements]], fields: Sequence[Mapping[str, Any]], name: str
 ) -> Measurements:
-    """Measurements of several files as one table with what the files' names say."""
-    import pandas as pd
-
+    """Return measurements of several files as one table with what the files' names say."""
     tables, parts = [], list(parts)
     if not fields[0] and not any(data.roles.parameters for _, data in parts):
         found = _numbers_in_names([path for path, _ in parts], name)
@@ -53,23 +47,26 @@ def join_measurements(
         extra = {**name_fields, _FILE: str(path)} if len(parts) > 1 and not duplicates else name_fields
         tables.append(table.assign(**extra))
     together = pd.concat(tables, ignore_index=True)
-    value, unit = (
-        _one([getattr(data.roles, attribute) for _, data in parts], parts, attribute) for attribute in ("value", "unit")
-    )
+    first = parts[0][1]
+    for path, data in parts:
+        for role in ("value", "unit"):
+            own, other = getattr(first.roles, role), getattr(data.roles, role)
+            if own != other:
+                problem = f"{parts[0][0]} has the {role} {own!r} and {path} {other!r}; read them as two sets"
+                raise DataError(problem)
     words = [field for field in fields[0] if not is_repetition(field) and isinstance(fields[0][field], str)]
     code, system, category = (
         list(dict.fromkeys(column for _, data in parts for column in getattr(data.roles, role)))
         for role in ("code", "system", "category")
     )
-    first = parts[0][1]
     return Measurements(
         together,
         _parameters(together, parts, [f for f in fields[0] if f not in words and not is_repetition(f)]),
-        value,
+        first.roles.value,
         code=[*words, *code],
         system=system,
         category=category,
-        unit=unit,
+        unit=first.roles.unit,
         source=f"{name} ({len(parts)} files)" if len(parts) > 1 else first.source,
         lines=[first.line(row) or 0 for row in range(len(first.table))]
         if len(parts) == 1 and first.line(0) is not None
@@ -78,7 +75,7 @@ def join_measurements(
 
 
 def _numbers_in_names(paths: Sequence[Path], name: str) -> list[dict[str, Any]]:
-    """What numbers in names of files say, where names differ in them alone and a word is before each: ``run_p8``."""
+    """Return numbers by the words before them in names of files, as ``run_p8``, that differ in nothing else."""
     found = [_WORD_AND_NUMBER.findall(path.name) for path in paths]
     if len({_WORD_AND_NUMBER.sub(r"\1\2", path.name) for path in paths}) > 1 or len({*map(str, found)}) < len(paths):
         return []
@@ -91,16 +88,8 @@ def _numbers_in_names(paths: Sequence[Path], name: str) -> list[dict[str, Any]]:
     return [{word: int(numbers[k][2]) for word, k in zip(words, varied, strict=True)} for numbers in found]
 
 
-def _one(values: Sequence[str | None], parts: Sequence[tuple[Path, Any]], attribute: str) -> str | None:
-    for (path, _), value in zip(parts, values, strict=True):
-        if value != values[0]:
-            problem = f"{parts[0][0]} has the {attribute} {values[0]!r} and {path} {value!r}; read them as two sets"
-            raise DataError(problem)
-    return values[0]
-
-
 def _parameters(table: pd.DataFrame, parts: Sequence[tuple[Path, Any]], named: Sequence[str]) -> dict[str, str]:
-    """Symbols and columns of what was varied: those of the names first, then those of the files."""
+    """Return symbols and columns of what was varied: those of the names first, then those of the files."""
     symbols = {column: symbol for _, data in parts for symbol, column in data.roles.parameters.items()}
     columns = list(dict.fromkeys([*named, *symbols]))
     kept = (varied_columns(table, columns, named) if len(parts) > 1 else columns) or columns
@@ -116,7 +105,7 @@ def _parameters(table: pd.DataFrame, parts: Sequence[tuple[Path, Any]], named: S
 
 
 def varied_columns(table: pd.DataFrame, columns: Sequence[str], named: Sequence[str] = ()) -> list[str]:
-    """The columns that differ between rows, less those that repeat one before, such as nodes and tasks."""
+    """Return the columns that differ between rows, less those that repeat one before, such as nodes and tasks."""
     kept: list[str] = []
     for column in columns:
         levels = table[column].nunique()
@@ -129,7 +118,7 @@ def varied_columns(table: pd.DataFrame, columns: Sequence[str], named: Sequence[
 
 
 def profile_rows(run: Row, exclusive: Mapping[str, float], inclusive: Mapping[str, float], value: str) -> list[Row]:
-    """One row for each call path of a run, with what was spent in it alone and with all that it called."""
+    """Return one row for each call path of a run, with what was spent in it alone and with all that it called."""
     return [
         {**run, "callpath": path, value: amount, f"inclusive_{value}": inclusive.get(path)}
         for path, amount in exclusive.items()
@@ -137,7 +126,7 @@ def profile_rows(run: Row, exclusive: Mapping[str, float], inclusive: Mapping[st
 
 
 def exclusive_of(inclusive: Mapping[tuple[str, ...], float]) -> dict[str, float]:
-    """What was spent in each call path itself: the inclusive amount less that of the paths called from it."""
+    """Return what was spent in each call path itself: the inclusive amount less that of the paths called from it."""
     left = dict(inclusive)
     for path, amount in inclusive.items():
         # The nearest caller that was measured; regions between may have been filtered out.
@@ -183,7 +172,7 @@ class Found:
         raise InputError(self.source, problem, line=line)
 
     def cells(self, fields: Sequence[str], headings: Sequence[str], line: int, hint: str = "") -> dict[str, str]:
-        """The fields of a line by their headings."""
+        """Return the fields of a line by their headings."""
         if len(fields) != len(headings):
             problem = f"has {len(fields)} fields for {len(headings)} columns ({', '.join(headings)[:120]}){hint}"
             self.refuse(problem, line)
@@ -197,19 +186,12 @@ class Found:
         return number
 
     def numbers(self, fields: Sequence[str], headings: Sequence[str], line: int, texts: Sequence[str] = ()) -> Row:
-        """The numbers of a line by their headings; those of ``texts`` may be none."""
+        """Return the numbers of a line by their headings; those of ``texts`` may be none."""
         values = [number_or_text(field) for field in fields]
         row = dict(zip(headings, values, strict=False))
         if len(fields) != len(headings) or any(isinstance(row[name], str) for name in row if name not in texts):
             self.refuse(f"{len(headings)} numbers ({', '.join(headings)[:120]}) are expected", line)
         return row
-
-    def drop_empty_messages(self) -> None:
-        """Leave out messages of 0 bytes, unless there are no others."""
-        kept = [index for index, row in enumerate(self.rows) if row.get("bytes") != 0]
-        if 0 < len(kept) < len(self.rows):
-            self.left_out["since they are of 0 bytes: {} rows; -r empty=yes keeps them"] = len(self.rows) - len(kept)
-            self.rows, self.lines = [self.rows[index] for index in kept], [self.lines[index] for index in kept]
 
 
 class ResultReader(Reader):
@@ -231,8 +213,10 @@ class ResultReader(Reader):
         self._take(self._content(source), found, options)
         if not found.rows:
             found.refuse(self.nothing)
-        if isinstance(options, MessageOptions) and not options.empty:
-            found.drop_empty_messages()
+        kept = [index for index, row in enumerate(found.rows) if row.get("bytes") != 0]
+        if isinstance(options, MessageOptions) and not options.empty and 0 < len(kept) < len(found.rows):
+            found.left_out["since they are of 0 bytes: {} rows; -r empty=yes keeps them"] = len(found.rows) - len(kept)
+            found.rows, found.lines = [found.rows[k] for k in kept], [found.lines[k] for k in kept]
         for reason, count in found.left_out.items():
             progress.note(f"{source.name}: left out, {reason.replace('{}', str(count), 1)}")
         return self.measurements(found)
@@ -252,7 +236,7 @@ class ResultReader(Reader):
         )
 
     def _content(self, source: Source) -> Any:
-        """What `_take` takes: the document, numbered lines, or a table in place of the document."""
+        """Return what `_take` takes: the document, numbered lines, or a table in place of the document."""
         if self.shape is None:
             return numbered_lines(source)
         if source.head.lstrip()[:1] in (b"{", b"[") or not self.sniff(source):
@@ -279,9 +263,7 @@ def results(
     unit: str | None = None,
     lines: Sequence[int] | None = None,
 ) -> Measurements:
-    """Measurements with the roles that a format suggests."""
-    import pandas as pd
-
+    """Return measurements with the roles that a format suggests."""
     if not rows:
         raise InputError(source, "holds no results")
     table = pd.DataFrame(list(rows))
@@ -295,7 +277,11 @@ def results(
         else:
             code.append("metric")
     present = [column for column in dict.fromkeys(parameters) if column in table.columns and column != value]
-    numeric = [column for column in present if _all_numbers(table[column].dropna().tolist())]
+    cells = {column: table[column].dropna().tolist() for column in present}
+    numeric = [
+        column for column in present
+        if cells[column] and all(isinstance(cell, (int, float)) and math.isfinite(cell) for cell in cells[column])
+    ]  # fmt: skip
     return Measurements(
         table,
         _symbols(varied_columns(table, numeric) or numeric),
@@ -310,7 +296,7 @@ def results(
 
 
 def number_or_text(value: Any) -> Any:
-    """A finite number where a text is one; anything that is neither number nor text as a text."""
+    """Return a finite number where a text is one; anything that is neither number nor text as a text."""
     if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
         return value
     text = str(value).strip()
@@ -324,12 +310,12 @@ def number_or_text(value: Any) -> Any:
 
 
 def one_line(name: str) -> str:
-    """A name that can stand in a message and above a column."""
+    """Return a name that can stand in a message and above a column."""
     return " ".join(name.split())[:_LONGEST_NAME] or _UNNAMED
 
 
 def _naming(table: pd.DataFrame, columns: Sequence[str]) -> list[str]:
-    """The columns that name something, with a name in each row."""
+    """Return the columns that name something, with a name in each row."""
     named = []
     for column in columns:
         if column not in table.columns:
@@ -341,12 +327,8 @@ def _naming(table: pd.DataFrame, columns: Sequence[str]) -> list[str]:
     return named
 
 
-def _all_numbers(values: Sequence[Any]) -> bool:
-    return bool(values) and all(isinstance(value, (int, float)) and math.isfinite(value) for value in values)
-
-
 def _symbols(columns: Sequence[str]) -> dict[str, str]:
-    """What parameters are called in formulas: the number of processors, or else the first, is ``p``."""
+    """Return what parameters are called in formulas: the number of processors, or else the first, is ``p``."""
     first = guess_roles(list(columns), set(columns)).parameters.values()
     ordered = [*first, *(column for column in columns if column not in first)]
     symbols: dict[str, str] = {}

@@ -12,6 +12,7 @@ import msgspec
 from perf_io.options import MessageOptions
 from perf_io.results.result_table import SHARE, Found, ResultReader, Row, number_or_text, one_line
 from perf_io.text import decode_document
+from perfcore.base import pd
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import same_unit
 from perfcore.hooks.options import NoOptions
@@ -175,8 +176,7 @@ class StreamReader(ResultReader):
 
 
 def _column_and_unit(heading: str) -> tuple[str, str]:
-    match = re.fullmatch(r"(.+?)\s*[(\[]\s*([^()\[\]]+?)\s*[)\]]", heading.strip())
-    if match:
+    if match := re.fullmatch(r"(.+?)\s*[(\[]\s*([^()\[\]]+?)\s*[)\]]", heading.strip()):
         return re.sub(r"\W+", "_", match[1].lower()).strip("_"), same_unit(match[2])
     if re.fullmatch(r"M(?:bytes|B)/s(?:ec)?", heading):
         return "bandwidth", heading
@@ -184,9 +184,9 @@ def _column_and_unit(heading: str) -> tuple[str, str]:
 
 
 def _columns(numbers: Row) -> dict[str, tuple[Any, str]]:
-    """Value and unit of each column by its name."""
-    named = {heading: _column_and_unit(heading) for heading in numbers}
-    return {column: (numbers[heading], unit) for heading, (column, unit) in named.items()}
+    """Return value and unit of each column by its name."""
+    named = ((_column_and_unit(heading), number) for heading, number in numbers.items())
+    return {column: (number, unit) for (column, unit), number in named}
 
 
 def _with_metric(columns: Mapping[str, tuple[Any, str]], metric: str) -> Row:
@@ -318,7 +318,7 @@ class NcclTestsReader(ResultReader):
 
 
 def _nccl_rows(fields: Sequence[str], headings: Sequence[str], found: Found, line: int) -> Iterator[Row]:
-    """The measurement out of place, and that in place where there is one."""
+    """Yield the measurement out of place, and that in place where there is one."""
     found.cells(fields, headings, line)
     first = headings.index("time")
     setup = dict(zip(headings[:first], fields[:first], strict=True))
@@ -446,7 +446,7 @@ def _ior_rows(document: _IorTests, found: Found) -> Iterator[Row]:
 
 
 def _flat(nested: list[Any]) -> Iterator[Any]:
-    """Results in order; some versions put those of a repetition into a list of their own."""
+    """Yield results in order; some versions put those of a repetition into a list of their own."""
     for entry in nested:
         if isinstance(entry, list):
             yield from _flat(entry)
@@ -479,18 +479,12 @@ class GoBenchReader(ResultReader):
                 if self.unit not in measured:
                     found.left_out[f"since they have no {self.unit}: {{}} lines"] += 1
                     continue
-                code, arguments = _go_arguments(match[1])
+                name, processors = m.groups() if (m := _GO_PROCESSORS.fullmatch(match[1])) else (match[1], "1")
+                parts = [part.partition("=") for part in name.split("/")]
+                code = "/".join(key for key, equals, _ in parts if not equals)
+                arguments = {key: value for key, equals, value in parts if equals and key} | {"procs": processors}
                 columns = {**setup, "benchmark": code, "iterations": int(match[2]), "time": measured.pop(self.unit)}
                 found.add(columns, arguments, number, measured)
-
-
-def _go_arguments(name: str) -> tuple[str, dict[str, str]]:
-    """Code and arguments of a name without its first word."""
-    match = _GO_PROCESSORS.fullmatch(name)
-    name, processors = (match[1], match[2]) if match else (name, "1")
-    parts = [part.partition("=") for part in name.split("/")]
-    code = "/".join(key for key, equals, _ in parts if not equals)
-    return code, {**{key: value for key, equals, value in parts if equals and key}, "procs": processors}
 
 
 class JubeReader(ResultReader):
@@ -534,8 +528,6 @@ class JubeReader(ResultReader):
             previous = text
 
     def measurements(self, found: Found) -> Measurements:
-        import pandas as pd
-
         return Measurements(pd.DataFrame(found.rows).replace({"": None}), source=found.source, lines=found.lines)
 
 
@@ -582,17 +574,13 @@ class ModelFactorsReader(ResultReader):
                 found.refuse(problem, number)
             label = one_line(name.strip().lstrip("-"))
             share, unit = (0.01, SHARE) if _PER_CENT.fullmatch(label) else (1.0, "")
+            first, *others = label.removesuffix(" efficiency").replace("erialization", "erialisation").split(" ")
+            metric = " ".join(
+                [first.lower() if first[1:].islower() else first, *others]
+            )  # as `perf overheads` calls it
             for run, (p, value) in enumerate(zip(processes, values, strict=True), start=1):
                 if value.strip().lower() in _NONE:
                     continue
                 figure = found.number(value, "the value", number) * share
-                row = {"p": p, "run": run, "metric": _factor_name(label), "unit": unit, "value": figure}
+                row = {"p": p, "run": run, "metric": metric, "unit": unit, "value": figure}
                 found.add(row, line=number)
-
-
-def _factor_name(label: str) -> str:
-    """A factor as `perf overheads` calls it."""
-    words = label.removesuffix(" efficiency").replace("erialization", "erialisation").split(" ")
-    if words[0][1:].islower():
-        words[0] = words[0].lower()
-    return " ".join(words)

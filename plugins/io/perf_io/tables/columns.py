@@ -69,33 +69,26 @@ class _SplitName(NamedTuple):
 
 
 def plain_name(name: str) -> str:
-    """A name in lower case with low lines, also for CamelCase."""
+    """Return a name in lower case with low lines, also for CamelCase."""
     return _GAPS.sub("_", _HUMP.sub("_", name.strip())).strip("_").lower()
 
 
-@functools.lru_cache(
-    1 << 16
-)  # a table's columns are looked up for each role, and thousands of files have the same ones
+@functools.lru_cache(1 << 16)  # thousands of files have the same columns, each looked up for each role
 def split_name(name: str) -> _SplitName:
-    """A plain name without its unit, and the unit; also of ``startMs``, ``start.ms``, ``start/ms``,
-    ``start_millis``.
-    """
+    """Return a plain name without its unit, and the unit; also of ``startMs``, ``start/ms`` and ``start_millis``."""
     bare, unit = split_unit(name)
     if unit is not None and unit.kind != "rate":
         return _SplitName(plain_name(bare), unit)
     before, _, over = name.rpartition("/")
-    plain = plain_name(before if before and same_unit(over) in NANOSECONDS else name)
-    if before and same_unit(over) in NANOSECONDS and any(plain in SYNONYMS[role] for role in TIMES):
-        return _SplitName(plain, _time_unit(same_unit(over)))
-    if unit is None:
-        start, _, last = plain_name(name).rpartition("_")
-        if start and last in _SHORT_UNITS:
-            return _SplitName(start, _time_unit(_SHORT_UNITS[last]))
-        bare, unit = split_unit(plain_name(name))
-        if unit is not None and unit.kind == "time":
-            return _SplitName(plain_name(bare), unit)
-        return _SplitName(plain_name(name), None)
-    return _SplitName(plain_name(bare), unit)
+    if before and same_unit(over) in NANOSECONDS and any(plain_name(before) in SYNONYMS[role] for role in TIMES):
+        return _SplitName(plain_name(before), _time_unit(same_unit(over)))
+    if unit is not None:
+        return _SplitName(plain_name(bare), unit)
+    start, _, last = plain_name(name).rpartition("_")
+    if start and last in _SHORT_UNITS:
+        return _SplitName(start, _time_unit(_SHORT_UNITS[last]))
+    bare, unit = split_unit(plain_name(name))
+    return _SplitName(plain_name(bare), unit) if unit and unit.kind == "time" else _SplitName(plain_name(name), None)
 
 
 def _time_unit(label: str) -> KnownUnit:
@@ -103,7 +96,7 @@ def _time_unit(label: str) -> KnownUnit:
 
 
 def without_row(bare: str) -> str:
-    """A plain name without the word for what a row is: ``task_start`` is a start."""
+    """Return a plain name without the word for what a row is: ``task_start`` is a start."""
     return _OF_ROWS.sub("", bare, count=1)
 
 
@@ -126,7 +119,7 @@ class Sweep(NamedTuple):
 
 
 def sweep_of(columns: Sequence[Column]) -> Sweep | None:
-    """What was varied and how long it took or how fast it was, where a table has these two, and in this order."""
+    """Return what was varied and how long it took or how fast it was, if a table has these two in this order."""
     numbers = [column for column in columns if column.kind in ("number", "timestamp") and not is_of_spread(column.name)]
     if len(numbers) < 2 or any(column.kind != "number" for column in numbers):
         return None
@@ -149,11 +142,8 @@ def sweep_of(columns: Sequence[Column]) -> Sweep | None:
     is_measured = is_time or is_called_rate(numbers[-1].name)
     if not is_measured or without_row(last) in {*SYNONYMS["start"], *SYNONYMS["end"], *SYNONYMS["time"]} - _MOMENTS:
         return None
-    if (
-        is_called_rate(numbers[0].name)
-        or first in _OTHERS - _NUMBERS
-        or (counting is not None and counting.kind in ("time", "rate"))
-    ):
+    is_result = is_called_rate(numbers[0].name) or (counting is not None and counting.kind in ("time", "rate"))
+    if is_result or first in _OTHERS - _NUMBERS:
         return None
     counts_runs = _NUMBERING.sub("", first) in _RUNS
     return Sweep((numbers[0], numbers[-1]), counts_runs, last in _MOMENTS, counts_runs and bool(shares))
@@ -194,7 +184,7 @@ class Roles:
 
 
 def _assumed_measurements(columns: Sequence[Column], options: TableOptions, look: Table | None) -> Roles | None:
-    """Measurements of the only time or rate over the only number of processors or size."""
+    """Return measurements of the only time or rate over the only number of processors or size."""
     if look is None or options.kind not in ("auto", "measurements"):
         return None
     taken = [(column, _taken_for(column)) for column in columns]
@@ -294,7 +284,7 @@ def _refuse_rows_of_one_run(columns: Sequence[Column], options: TableOptions, so
 
 
 def _change(finder: _Finder, options: TableOptions, look: Table | None) -> Column | None:
-    """The column that says whether a row enters a state or leaves it: by its name, or by its words."""
+    """Return the column that says whether a row enters a state or leaves it: by its name, or by its words."""
     by_name = finder.find("change", options.change)
     if by_name is not None or look is None:
         return by_name
@@ -303,14 +293,14 @@ def _change(finder: _Finder, options: TableOptions, look: Table | None) -> Colum
 
 
 def _device(columns: Sequence[Column], time: Column, look: Table) -> Column | None:
-    """The column that says which of several devices each sample is of."""
+    """Return the column that says which of several devices each sample is of."""
     words = _DEVICES.union(*LEVELS.values())
     named = (column for column in columns if column is not time and split_name(column.name).bare in words)
     return next((column for column in named if look.alternates(column, time)), None)
 
 
 def _heights(finder: _Finder, options: TableOptions, roles: Roles, look: Table | None) -> tuple[Column, ...]:
-    """The one column of the heights of steps; none where the rows are intervals of locations."""
+    """Return the one column of the heights of steps; none if the rows are intervals of locations."""
     assert roles.start is not None
     assert roles.end is not None
     if options.value or options.kind == "curve":
@@ -331,7 +321,7 @@ def _heights(finder: _Finder, options: TableOptions, roles: Roles, look: Table |
 
 
 def _are_rows_of_steps(finder: _Finder, options: TableOptions, roles: Roles, look: Table | None) -> bool:
-    """Whether rows without a place or a state follow one another and hold several numbers: steps, of which height?"""
+    """Return whether rows without a place or a state follow one another and hold several numbers, of which height?"""
     is_explicit = options.kind == "trace" or options.start or options.end or options.duration
     if is_explicit or look is None or roles.location or roles.state or roles.start is None or roles.end is None:
         return False
@@ -344,7 +334,7 @@ def _counts_work(columns: Sequence[Column]) -> bool:
 
 
 def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
-    """Whether the names are those of runs at several numbers of processors, and of no curve or trace."""
+    """Return whether the names are those of runs at several numbers of processors, and of no curve or trace."""
     if options.time or options.start or options.end or options.location or options.state:
         return False
     bare = {without_row(split_name(column.name).bare) for column in columns}
@@ -379,7 +369,7 @@ def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
 
 
 def _is_swept(sweep: Sweep, options: TableOptions, look: Table | None) -> bool:
-    """Whether the times are how long runs took, and not when samples were taken."""
+    """Return whether the times are how long runs took, and not when samples were taken."""
     if options.time or options.start or options.end or options.duration or options.value or options.change:
         return False
     if sweep.may_be_moments and sweep.may_be_log:
@@ -388,7 +378,7 @@ def _is_swept(sweep: Sweep, options: TableOptions, look: Table | None) -> bool:
 
 
 def _with_sweep(roles: Roles, options: TableOptions, sweep: Sweep | None) -> Roles:
-    """The roles of measurements, from the order of the columns where names and options do not decide."""
+    """Return the roles of measurements, from the order of the columns where names and options do not decide."""
     if sweep is None or options.parameters or options.value:
         return roles
     counted, time = sweep.columns
@@ -396,7 +386,7 @@ def _with_sweep(roles: Roles, options: TableOptions, sweep: Sweep | None) -> Rol
 
 
 def _plain_measurements(columns: Sequence[Column], options: TableOptions, look: Table | None) -> Roles | None:
-    """Measurements of the last column over the others, where all hold numbers and none is called a moment or a place.
+    """Return measurements of the last column over the others, if all hold numbers and none is a moment or a place.
 
     Columns that only count rows or runs are left out, and each of the others has to look like levels, not like times.
     """
@@ -431,7 +421,7 @@ class _Finder:
         return next(column for column in self.columns if column.name == wanted)
 
     def find(self, role: str, name: str | None, but: AbstractSet[Column | None] = frozenset()) -> Column | None:
-        """The column that an option names, else the first synonym that is there."""
+        """Return the column that an option names, else the first synonym that is there."""
         if name is not None:
             return self.named(name)
         exact = self._called(SYNONYMS[role], but, timed=role in TIMES)
@@ -452,7 +442,7 @@ class _Finder:
         return None
 
     def location(self, names: Sequence[str], but: AbstractSet[Column | None]) -> tuple[Column, ...]:
-        """The columns that an option names; else one that says all, or the levels that qualify one another."""
+        """Return the columns that an option names; else one that says all, or the levels that qualify one another."""
         if names:
             return tuple(self.named(name) for name in names)
         by_level = {level: self._called(words, but) for level, words in LEVELS.items()}
@@ -465,7 +455,7 @@ class _Finder:
         return tuple(column for column in (by_level["node"] if of_node else None, *inner) if column is not None)
 
     def values(self, names: Sequence[str], but: AbstractSet[Column], several: bool = True) -> tuple[Column, ...]:
-        """The columns that an option names; else all numbers; of several the one that is called a value."""
+        """Return the columns that an option names; else all numbers; of several the one that is called a value."""
         if names:
             return tuple(self.named(name) for name in names)
         numbers = tuple(c for c in self.columns if c.kind == "number" and c not in but)
@@ -475,7 +465,7 @@ class _Finder:
         return numbers
 
     def unit(self, options: TableOptions, *columns: Column) -> str:
-        """Unit by option, by the ending of names, or by kind: timestamps are seconds; empty where nothing says it."""
+        """Return the unit by option, ending of names, or kind: timestamps are seconds; empty if nothing says it."""
         if options.time_unit is not None:
             return options.time_unit
         durations = [column for column in columns if column is self.find("duration", options.duration)]
@@ -486,7 +476,7 @@ class _Finder:
 
 
 def unit_of_times(columns: Sequence[Column], source: str) -> str:
-    """The unit that the names of columns of times end with; empty where they say nothing."""
+    """Return the unit that the names of columns of times end with; empty if they say nothing."""
     units = {unit.label if unit and unit.kind == "time" else "" for _, unit in (split_name(c.name) for c in columns)}
     names = " and ".join(one_line(column.name) for column in columns)
     if len(units) > 1:

@@ -18,18 +18,18 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, NoReturn
 
-from perf_io.options import TableOptions, TextTableOptions, options_of_tables
+from perf_io.options import TableOptions, TableReader, TextTableOptions
 from perf_io.tables.columns import assign_roles
 from perf_io.tables.duck import (
+    DECIMAL_COMMA,
+    POINTED_THOUSANDS,
     Column,
     Database,
     Table,
     TableError,
     csv_scan,
-    has_decimal_comma,
-    has_pointed_thousands,
     quoted_name,
     sql_number,
 )
@@ -40,7 +40,7 @@ from perfcore.base.errors import InputError
 from perfcore.data.selection import is_mark
 from perfcore.data.units import unit_of_text
 from perfcore.reading.recognise import UNSURE
-from perfcore.reading.source import HEAD_BYTES, Reader, Source
+from perfcore.reading.source import HEAD_BYTES, Source
 
 DELIMITERS = ",;\t|"
 INDEX = "(unnamed)"  # the first column where only it has no name: numbers of rows, as pandas writes them
@@ -61,6 +61,7 @@ _DECIMALS = re.compile(r"[+-]?[0-9]*\.([0-9]*)(?:[eE][+-]?[0-9]+)?")
 _BROKEN = re.compile(r"[+-]?[0-9]*(?:\.|\.?[0-9]+[eE][+-]?)|[+-]")
 _AMPERSAND = re.compile(r"(?<!\\)&")  # between cells of LaTeX
 _LONGEST_UNIT = 12  # signs, as of requests/min; of a line of them half are known
+_GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")  # thousands, as a rule
 _FEWEST = 3  # numbers with as many decimals as one another, which a shorter one stands out from
 _AT_ONCE = 256  # columns that a query looks at
 _SAMPLE_ROWS = 200  # rows that tell whether a column holds numbers
@@ -86,22 +87,13 @@ class Layout:
     decimal: str = "."
 
     @property
-    def holds_one_number(self) -> bool:
-        """Whether there is one column, of numbers."""
-        return self.holds_numbers and len(self.names) == 1
-
-    @property
     def is_plain(self) -> bool:
         """Whether the file can be read as it is."""
         return self.rewrite is None and self.encoding == "utf-8-sig"
 
-    def is_unnamed(self, name: str) -> bool:
-        """Whether a column has no name in the file."""
-        return name.startswith(_UNNAMED[:-3]) and name != INDEX
-
 
 def layout_of(source: Source, decimal: str = "auto") -> Layout:
-    """The layout of a table, by the first lines of its file."""
+    """Return the layout of a table, by the first lines of its file."""
     encoding, text = _decoded(source)
     lines = text.splitlines(keepends=True)
     separator = re.fullmatch(r"sep=(.)\s*", lines[0]) if lines else None  # of Excel
@@ -114,7 +106,7 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         from perf_io.tables.key_values import key_values
 
         if (pairs := key_values(lines)) is not None:
-            return Layout(pairs.names, ",", first + 1, 0, encoding, pairs, ("each line of key=value is a row",))
+            return Layout(pairs[0], ",", first + 1, 0, encoding, pairs[1], ("each line of key=value is a row",))
     rewrite: Callable[[str], str] | None = None
     steps = list[str]()
     if not separator and (below := _below_title(lines, first)) > first:
@@ -137,7 +129,7 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         cells, words = (by_blanks(lines[n].lstrip("#%/ \t")).split("\t") for n in (first, marked))
         may_be_names = len(cells) == len(words) and (len(words) > 2 or not any(map(is_number, words)))
         if is_number(cells[0]) and may_be_names:
-            first, rewrite = marked, _behind_mark(by_blanks, lines[marked])
+            first, rewrite = marked, _but_for(by_blanks, lines[marked], lambda text: by_blanks(text.lstrip("#%/ \t")))
         elif (below := _below_words(by_blanks, lines, first)) > first:
             steps.append(f"lines above the table left out: {lines[first].strip()[:40]!r}")
             first = below
@@ -157,10 +149,13 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
     above = _names_behind_mark(lines[first - 1], delimiter) if first and any(map(is_number, names)) else ()
     if 1 < len(above) == len(names) and not any(map(is_number, above)):
         names, skip, first = above, first, first - 1
+    # Numbers among names are levels of what was varied, whole and increasing; a row is no header.
+    levels = [float(name) for name in names if is_number(name)]
+    are_levels = levels == sorted({*levels}) and all(level % 1.0 == 0.0 for level in levels)
     if not any(name and not is_number(name) for name in names):
         names, skip = _names_of_numbers(source, names, lines, first, delimiter), first
         steps.append(f"no line of column names: assumed {' and '.join(filter(None, names))}")
-    elif not _may_be_names(names):
+    elif len(levels) > 1 and not are_levels:
         problem = f"the first line {lines[first].strip()[:40]!r} holds numbers and no column names"
         raise InputError(source.name, f"{problem}; put a line of names above", line=first + 1)
     rows = list[list[str]]()
@@ -171,11 +166,12 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         if text:
             problem = f"a second table begins here ({text[:40]!r}); put each table into a file of its own"
             raise UnclearTableError(source.name, problem, line=number)
-        rewrite = _without_line(rewrite or _without_end, lines[first].rstrip(_LINE_END))
+        rewrite = _without_line(rewrite or (lambda line: line.rstrip(_LINE_END)), lines[first].rstrip(_LINE_END))
         rows = [row for row in rows if tuple(cell.strip() for cell in row) != names]
         steps.append(f"the line of column names comes again, first in line {number}: left out there")
-    is_two_levels = bool(rows) and len(rows[0]) == len(names) and not names[0] and not rows[0][0].strip()
-    if is_two_levels and (third := _names_of_index(rows)):  # as pandas writes them
+    is_two_levels = len(rows) > 2 and len(rows[0]) == len(rows[1]) == len(names) and not names[0]
+    has_index = is_two_levels and not any(cell.strip() for cell in (rows[0][0], *rows[1][1:]))
+    if has_index and not any(map(is_number, rows[0])) and (third := rows[1][0].strip()):  # as pandas writes them
         joint = [f"{cell.strip()} {name}".strip() for name, cell in zip(names[1:], rows[0][1:], strict=True)]
         skip += [bool(line.strip()) for line in lines[skip:]].index(True) + 2
         names, rows = (third, *joint), rows[2:]
@@ -187,16 +183,17 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
     if not names[0] and len(names) > 1 and all(names[1:]):
         names = (_name_of_first([row[0].strip() for row in rows], len(names)), *names[1:])
         steps += [] if names[0] == INDEX else [f"the first column has no name and is called {names[0]}"]
-    names = _told_apart(names)
+    named = [name or _UNNAMED.format(number) for number, name in enumerate(names, start=1)]
+    counts, numbers = Counter(named), defaultdict[str, Iterator[int]](lambda: itertools.count(1))
+    names = tuple(f"{name} {next(numbers[name])}" if counts[name] > 1 else name for name in named)
     if len({name.casefold() for name in names}) < len(names) or not all(len(name.splitlines()) == 1 for name in names):
-        raise InputError(
-            source.name,
-            f"the column names {', '.join(names)[:120]!r} must be one line each, not empty, and differ in more "
-            "than case",
-            line=first + 1,
-        )
+        problem = f"the column names {', '.join(names)[:120]!r} must be one line each, not empty, and differ in more"
+        raise InputError(source.name, f"{problem} than case", line=first + 1)
     if decimal == "auto":
-        decimal = "," if delimiter != "," and _has_decimal_commas(rows) else "."
+        cells = [cell.strip() for row in rows for cell in row]
+        has_points = any("." in cell and is_number(cell) and not POINTED_THOUSANDS.fullmatch(cell) for cell in cells)
+        has_commas = any(DECIMAL_COMMA.fullmatch(cell) and not _GROUPED.fullmatch(cell) for cell in cells)
+        decimal = "," if delimiter != "," and has_commas and not has_points else "."
         steps += ["numbers have a decimal comma"] if decimal == "," else []
         if decimal == "." and delimiter != "," and (cell := _pointed_thousands(rows)) is not None:
             plain = cell.replace(".", "")
@@ -220,7 +217,7 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
 
 
 def _second_heading(lines: Sequence[str], names: Sequence[str], skip: int, delimiter: str) -> tuple[int, str] | None:
-    """Line and text of the heading of another table below; no text if it is the heading of this one again."""
+    """Return line and text of the heading of another table below; no text if it is the heading of this one again."""
     if any(line.count('"') % 2 for line in lines[skip:]):
         return None
     n_rows, numeric, is_behind_gap = 0, set[int](), False
@@ -243,14 +240,11 @@ def _second_heading(lines: Sequence[str], names: Sequence[str], skip: int, delim
 def _names_of_numbers(
     source: Source, names: Sequence[str], lines: Sequence[str], first: int, delimiter: str
 ) -> tuple[str, ...]:
-    """Names of one or two columns of numbers without a line of names: a value, or processors and times."""
+    """Return names of one or two columns of numbers without a line of names: a value, or processors and times."""
     filled = [name for name in names if name]
     if len(filled) > 2 or not filled or any(names[len(filled) :]):
-        raise InputError(
-            source.name,
-            f"the first line {lines[first].strip()[:40]!r} holds no column names; put a line such as time,value above",
-            line=first + 1,
-        )
+        problem = f"the first line {lines[first].strip()[:40]!r} holds no column names"
+        raise InputError(source.name, f"{problem}; put a line such as time,value above", line=first + 1)
     assumed: tuple[str, ...] = ("value",)
     if len(filled) == 2:
         cells = [line.split(delimiter)[0].strip() for line in lines[first : first + _LOOKED_AT] if line.strip()]
@@ -258,16 +252,8 @@ def _names_of_numbers(
     return (*assumed, *[""] * (len(names) - len(filled)))
 
 
-def _may_be_names(names: Sequence[str]) -> bool:
-    """Whether numbers among names are levels of what was varied, whole and increasing; a row is no header."""
-    levels = [float(name) for name in names if is_number(name)]
-    if len(levels) < 2:
-        return True
-    return all(level % 1.0 == 0.0 for level in levels) and all(a < b for a, b in itertools.pairwise(levels))
-
-
 def _below_words(rewrite: Callable[[str], str], lines: Sequence[str], first: int) -> int:
-    """The next line if it, and not the first, holds the names above rows of numbers, as below a title."""
+    """Return the next line if it, and not the first, holds the names above rows of numbers, as below a title."""
     places = [n for n in range(first, len(lines)) if rewrite(lines[n])][:3]
     if len(places) < 3:
         return first
@@ -278,7 +264,7 @@ def _below_words(rewrite: Callable[[str], str], lines: Sequence[str], first: int
 
 
 def _below_title(lines: Sequence[str], first: int) -> int:
-    """The first line of the table, where lines of other text stand above it."""
+    """Return the first line of the table, where lines of other text stand above it."""
     bare = lines[first].rstrip(_FILLING)  # spreadsheets fill up the line of a title with delimiters
     if max(map(bare.count, DELIMITERS)) or _by_blanks(lines[first:]) or _is_boxed(lines, first):
         return first
@@ -295,14 +281,14 @@ def _below_title(lines: Sequence[str], first: int) -> int:
 
 
 def tail_of(path: Path) -> bytes:
-    """The last bytes of a file."""
+    """Return the last bytes of a file."""
     with path.open("rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
         return file.read()
 
 
 def _fields(source: Source, lines: Sequence[str], first: int, delimiter: str) -> tuple[tuple[str, ...], int]:
-    """The names of columns in a line, and how many lines of the file they take."""
+    """Return the names of columns in a line, and how many lines of the file they take."""
     reader = csv.reader(io.StringIO("".join(lines[first:]), newline=""), delimiter=delimiter)
     try:
         return tuple(name.strip() for name in next(reader)), reader.line_num
@@ -311,7 +297,7 @@ def _fields(source: Source, lines: Sequence[str], first: int, delimiter: str) ->
 
 
 def _is_boxed(lines: Sequence[str], number: int) -> bool:
-    """Whether a line begins a table with bars or rulers, as Markdown and databases print them."""
+    """Return whether a line begins a table with bars or rulers, as Markdown and databases print them."""
     line, after = lines[number].strip(), lines[number + 1].strip() if number + 1 < len(lines) else ""
     if _BARS.search(line) is None or _RULER.fullmatch(line):
         return False
@@ -338,31 +324,30 @@ def _cells_of_latex(line: str) -> str:
 
 
 def _by_blanks(lines: Sequence[str]) -> Callable[[str], str] | None:
-    """How lines are parted at blanks, where as many fields are in each as in the first."""
+    """Return how lines are parted at blanks, where as many fields are in each as in the first."""
     rows = [line for line in lines if line.strip() and not _COMMENT.match(line) and not _RULER.fullmatch(line.strip())]
     for parted in (_by_single_blanks, _by_several_blanks):
         sizes = [len(parted(row).split("\t")) for row in rows[: _LOOKED_AT + 1]]
         counts = set(sizes)
         if len(rows) > 2 and counts == {sizes[0], sizes[0] + 1} and sizes.count(sizes[0]) == 1:
             # R's write.table, whose rows have names and the line of column names has none for these.
-            return _with_index(parted, rows[0]) if any(map(is_number, parted(rows[1]).split("\t"))) else None
+            named = _but_for(parted, rows[0], lambda line: f"\t{parted(line)}")  # noqa: B023
+            return named if any(map(is_number, parted(rows[1]).split("\t"))) else None
         if len(rows) > 2 and len(counts) == 1 and counts.pop() > 1:
             cells = [is_number(cell) for row in rows[1 : _LOOKED_AT + 1] for cell in parted(row).split("\t")]
             return parted if 3 * sum(cells) > len(cells) else None
     return None
 
 
-def _with_index(rewrite: Callable[[str], str], heading: str) -> Callable[[str], str]:
-    """As the function given, with an empty field before the column names."""
-    return lambda line: f"\t{rewrite(line)}" if line == heading else rewrite(line)
+def _but_for(rewrite: Callable[[str], str], line: str, other: Callable[[str], str]) -> Callable[[str], str]:
+    """As the function given, with another one for one line."""
+    return lambda text: other(text) if text == line else rewrite(text)
 
 
 def _by_single_blanks(line: str) -> str:
-    return (
-        ""
-        if _is_no_row(line)
-        else "\t".join((_WORDS if is_number(line.split(maxsplit=1)[0]) else _HEADINGS).findall(line))
-    )
+    if _is_no_row(line):
+        return ""
+    return "\t".join((_WORDS if is_number(line.split(maxsplit=1)[0]) else _HEADINGS).findall(line))
 
 
 def _by_several_blanks(line: str) -> str:
@@ -378,7 +363,7 @@ def _without_comment(line: str) -> str:
 
 
 def _count_comments(source: Source, lines: Sequence[str], first: int) -> int:
-    """How many lines below the column names begin with ``#``, in the beginning and the end of a large file."""
+    """Return how many lines below the column names begin with ``#``, in the beginning and the end of a large file."""
     with source.open() as stream:
         body = stream.read(_COMMENTS_SOUGHT)
     found = len(_HASH_LINE.findall(body)) + body.lstrip(b" \t").startswith(b"#")
@@ -387,22 +372,13 @@ def _count_comments(source: Source, lines: Sequence[str], first: int) -> int:
     return max(0, found - sum(line.lstrip().startswith("#") for line in lines[: first + 1]))
 
 
-def _without_end(line: str) -> str:
-    return line.rstrip(_LINE_END)
-
-
 def _without_line(rewrite: Callable[[str], str], heading: str) -> Callable[[str], str]:
     """As the function given, and empty for a line that comes again."""
     return lambda line: "" if (rewritten := rewrite(line)) == heading else rewritten
 
 
-def _behind_mark(rewrite: Callable[[str], str], heading: str) -> Callable[[str], str]:
-    """As the function given, of the one comment that holds the column names as well."""
-    return lambda line: rewrite(line.lstrip("#%/ \t")) if line == heading else rewrite(line)
-
-
 def _names_behind_mark(line: str, delimiter: str) -> tuple[str, ...]:
-    """The fields of a line that begins with the mark of a comment, without it; none of another line."""
+    """Return the fields of a line that begins with the mark of a comment, without it; none of another line."""
     if not line.startswith("#"):
         return ()
     try:
@@ -412,12 +388,12 @@ def _names_behind_mark(line: str, delimiter: str) -> tuple[str, ...]:
 
 
 def _with_second_line(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, ...] | None:
-    """Names with those, or the units, of a second line; None where that is a row."""
+    """Return names with those, or the units, of a second line; None if that is a row."""
     if len(rows) < 2 or not len(names) == len(rows[0]) == len(rows[1]):
         return None
     below = [cell.strip() for cell in rows[0]]
     filled = [cell for cell in rows[1] if cell.strip()]
-    numbers = [cell for cell in filled if is_number(cell) or has_decimal_comma(cell)]
+    numbers = [cell for cell in filled if is_number(cell) or DECIMAL_COMMA.fullmatch(cell)]
     if any(map(is_number, below)) or 2 * len(numbers) < len(filled) or not any(below):
         return None
     bare = [cell.strip("()[]-") for cell in below]
@@ -433,14 +409,8 @@ def _with_second_line(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tu
     return tuple(joined)
 
 
-def _names_of_index(rows: Sequence[Sequence[str]]) -> str:
-    """Return the name of an index in the second line below columns of two levels; empty if that is a row."""
-    is_index = len(rows) > 2 and len(rows[0]) == len(rows[1]) and not any(cell.strip() for cell in rows[1][1:])
-    return rows[1][0].strip() if is_index and not any(map(is_number, rows[0])) else ""
-
-
 def _name_of_first(cells: Sequence[str], n_columns: int) -> str:
-    """What the first column is called if only it has no name: `INDEX` if its numbers may be those of rows."""
+    """Return what the first column is called if only it has no name: `INDEX` if its numbers may be those of rows."""
     if not all(map(is_number, cells)):
         return "name"
     levels = [float(cell) for cell in cells]
@@ -449,39 +419,24 @@ def _name_of_first(cells: Sequence[str], n_columns: int) -> str:
 
 
 def _names_of_levels(levels: Sequence[float]) -> tuple[str, str]:
-    """Names of a column with these numbers, and of what was measured over it."""
+    """Return names of a column with these numbers, and of what was measured over it."""
     rises = all(level % 1.0 == 0.0 for level in levels) and levels == sorted(levels) and levels[0] >= 1.0
     return ("p", "time") if rises else ("x", "y")
 
 
-def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
-    """Names with numbers where some are equal or empty."""
-    named = [name or _UNNAMED.format(number) for number, name in enumerate(names, start=1)]
-    counts, numbers = Counter(named), defaultdict[str, Iterator[int]](lambda: itertools.count(1))
-    return tuple(f"{name} {next(numbers[name])}" if counts[name] > 1 else name for name in named)
-
-
-def _has_decimal_commas(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether numbers have decimal commas, and no thousands in groups."""
-    cells = [cell.strip() for row in rows for cell in row]
-    commas = [cell for cell in cells if has_decimal_comma(cell)]
-    points = any("." in cell and is_number(cell) and not has_pointed_thousands(cell) for cell in cells)
-    return not points and any(not re.fullmatch(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}", cell) for cell in commas)
-
-
 def _pointed_thousands(rows: Sequence[Sequence[str]]) -> str | None:
-    """A number such as 10.200 if all with a point in its column are such ones, and others are whole, as 860 is."""
+    """Return a number such as 10.200 if all with a point in its column are such ones, and others whole, as 860."""
     for column in itertools.zip_longest(*rows, fillvalue=""):
-        numbers = [cell.strip() for cell in column if is_number(cell) or has_pointed_thousands(cell)]
+        numbers = [cell.strip() for cell in column if is_number(cell) or POINTED_THOUSANDS.fullmatch(cell)]
         pointed = [cell for cell in numbers if "." in cell]
         is_padded = any(cell.endswith("0") or cell.count(".") > 1 for cell in pointed)  # as no plain decimals are
-        if is_padded and len(pointed) < len(numbers) and all(map(has_pointed_thousands, pointed)):
+        if is_padded and len(pointed) < len(numbers) and all(map(POINTED_THOUSANDS.fullmatch, pointed)):
             return pointed[0]
     return None
 
 
 def _decoded(source: Source) -> tuple[str, str]:
-    """The encoding of a file, and its first lines."""
+    """Return the encoding of a file, and its first lines."""
     encoding = "utf-16" if source.head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
     head = source.head
     if len(head) >= HEAD_BYTES and head.count(b"\n") < _FEWEST:  # lines of thousands of columns
@@ -503,14 +458,12 @@ def _decoded(source: Source) -> tuple[str, str]:
 
 
 def ends_within_line(path: Path) -> bool:
-    """Whether the last line of a file has no end."""
-    return bool(tail_of(path)) and not tail_of(path).endswith((b"\n", b"\r"))
+    """Return whether the last line of a file has no end."""
+    return tail_of(path)[-1:] not in (b"", b"\n", b"\r")
 
 
 def cut_cell(path: Path, delimiter: str) -> str | None:
-    r"""The last number of a file whose last line has no end, where it breaks off or has fewer decimals than all
-    above.
-    """
+    """Return the last number of a file without an end if it breaks off or has fewer decimals than all above."""
     if not ends_within_line(path):
         return None
     lines = tail_of(path).decode("utf-8", "replace").splitlines()
@@ -524,7 +477,7 @@ def cut_cell(path: Path, delimiter: str) -> str | None:
     return last if (len(match[1]) if match else 0) < decimals.pop() else None
 
 
-class CsvReader(Reader):
+class CsvReader(TableReader):
     """Curves, series, traces and measurements from text.
 
     Choose it for anything that a spreadsheet or a script wrote. Times without a unit in their column's name are
@@ -539,11 +492,7 @@ class CsvReader(Reader):
     """
 
     Options = TextTableOptions
-    writes: ClassVar[bool] = True
-
-    @classmethod
-    def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
-        return options_of_tables(wanted)
+    writes, file_format = True, "csv"
 
     def sniff(self, source: Source) -> float:
         """Sure where the columns have known names; unsure where only the ending or the shape of the lines says so."""
@@ -551,13 +500,13 @@ class CsvReader(Reader):
         guess = 0.3 if source.suffix in (".csv", ".tsv") and b"\0" not in source.head else 0.0
         try:
             layout = layout_of(source)
-            if layout.is_plain and not layout.holds_one_number and len(layout.names) > 1:
+            if not layout.is_plain or (layout.holds_numbers and len(layout.names) == 1):
+                guess = guess or UNSURE  # formats of other readers are such tables, too
+            elif len(layout.names) > 1:
                 guess = max(guess, UNSURE * layout.holds_numbers)
                 columns = [Column(name, "number") for name in layout.names if name != INDEX]
                 assign_roles(columns, TableOptions(), source.name)
                 return 0.8
-            if not layout.is_plain or layout.holds_one_number:
-                guess = guess or UNSURE  # formats of other readers are such tables, too
         except UnclearTableError:
             guess = 0.3
         except InputError:
@@ -582,16 +531,9 @@ class CsvReader(Reader):
             except TableError as error:
                 _explain(plain, source, layout, error)
             if (cell := cut_cell(plain, layout.delimiter)) is not None:
-                progress.note(
-                    f"{source.name}: the last line has no end, and its last number, {cell[:40]}, is shorter than those "
-                    "above: was the file cut short?"
-                )
+                short = f"its last number, {cell[:40]}, is shorter than those above: was the file cut short?"
+                progress.note(f"{source.name}: the last line has no end, and {short}")
             return data
-
-    def write(self, data: Any, path: str | os.PathLike[str]) -> None:
-        from perf_io.tables.table_write import write_table
-
-        write_table(data, Path(path), "csv")
 
 
 def _how_to_export(source: Source) -> str | None:
@@ -610,9 +552,8 @@ def _with_delimiters(path: Path, layout: Layout) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="perfcore-") as folder:
         copy = Path(folder) / "table"
         with path.open(encoding=layout.encoding, errors="replace") as lines, copy.open("w", encoding="utf-8") as rows:
-            rows.writelines(
-                f"{(layout.rewrite(line) if layout.rewrite else line).rstrip(_LINE_END)}\n" for line in lines
-            )
+            rewrite = layout.rewrite or str
+            rows.writelines(f"{rewrite(line).rstrip(_LINE_END)}\n" for line in lines)
         yield copy
 
 
@@ -625,7 +566,7 @@ def _open(source: Source, path: Path, layout: Layout) -> Table:
     # commas 0,1 is as often a list of two.
     decimal = layout.decimal
     signs = (decimal,) if layout.delimiter == "," else (decimal, "," if decimal == "." else ".")
-    unnamed = [name for name in layout.names if layout.is_unnamed(name)]
+    unnamed = [name for name in layout.names if name.startswith(_UNNAMED[:-3]) and name != INDEX]
     counts = ", ".join(f"count({quoted_name(name)})" for name in unnamed)
     filled = dict(zip(unnamed, database.rows(f"SELECT {counts} FROM {relation}")[0], strict=True)) if unnamed else {}
     used = [name for name in layout.names if name != INDEX and filled.get(name) != 0]
@@ -652,23 +593,17 @@ def _open(source: Source, path: Path, layout: Layout) -> Table:
 
 
 def _kinds(database: Database, relation: str, names: Sequence[str], decimals: Sequence[str]) -> list[str]:
-    """What the first rows of columns hold; the majority decides, so that a bad value is refused, not believed."""
-    counts = [
-        f"count({column}), count(coalesce({numbers_in})), count(TRY_CAST({column} AS TIMESTAMP))"
-        for column, numbers_in in (
-            (quoted_name(name), ", ".join(f"TRY_CAST({sql_number(name, sign)} AS DOUBLE)" for sign in decimals))
-            for name in names
-        )
-    ]
+    """Return what the first rows of columns hold; the majority decides, so that a bad value is refused."""
+    counts = []
+    for name in names:
+        numbers_in = ", ".join(f"TRY_CAST({sql_number(name, sign)} AS DOUBLE)" for sign in decimals)
+        column = quoted_name(name)
+        counts.append(f"count({column}), count(coalesce({numbers_in})), count(TRY_CAST({column} AS TIMESTAMP))")
     # Tables of thousands of columns take a query for some at a time: one for each would parse the rows that often.
-    counted = [
-        number
-        for first in range(0, len(names), _AT_ONCE)
-        for number in database.rows(
-            f"SELECT {', '.join(counts[first : first + _AT_ONCE])} FROM (SELECT "
-            f"{', '.join(map(quoted_name, names[first : first + _AT_ONCE]))} FROM {relation} LIMIT {_SAMPLE_ROWS})"
-        )[0]
-    ]
+    counted = list[int]()
+    for few in (slice(first, first + _AT_ONCE) for first in range(0, len(names), _AT_ONCE)):
+        rows = f"SELECT {', '.join(map(quoted_name, names[few]))} FROM {relation} LIMIT {_SAMPLE_ROWS}"
+        counted += database.rows(f"SELECT {', '.join(counts[few])} FROM ({rows})")[0]
     # A column without any value is one of numbers: then what is missing is what gets reported.
     return [
         "number" if 2 * numbers >= n_values else "timestamp" if 2 * moments > n_values else "text"
@@ -677,7 +612,7 @@ def _kinds(database: Database, relation: str, names: Sequence[str], decimals: Se
 
 
 def _records(path: Path, layout: Layout, name: str) -> Iterator[tuple[int, list[str]]]:
-    """Line and fields of each row, as DuckDB counts rows: blank lines are none."""
+    """Yield the line and fields of each row, as DuckDB counts rows: blank lines are none."""
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as text:
         for _ in range(layout.skip):
             text.readline()

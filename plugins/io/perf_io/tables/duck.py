@@ -25,17 +25,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.text import sql_ns
+from perf_io.text import T, sql_ns
 from perf_tables import thread_count
-from perfcore.base import progress
+from perfcore.base import pd, progress
+from perfcore.base.arrays import Codes
 from perfcore.base.errors import InputError
 from perfcore.data.columns import words
 
 if TYPE_CHECKING:
     import duckdb
-    import pandas as pd
-
-
 MEMORY_LIMIT = "512MB"  # for DuckDB's buffers; beyond it sorts and groups go to the temporary folder
 METADATA_KEY = "perfcore"  # of the facts that Parquet files carry with their columns
 _MAX_THREADS = 8  # each scanning thread has buffers, some 40 MB with text
@@ -49,11 +47,11 @@ _LINE_OF_TEXT = re.compile(r"CSV Error on Line: (\d+)")
 _OF_THE_DISK = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS))
 
 Columns = dict[str, npt.NDArray[Any]]
-_WITH_COMMA = re.compile(r"\s*[+-]?(?:[0-9]*|[1-9][0-9]{0,2}(?:\.[0-9]{3})+),[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
+DECIMAL_COMMA = re.compile(r"\s*[+-]?(?:[0-9]*|[1-9][0-9]{0,2}(?:\.[0-9]{3})+),[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
 _GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+\s*")
 FIRST_ROWS = 10_000  # by which a column is classified
 ENTER, LEAVE, _NEITHER = (frozenset(words("trace", change)) for change in ("enter", "leave", "neither"))
-_POINTED = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]+)?\s*")  # 10.200 with a decimal comma
+POINTED_THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]+)?\s*")  # 10.200 with a decimal comma
 _SWAPPED = str.maketrans(".,", ",.")
 _FEWEST_LEVELS, _LEAST_FOLD = 2, 1.5  # of what was varied; a clock is hardly ever at 1.5 times its last reading
 LARGEST_FOLD = 100.0  # between ways to run at one point
@@ -63,7 +61,7 @@ _MOST_ONCE = 1_000  # levels of which none need come again; more are samples of 
 class Texts(NamedTuple):
     """A column of texts."""
 
-    numbers: npt.NDArray[np.int32]  # of the text of each row, -1 of a missing one
+    numbers: Codes  # of the text of each row, -1 of a missing one
     distinct: list[str]
 
 
@@ -90,11 +88,11 @@ class Database:
         weakref.finalize(self, _discard, self._thread, self._connection, self._folder)
 
     def link(self, path: Path) -> str:
-        """A SQL literal that names the one input under a name without wildcards and endings."""
+        """Return a SQL literal that names the one input under a name without wildcards and endings."""
         return self.links([path])[0]
 
     def links(self, paths: Sequence[Path]) -> list[str]:
-        """SQL literals that name inputs; see `link`."""
+        """Return SQL literals that name inputs; see `link`."""
         names = [self._folder / (f"input{number}" if number else "input") for number in range(len(paths))]
         for name, path in zip(names, paths, strict=True):
             name.symlink_to(path.resolve())
@@ -127,7 +125,7 @@ class Database:
         return cursor
 
     def _session(self) -> duckdb.DuckDBPyConnection:
-        """A cursor whose last result was fetched, or a new one."""
+        """Return a cursor whose last result was fetched, or a new one."""
         with contextlib.suppress(IndexError):
             return self._idle.pop()
         cursor = self._connection.cursor()
@@ -142,7 +140,7 @@ class Database:
         return cursor
 
     def _problem(self, error: Exception) -> TableError:
-        """One line of the several that DuckDB says."""
+        """Return one line of the several that DuckDB says."""
         text = str(error).strip() or type(error).__name__
         match = _LINE_OF_TEXT.search(text)
         # About text: place, line, what is wrong, what could be done. Otherwise the first line.
@@ -155,10 +153,9 @@ class Database:
         return TableError(self.source, f"{message}; {advice}", line=int(match[1]) if match else None)
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        fetched: list[tuple[Any, ...]] = self._fetched(sql, parameters, duckdb.DuckDBPyConnection.fetchall)
-        return fetched
+        return self._fetched(sql, parameters, lambda cursor: cursor.fetchall())
 
-    def _fetched(self, sql: str, parameters: Sequence[Any], fetch: Callable[[duckdb.DuckDBPyConnection], Any]) -> Any:
+    def _fetched(self, sql: str, parameters: Sequence[Any], fetch: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         cursor = self.run(sql, parameters)
         try:
             fetched = fetch(cursor)
@@ -168,8 +165,8 @@ class Database:
         return fetched
 
     def columns(self, sql: str, parameters: Sequence[Any] = ()) -> Columns:
-        """The result as arrays; NULL becomes NaN among floats and is masked elsewhere."""
-        fetched = self._fetched(sql, parameters, duckdb.DuckDBPyConnection.fetchnumpy)
+        """Return the result as arrays; NULL becomes NaN among floats and is masked elsewhere."""
+        fetched: dict[str, Any] = self._fetched(sql, parameters, lambda cursor: cursor.fetchnumpy())
         arrays: Columns = {}
         for name, array in fetched.items():
             masked = isinstance(array, np.ma.MaskedArray) and array.dtype.kind == "f"
@@ -178,8 +175,6 @@ class Database:
 
     def distinct(self, sql: str) -> dict[str, Texts | npt.NDArray[Any]]:
         """Return the result as arrays of numbers, with NaN for NULL, and as texts of which each is held once."""
-        import pandas as pd
-
         numbers: dict[str, list[npt.NDArray[Any]]] = {}
         texts: dict[str, dict[str, int]] = {}
         frames = itertools.chain(self.frames(sql, _VECTORS_PER_CHUNK), [self.frame(f"SELECT * FROM ({sql}) LIMIT 0")])
@@ -201,7 +196,7 @@ class Database:
         return joined
 
     def chunks(self, sql: str, total: int, label: str) -> Iterator[Columns]:
-        """The result as arrays of about a million rows at a time, in order."""
+        """Yield the result as arrays of about a million rows at a time, in order."""
         cursor = self._session()
         try:
             with progress.bar(f"{label} {self.source}", total) as advance:
@@ -223,8 +218,7 @@ class Database:
 
     def frame(self, sql: str) -> pd.DataFrame:
         """Return the result as a table of pandas."""
-        found: pd.DataFrame = self._fetched(sql, (), duckdb.DuckDBPyConnection.df)
-        return found
+        return self._fetched(sql, (), lambda cursor: cursor.df())
 
     def frames(self, sql: str, vectors: int) -> Iterator[pd.DataFrame]:
         """Yield the result as tables of so many times 2,048 rows."""
@@ -235,13 +229,13 @@ class Database:
         except duckdb.Error as error:
             raise self._problem(error) from None
 
-    def add_frame(self, table: str, frame: pd.DataFrame, *, is_new: bool) -> None:
-        """Make a table of rows of pandas, or add them to it."""
+    def add(self, table: str, columns: pd.DataFrame | Columns, *, is_new: bool = True) -> None:
+        """Make ``table`` of rows of pandas or of arrays of equal length, in their order, or add them to it."""
         cursor = self._session()
-        cursor.register("arrays", frame)
+        cursor.register("arrays", columns)
         try:
             cursor.execute(f"CREATE TABLE {table} AS FROM arrays" if is_new else f"INSERT INTO {table} FROM arrays")
-        except duckdb.Error as error:
+        except duckdb.Error as error:  # the disk is full, as a rule
             raise self._problem(error) from None
 
     def add_names(self, table: str, names: Sequence[str]) -> None:
@@ -249,22 +243,6 @@ class Database:
         rows = "SELECT unnest(range(len($1)))::INTEGER AS code, unnest($1::VARCHAR[]) AS name"
         self.run(f"CREATE TABLE {table} AS {rows}", [list(names)])
         self.run(f"CREATE TYPE {table} AS ENUM (SELECT name FROM {table} ORDER BY code)")
-
-    def add_arrays(self, table: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Make ``table`` of arrays of equal length, in their order."""
-        self._take(f"CREATE TABLE {table} AS SELECT * FROM arrays", arrays)
-
-    def append(self, table: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Add arrays of equal length behind the rows of ``table``, in the order of its columns."""
-        self._take(f"INSERT INTO {table} SELECT * FROM arrays", arrays)
-
-    def _take(self, sql: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        cursor = self._session()
-        cursor.register("arrays", dict(arrays))
-        try:
-            cursor.execute(sql)
-        except duckdb.Error as error:  # the disk is full, as a rule
-            raise self._problem(error) from None
 
     def copy(self, query: str, path: Path, file_format: str, metadata: Mapping[str, Any] | None = None) -> None:
         options = "FORMAT csv, HEADER true" if file_format == "csv" else "FORMAT parquet, COMPRESSION zstd"
@@ -300,17 +278,17 @@ def _discard(thread: concurrent.futures.Executor, connection: duckdb.DuckDBPyCon
 
 
 def quoted(text: str) -> str:
-    """A SQL literal."""
+    """Return a SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def quoted_name(name: str) -> str:
-    """The name of a column as SQL takes it, whatever its characters."""
+    """Return the name of a column as SQL takes it, whatever its characters."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def csv_scan(link: str, columns: Sequence[str], delimiter: str, skip: int) -> str:
-    """A FROM item: text with delimiters, every column as text, nothing guessed."""
+    """Return a FROM item: text with delimiters, every column as text, nothing guessed."""
     types = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in columns)
     return (
         f"read_csv({link}, columns={{{types}}}, delim={quoted(delimiter)}, quote='\"', escape='\"', skip={skip}, "
@@ -319,7 +297,7 @@ def csv_scan(link: str, columns: Sequence[str], delimiter: str, skip: int) -> st
 
 
 def lines_scan(link: str) -> str:
-    """A FROM item: the lines of a text in column ``line``, empty ones as NULL."""
+    """Return a FROM item: the lines of a text in column ``line``, empty ones as NULL."""
     return (
         f"read_csv({link}, columns={{'line': 'VARCHAR'}}, delim=E'{_NO_DELIMITER}', quote='', escape='', "
         "header=false, auto_detect=false, compression='none')"
@@ -327,46 +305,36 @@ def lines_scan(link: str) -> str:
 
 
 def parquet_scan(link: str) -> str:
-    """A FROM item: the columns of a Parquet file, none of them from the names of its folders."""
+    """Return a FROM item: the columns of a Parquet file, none of them from the names of its folders."""
     return f"read_parquet({link}, hive_partitioning = false)"
 
 
-def has_decimal_comma(text: str) -> bool:
-    """Whether a text is a number if its comma is a decimal sign."""
-    return _WITH_COMMA.fullmatch(text) is not None
-
-
 def decimal_hint(text: str, decimal: str) -> str:
-    """What to add to the message about a text that is a number with the other decimal sign; else nothing."""
+    """Return what to add to the message about a text that is a number with the other decimal sign; else nothing."""
     if decimal == "." and _GROUPED.fullmatch(text):
         plain = text.strip().replace(",", "")
         return f"; if its comma is a decimal sign, give -r decimal=, and if it separates thousands, write {plain}"
-    if decimal == "." and has_decimal_comma(text):
+    if decimal == "." and DECIMAL_COMMA.fullmatch(text):
         return "; it has a decimal comma, which the option decimal reads: -r decimal=,"
-    if decimal == "," and has_decimal_comma(text.translate(_SWAPPED)) and not _POINTED.fullmatch(text):
+    if decimal == "," and DECIMAL_COMMA.fullmatch(text.translate(_SWAPPED)) and not POINTED_THOUSANDS.fullmatch(text):
         return "; it has a point, which is no decimal sign with decimal=,"
     return ""
 
 
 def sql_number(name: str, decimal: str) -> str:
-    """SQL for a column of texts as numbers are spelt in SQL."""
+    """Return SQL for a column of texts as numbers are spelt in SQL."""
     cell = quoted_name(name)
     if decimal != ",":
         return cell
-    grouped = f"regexp_full_match({cell}, {quoted(_POINTED.pattern)})"
+    grouped = f"regexp_full_match({cell}, {quoted(POINTED_THOUSANDS.pattern)})"
     return f"translate(CASE WHEN {grouped} THEN replace({cell}, '.', '') ELSE {cell} END, '.,', ',.')"
 
 
-def has_pointed_thousands(text: str) -> bool:
-    """Whether a text is a number whose points separate thousands, if its comma is a decimal sign."""
-    return _POINTED.fullmatch(text) is not None
-
-
 def number_of(text: str, decimal: str = ".") -> float:
-    """The number that a text is."""
+    """Return the number that a text is."""
     if "_" in text:  # Python's own way of grouping digits, which no table means
         raise ValueError
-    if decimal == "," and _POINTED.fullmatch(text):
+    if decimal == "," and POINTED_THOUSANDS.fullmatch(text):
         text = text.replace(".", "")
     return float(text.translate(_SWAPPED) if decimal == "," else text)
 
@@ -380,7 +348,7 @@ class Column:
 
 
 def one_line(name: str) -> str:
-    """A column's name as a message shows it."""
+    """Return a column's name as a message shows it."""
     return " ".join(name.split())[:60]
 
 
@@ -417,32 +385,32 @@ class Table:
         raise InputError(self.source, f"{one_line(column.name)} {description}{problem}{hint}", line=line)
 
     def report(self, *notes: str) -> tuple[str, ...]:
-        """What was done to the table, which is reported, too."""
+        """Return what was done to the table, which is reported, too."""
         for note in (together := (*self.notes, *notes)):
             progress.note(f"{self.source}: {note}")
         return together
 
     def steps_follow(self, start: Column, end: Column) -> bool:
-        """Whether each row begins where the one before ended."""
+        """Return whether each row begins where the one before ended."""
         sides = ", ".join(f"{self.ns(column, 's')} AS {name}" for column, name in ((start, "a"), (end, "b")))
         before = f"SELECT a, lag(b) OVER () AS b FROM ({self._first_rows(sides)})"
         return not self.database.rows(f"SELECT 1 FROM ({before}) WHERE a <> b LIMIT 1")
 
     def tells_changes(self, column: Column) -> bool:
-        """Whether all values of a column are words for entering and leaving."""
+        """Return whether all values of a column are words for entering and leaving."""
         rows = self._first_rows(f"{quoted_name(column.name)} AS word")
         found = self.database.rows(f"SELECT DISTINCT lower(trim(word)) FROM ({rows}) WHERE word IS NOT NULL")
         distinct = {word for (word,) in found}
         return bool(distinct & ENTER) and bool(distinct & LEAVE) and distinct <= ENTER | LEAVE | _NEITHER
 
     def goes_back(self, time: Column) -> bool:
-        """Whether a time is not later than the one before, as no moment is."""
+        """Return whether a time is not later than the one before, as no moment is."""
         rows = self._first_rows(f"TRY_CAST({self.number(time)} AS DOUBLE) AS t")
         ((goes_back,),) = self.database.rows(f"SELECT min(t) <= 0 FROM (SELECT t - lag(t) OVER () AS t FROM ({rows}))")
         return bool(goes_back)
 
     def holds_levels(self, column: Column) -> bool:
-        """Whether numbers come in any order, repeat, or each is far above the one before: what was varied, no time."""
+        """Return whether numbers come in any order, repeat, or grow by leaps: what was varied, no time."""
         rows = self._first_rows(f"TRY_CAST({self.number(column)} AS DOUBLE) AS x")
         steps = f"SELECT x, lag(x) OVER () AS before FROM ({rows})"
         facts = f"count(*), count(DISTINCT x), min(x - before) <= 0 OR min(x / before) >= {_LEAST_FOLD}"
@@ -450,7 +418,7 @@ class Table:
         return bool(is_varied) and _FEWEST_LEVELS <= levels <= max(count / 2, _MOST_ONCE)
 
     def are_alike(self, columns: Sequence[Column]) -> bool:
-        """Whether no number comes twice in a column, and those behind the first are of one magnitude in most rows."""
+        """Return whether no number comes twice in a column, and those behind the first are of one magnitude."""
         numbers = [f"TRY_CAST({self.number(column)} AS DOUBLE)" for column in columns]
         counts = ", ".join(f"count(DISTINCT {number})" for number in numbers)
         fold = f"median(greatest({', '.join(numbers[1:])}) / least({', '.join(numbers[1:])}))"
@@ -460,7 +428,7 @@ class Table:
         return all(number == count for number in distinct) and fold is not None and 0 < fold <= LARGEST_FOLD
 
     def alternates(self, name: Column, time: Column) -> bool:
-        """Whether few names come again and again, each at times that increase."""
+        """Return whether few names come again and again, each at times that increase."""
         columns = f"CAST({quoted_name(name.name)} AS VARCHAR) AS name, {self.ns(time, 's')} AS t"
         rows = f"SELECT {columns} FROM {self.relation} LIMIT {FIRST_ROWS // 100}"
         numbered = f"SELECT *, row_number() OVER () AS n FROM ({rows})"  # windows keep no order of their own
@@ -471,7 +439,7 @@ class Table:
         return bool(increase) and names > 1 and 2 * names <= count <= 2 * changes + 2
 
     def is_sweep(self, varied: Column, time: Column) -> bool:
-        """Whether the first is in order, as what was varied is, or the times are not, as moments would be."""
+        """Return whether the first is in order, as what was varied is, or the times are not, as moments would be."""
         number, moment = (f"TRY_CAST({self.number(column)} AS DOUBLE)" for column in (varied, time))
         rows = self._first_rows(f"{number} AS x, {moment} AS t")
         steps = f"SELECT x - lag(x) OVER () AS x, t - lag(t) OVER () AS t FROM ({rows})"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from perf_io.text import is_number
 from perfcore.data.units import unit_of_text
@@ -22,7 +23,7 @@ _FEWEST_LINES = 2
 
 
 def _pairs(line: str) -> dict[str, str]:
-    """Values by key; what neither ``=`` nor ``:`` joins to a word is one only if it has a unit."""
+    """Return values by key; what neither ``=`` nor ``:`` joins to a word is one only if it has a unit."""
     pairs = dict[str, str]()
     for match in _PAIR.finditer(line.rstrip()):
         value = (match["value"] or match["number"]).strip('"').rstrip(".:")
@@ -33,26 +34,19 @@ def _pairs(line: str) -> dict[str, str]:
     return pairs
 
 
-class KeyValues:
-    """How lines with the keys become rows, with empty cells for keys that a line lacks; any other line is none."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self.names = names
-
-    def __call__(self, line: str) -> str:
-        pairs = _pairs(line)
-        if pairs.keys().isdisjoint(self.names):
-            return ""
-        row = io.StringIO()
-        csv.writer(row, lineterminator="").writerow(pairs.get(name, "") for name in self.names)
-        return row.getvalue()
+def _row(names: tuple[str, ...], line: str) -> str:
+    """Return the row of a line with some of the keys, with empty cells for the others; any other line is none."""
+    pairs = _pairs(line)
+    if pairs.keys().isdisjoint(names):
+        return ""
+    row = io.StringIO()
+    csv.writer(row, lineterminator="").writerow(pairs.get(name, "") for name in names)
+    return row.getvalue()
 
 
-def key_values(lines: Sequence[str]) -> KeyValues | None:
-    """Return how most of the lines are read as pairs, at least two with a number; None if they are a table."""
+def key_values(lines: Sequence[str]) -> tuple[tuple[str, ...], Callable[[str], str]] | None:
+    """Return keys, and what makes rows of lines, if most lines hold pairs, at least two with a number."""
     lines = [line for line in lines if line.strip()]
     found = [tuple(pairs) for line in lines if len(pairs := _pairs(line)) > 1]
-    if not found:
-        return None
-    names, count = Counter(found).most_common(1)[0]
-    return KeyValues(names) if count >= _FEWEST_LINES and 2 * count > len(lines) else None
+    names, count = Counter(found).most_common(1)[0] if found else ((), 0)
+    return (names, functools.partial(_row, names)) if count >= _FEWEST_LINES and 2 * count > len(lines) else None

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_io.options import TableOptions
-from perf_io.tables.duck import (
-    LARGEST_FOLD,
-    Table,
-    Texts,
-    decimal_hint,
-    has_decimal_comma,
-    number_of,
-    quoted,
-    quoted_name,
-)
+from perf_io.tables.duck import DECIMAL_COMMA, LARGEST_FOLD, Table, Texts, decimal_hint, number_of, quoted, quoted_name
 from perf_tables.meanings import SUM_ROUNDING, meaning_of_name
-from perfcore.base import progress
-from perfcore.base.arrays import Ints
+from perfcore.base import pd, progress
+from perfcore.base.arrays import Booleans, Ints
 from perfcore.base.errors import InputError, OptionError, listing
 from perfcore.data.columns import (
     guess_roles,
@@ -42,10 +34,6 @@ from perfcore.data.columns import (
 )
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import is_time, split_unit, unit_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 # Tables of measurements as people write them, made tidy: one row for each run, one column for each quantity.
 #
@@ -65,7 +53,8 @@ _VERSION = re.compile(r"(?:v|version|rev)[\s_.]?[0-9]+(?:\.[0-9]+)*\w*|[0-9]+\.[
 _NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])|(?<=[=a-zA-Z])[0-9]+(?:\.[0-9]+)?(?![\w.])")
 _BEFORE = (r"(?<![\w.])", r"(?<![0-9.])")  # a value of a parameter: blanks, or letters as in -j4
 _RANKS = frozenset(plain_name(word) for level in ("process", "thread", "core") for word in words("levels", level))
-_WORDS = {name: frozenset(words("outcome", name)) for name in ("states", "exits", "done", "failed", "good", "bad")}
+_OUTCOMES = ("states", "exits", "done", "failed")
+_WORDS = {name: frozenset(words("outcome", name)) for name in (*_OUTCOMES, "good", "bad")}
 _YES_OR_NO = {"true": "good", "yes": "good", "1": "good", "false": "bad", "no": "bad", "0": "bad"}
 _OPPOSITE = {"good": "bad", "bad": "good"}
 _LONGEST_LIST = 5
@@ -84,24 +73,6 @@ class Tidy:
     notes: list[str] = field(default_factory=list)
 
 
-def tidied(frame: pd.DataFrame, options: TableOptions) -> Tidy:
-    """The table after all steps."""
-    tidy = Tidy(frame)
-    named = {*options.parameters, *options.value, *(options.code or ()), *(options.system or ())}
-    for step in (
-        _repetitions_in_columns,
-        _levels_in_columns,
-        _parts_in_columns,
-        _ways_in_columns,
-        _commands,
-        _total_processors,
-        _half_widths,
-        _slowest_ranks,
-    ):
-        step(tidy, named)
-    return tidy
-
-
 class Group(NamedTuple):
     """Columns that are one quantity, and what distinguishes them."""
 
@@ -112,7 +83,7 @@ class Group(NamedTuple):
 
 
 def numbered_runs(columns: Sequence[str]) -> Group | None:
-    """Columns such as ``t1,t2,t3`` or ``run 1 [s],run 2 [s]``, which are several runs of each row."""
+    """Return columns such as ``t1,t2,t3`` or ``run 1 [s],run 2 [s]``, which are several runs of each row."""
     groups: dict[tuple[str, str], dict[int, str]] = {}
     for column in columns:
         bare, unit = split_unit(column)
@@ -161,7 +132,7 @@ def _repetitions_in_columns(tidy: Tidy, named: Set[str]) -> None:
 
 
 def levels_of_columns(columns: Sequence[str]) -> Group | None:
-    """Columns such as ``1,2,4,8`` or ``p=1,p=2,p=4``, whose names are levels of a parameter, or versions."""
+    """Return columns such as ``1,2,4,8`` or ``p=1,p=2,p=4``, whose names are levels of a parameter, or versions."""
     versions = [c for c in columns if _VERSION.fullmatch(c) or split_unit(c)[0].lower() in _VERSIONS]
     if len(versions) > 1 and len({unit_of(version) for version in versions}) == 1:
         unit = unit_of(versions[0])
@@ -197,7 +168,11 @@ def _levels_in_columns(tidy: Tidy, named: Set[str]) -> None:
         others[0] = corner[1]
     if not name and (is_processors(others[0]) or is_size(others[0])) and left[others[0]].dtype.kind not in "iuf":
         labels = left[others[0]].astype(str)
-        if len(others) == 1 and labels.is_unique and all(map(_is_measured, labels)):  # each row is a column
+        if (
+            len(others) == 1
+            and labels.is_unique
+            and all(is_called_time(label) or is_called_rate(label) or unit_of(label) is not None for label in labels)
+        ):  # each row is a column
             cells = (
                 left.set_index(labels)[list(group.columns)].T.apply(_numbers_if_all).assign(**{others[0]: group.levels})
             )
@@ -226,10 +201,6 @@ def _levels_in_columns(tidy: Tidy, named: Set[str]) -> None:
 
 def _numbers_if_all(cells: pd.Series) -> pd.Series:
     return numbers if (numbers := _numbers(cells)).notna().eq(cells.notna()).all() else cells
-
-
-def _is_measured(label: str) -> bool:
-    return is_called_time(label) or is_called_rate(label) or unit_of(label) is not None
 
 
 def parts_of_time(columns: Sequence[str]) -> tuple[str, ...]:
@@ -278,8 +249,7 @@ def _parts_in_columns(tidy: Tidy, named: Set[str]) -> None:
         frame = frame.drop(columns=[whole])
     elif parts := parts_of_time(numeric):
         unit = unit_of(parts[0])
-        # Fractions in the same unit, of which nothing else is known, are a part too: without it the sum would be too
-        # small.
+        # Fractions in the same unit, of which nothing else is known, are a part too: else the sum would be too small.
         unknown = [c for c in numeric if unit_of(c) == unit and meaning_of_name(c, "number") == "number"]
         like = {
             c for c in unknown if (frame[c] % 1 != 0).any() and not (is_processors(c) or _NO_TIMES & {*words_of(c)})
@@ -331,8 +301,6 @@ def _ways_in_columns(tidy: Tidy, named: Set[str]) -> None:
 
 def _melt(tidy: Tidy, left: pd.DataFrame, group: Group) -> None:
     """Make a row of each cell of some columns."""
-    import pandas as pd
-
     quantity = group.quantity if group.quantity not in left.columns else f"{group.quantity} measured"
     name = group.name if group.name not in left.columns else f"{group.name} number"
     rest = left.drop(columns=list(group.columns))
@@ -345,8 +313,6 @@ def _melt(tidy: Tidy, left: pd.DataFrame, group: Group) -> None:
 
 
 def _numbers(column: pd.Series) -> pd.Series:
-    import pandas as pd
-
     return pd.to_numeric(column, errors="coerce").astype("float64")
 
 
@@ -365,7 +331,7 @@ def _commands(tidy: Tidy, named: Set[str]) -> None:
 
 
 def _template(command: str, values: Mapping[str, Any], before: str) -> str:
-    """A command with ``{name}`` in place of the values of its parameters."""
+    """Return a command with ``{name}`` in place of the values of its parameters."""
     texts = {f"{v:g}" if isinstance(v, float) else str(v): f"{{{name}}}" for name, v in values.items()}
     pattern = "|".join(re.escape(text) for text in sorted(filter(None, texts), key=len, reverse=True))
     parts = re.split(rf"{before}({pattern})(?![\w.])", command) if pattern else [command]
@@ -375,7 +341,7 @@ def _template(command: str, values: Mapping[str, Any], before: str) -> str:
 def numbers_of_commands(
     commands: Sequence[str], parameters: Sequence[Mapping[str, Any]]
 ) -> tuple[list[str], dict[str, list[float]]]:
-    """What each command is without what was varied in it, and the numbers that were, where no parameter holds them.
+    """Return each command without what was varied in it, and the numbers that were if no parameter holds them.
 
     Values of parameters become ``{name}``. Without parameters commands that differ in one number alone have that
     number varied, which is called as the option before it.
@@ -475,24 +441,27 @@ def _slowest_ranks(tidy: Tidy, named: Set[str]) -> None:
     )
 
 
+_STEPS = (
+    _repetitions_in_columns, _levels_in_columns, _parts_in_columns, _ways_in_columns, _commands, _total_processors,
+    _half_widths, _slowest_ranks,
+)  # fmt: skip
+
+
 # Rows of runs that did not complete, by a column of states or of exit codes.
 #
 # The time of such a run is that until something stopped it: 300 s of a job with a limit of 300 s do not say how long it
 # takes.
 
 
-def drop_failed(frame: pd.DataFrame, source: str, keep: bool) -> npt.NDArray[np.bool_]:
-    """Which rows (n,) count: all, but for those that a state or an exit code says did not complete."""
-    import numpy as np
-
+def drop_failed(frame: pd.DataFrame, source: str, keep: bool) -> Booleans:
+    """Return which rows (n,) count: all but those that a state or an exit code says did not complete."""
     good = np.ones(len(frame), dtype=bool)
     if keep:
         return good
     reasons: dict[str, None] = {}
     for column in frame.columns:
         kind = next((kind for kind in _OUTCOMES if _plain(str(column)) in _WORDS[kind]), None)
-        outcomes = None if kind is None else frame[column].map(_OUTCOMES[kind])
-        if outcomes is None or (outcomes == "").any():
+        if kind is None or ((outcomes := frame[column].map(functools.partial(_outcome, kind))) == "").any():
             continue
         bad = (outcomes == "bad").to_numpy()
         values = dict.fromkeys(str(cell).removesuffix(".0") for cell in frame[column][bad & good])
@@ -510,50 +479,26 @@ def drop_failed(frame: pd.DataFrame, source: str, keep: bool) -> npt.NDArray[np.
     return good
 
 
-def _is_empty(cell: object) -> bool:
-    return cell is None or (isinstance(cell, float) and math.isnan(cell))
-
-
 def _plain(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).lower()
 
 
-def _outcome(cell: object) -> str:
-    """What a state says: ``good``, ``bad``, ``unknown`` of an empty cell; nothing of any other word."""
-    if _is_empty(cell):
+def _outcome(kind: str, cell: object) -> str:
+    """Return what a cell of a kind of column says: ``good``, ``bad``, ``unknown`` if empty; nothing if another word."""
+    text = str(cell).strip()
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return "unknown"
-    word = _plain(re.sub(r" by \w+$|\+$", "", str(cell).strip()))
+    if kind == "exits":  # also of Slurm with a signal: 0:0
+        match = re.fullmatch(r"(-?[0-9]{1,9})(?:\.0)?(?::([0-9]{1,3}))?", text)
+        return "" if match is None else "bad" if int(match[1]) or int(match[2] or 0) else "good"
+    if kind != "states" and (answer := _YES_OR_NO.get(text.lower().removesuffix(".0"))):  # to: is it done, did it fail?
+        return _OPPOSITE[answer] if kind == "failed" else answer
+    word = _plain(re.sub(r" by \w+$|\+$", "", text))
     return "good" if word in _WORDS["good"] else "bad" if word in _WORDS["bad"] else ""
-
-
-def _done_outcome(cell: object) -> str:
-    """What a yes or a no to whether the run completed says, or the word for its state."""
-    return _YES_OR_NO.get(str(cell).strip().lower().removesuffix(".0")) or _outcome(cell)
-
-
-def _failed_outcome(cell: object) -> str:
-    """What a yes or a no to whether the run failed says."""
-    outcome = _YES_OR_NO.get(str(cell).strip().lower().removesuffix(".0"))
-    return _outcome(cell) if outcome is None else _OPPOSITE[outcome]
-
-
-def _exit_outcome(cell: object) -> str:
-    """What an exit code says, also one of Slurm with a signal: ``0:0``."""
-    if _is_empty(cell):
-        return "unknown"
-    match = re.fullmatch(r"(-?[0-9]{1,9})(?:\.0)?(?::([0-9]{1,3}))?", str(cell).strip())
-    if match is None:
-        return ""
-    return "good" if int(match[1]) == 0 and int(match[2] or 0) == 0 else "bad"
-
-
-_OUTCOMES = {"states": _outcome, "exits": _exit_outcome, "done": _done_outcome, "failed": _failed_outcome}
 
 
 def read_measurements(table: Table, options: TableOptions) -> Measurements:
     """Read the whole table; a column is one of numbers where all its values are."""
-    import pandas as pd
-
     runs_named = numbered_runs(options.value) is not None
     if len(options.value) > 1 and not runs_named:
         raise OptionError(f"measurements have one value column, not {', '.join(options.value)}")
@@ -568,18 +513,21 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
         raise InputError(table.source, "has column names but no rows", line=1)
     kept_rows = drop_failed(frame, table.source, options.failed)
     frame = frame if kept_rows.all() else frame[kept_rows].reset_index(drop=True)
-    tidy = Tidy(frame) if kept else tidied(frame, options)
+    tidy = Tidy(frame)
+    named = {*options.parameters, *options.value, *(options.code or ()), *(options.system or ())}
+    for step in () if kept else _STEPS:
+        step(tidy, named)
     rows = range(len(frame)) if kept_rows.all() else np.flatnonzero(kept_rows)
     if len(tidy.frame) != len(rows) or not isinstance(tidy.frame.index, pd.RangeIndex):
         rows = np.asarray(rows)[tidy.frame.index]
     frame, made = tidy.frame, tidy.roles
     kept = {**made, **kept}
-    named = {"code": options.code, "system": options.system, "category": options.category}
+    given = {"code": options.code, "system": options.system, "category": options.category}
     return Measurements(
         frame.reset_index(drop=True),
         options.parameters or kept.get("parameters"),
         kept.get("value") if runs_named or not options.value else options.value[0],
-        **{role: kept.get(role) if columns is None else columns for role, columns in named.items()},
+        **{role: kept.get(role) if columns is None else columns for role, columns in given.items()},
         unit=kept.get("unit"),
         source=table.source,
         lines=LinesOfRows(rows, table.lines),
@@ -612,7 +560,10 @@ class LinesOfRows(Sequence[int]):
 
 def _sql_numbers(table: Table) -> list[str]:
     """Return SQL for each column, as a number if all of its cells are such, and different texts different ones."""
-    fields = dict(zip([column.name for column in table.columns], sql_fields(table), strict=True))
+    fields = {}
+    for column in table.columns:
+        field, is_plain = quoted_name(column.name), table.types[column.name] in ("integer", "float")
+        fields[column.name] = field if column.kind == "number" and is_plain else f"CAST({field} AS VARCHAR) AS {field}"
     numbers = {c.name: f"TRY_CAST({table.number(c)} AS DOUBLE)" for c in table.columns if c.kind == "number"}
     texts = [name for name in numbers if table.types[name] == "text"]
     looked_at = []
@@ -644,16 +595,6 @@ def _sql_numbers(table: Table) -> list[str]:
     return list(fields.values())
 
 
-def sql_fields(table: Table) -> list[str]:
-    """SQL for each column of a table: numbers as they are, everything else as text."""
-    fields = []
-    for column in table.columns:
-        name = quoted_name(column.name)
-        plain = column.kind == "number" and table.types[column.name] in ("integer", "float")
-        fields.append(name if plain else f"CAST({name} AS VARCHAR) AS {name}")
-    return fields
-
-
 def _refuse_decimal_signs(table: Table, options: TableOptions, texts: Mapping[str, Texts]) -> None:
     """Refuse numbers with the other decimal sign in what was varied or measured; elsewhere they may be names."""
     numeric = {column.name for column in table.columns if column.kind == "number"}
@@ -674,7 +615,7 @@ def _refuse_decimal_signs(table: Table, options: TableOptions, texts: Mapping[st
 
 
 def _as_numbers(texts: Texts, decimal: str) -> npt.NDArray[Any]:
-    """Texts as numbers where all are, and where different texts are different numbers; None for a missing text."""
+    """Return texts as numbers if all are, and different texts different numbers; None for a missing text."""
     distinct: list[Any] = texts.distinct
     try:
         numbers = [number_of(text, decimal) for text in distinct]
@@ -684,5 +625,5 @@ def _as_numbers(texts: Texts, decimal: str) -> npt.NDArray[Any]:
         if len(set(numbers)) == len(distinct):
             return np.array([*numbers, np.nan])[texts.numbers]
     if decimal == ",":  # a number gets a point, as numbers are read from texts later
-        distinct = [text.translate(_SWAPPED_SIGNS) if has_decimal_comma(text) else text for text in distinct]
+        distinct = [text.translate(_SWAPPED_SIGNS) if DECIMAL_COMMA.fullmatch(text) else text for text in distinct]
     return np.array([*distinct, None], dtype=object)[texts.numbers]

@@ -55,7 +55,7 @@ _TRACE_FACTS = ("locations", "states", "busy_states", "span_ns")
 
 
 def with_unit(table: Table, roles: Roles, chosen_unit: str | None) -> tuple[str, tuple[str, ...]]:
-    """The unit of a table's times, and what to say about it."""
+    """Return the unit of a table's times, and what to say about it."""
     times = [column for column in (roles.start, roles.end) if column is not None]
     if chosen_unit is not None or not times:
         return chosen_unit or "s", ()
@@ -63,16 +63,12 @@ def with_unit(table: Table, roles: Roles, chosen_unit: str | None) -> tuple[str,
         return "s", (DATES,)
     if not roles.time_unit:
         since, unit = _since_1970(table, times[0])
-        name = one_line(times[0].name)
+        taken = f"{one_line(times[0].name)} has no unit: its times are taken in {unit}"
         if since is not None:
             moment = datetime.datetime.fromtimestamp(since, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
-            others = "|".join(other for other in NANOSECONDS if other != unit)
-            return unit, (
-                f"{name} has no unit: its times are taken in {unit} since 1970, as they begin at {moment} UTC; if not: "
-                f"-r time_unit={others}",
-            )
-        others = "|".join(other for other in NANOSECONDS if other != _DEFAULT)
-        return _DEFAULT, (f"{name} has no unit: its times are taken in {_DEFAULT}; if not: -r time_unit={others}",)
+            taken += f" since 1970, as they begin at {moment} UTC"
+        others = "|".join(other for other in NANOSECONDS if other != unit)
+        return unit, (f"{taken}; if not: -r time_unit={others}",)
     if roles.duration is not None and times and not any(split_name(column.name).unit for column in times):
         name, of = one_line(times[0].name), one_line(roles.duration.name)
         return roles.time_unit, (f"{name} has no unit: its times are taken in {roles.time_unit}, as {of} is",)
@@ -80,7 +76,7 @@ def with_unit(table: Table, roles: Roles, chosen_unit: str | None) -> tuple[str,
 
 
 def _since_1970(table: Table, column: Column) -> tuple[float | None, str]:
-    """First time in seconds where all are times since 1970 in some unit, and that unit."""
+    """Return the first time in seconds where all are times since 1970 in some unit, and that unit."""
     if column.name.strip().lower() in _OF_TRACERS:
         return None, _DEFAULT
     number = f"TRY_CAST({table.number(column)} AS DOUBLE)"
@@ -96,7 +92,7 @@ def _since_1970(table: Table, column: Column) -> tuple[float | None, str]:
 
 
 def read_event_table(table: Table, roles: Roles) -> Trace:
-    """States between the rows that enter and leave them."""
+    """Return states between the rows that enter and leave them."""
     from perf_io.tables.state_table import counted_from
     from perf_io.traces.intervals import NestedStates
 
@@ -163,7 +159,7 @@ class _Notation(NamedTuple):
 
 
 def with_spreads(table: Table) -> Table:
-    """The table with a column of standard deviations beside each whose cells hold one, such as ``8.1 ± 0.2 s``."""
+    """Return the table with a column of standard deviations beside each whose cells hold one: ``8.1 ± 0.2 s``."""
     parts, columns = [], []
     for name, cells in _first_texts(table).items():
         if 2 * sum(re.fullmatch(_SPREAD, cell) is not None for cell in cells) <= len(cells) or not cells:
@@ -190,7 +186,7 @@ def with_spreads(table: Table) -> Table:
 
 
 def parse_numeric_cells(table: Table, kilo: str = "auto") -> Table:
-    """The table with plain numbers where cells are numbers with units, or in groups of digits."""
+    """Return the table with plain numbers where cells are numbers with units, or in groups of digits."""
     texts_of = _first_texts(table)
     originals, parts, columns, notes = {}, [], [], list(table.notes)
     for column in table.columns:
@@ -245,7 +241,7 @@ def _swapped(text: str, decimal: str) -> str:
 
 
 def _notation(table: Table, column: Column, cell: str, texts: Sequence[str], kilo: str) -> _Notation | None:
-    """How the cells of a column are written, where some are in groups of digits, or most have a unit."""
+    """Return how the cells of a column are written, where some are in groups of digits, or most have a unit."""
     others = [text for text in texts if not is_number(text) and not is_mark(text)]
     if not others or (all(map(_TWO_NUMBERS.fullmatch, others)) and split_name(column.name).bare in _MOMENTS):
         return None
@@ -271,11 +267,9 @@ def _notation(table: Table, column: Column, cell: str, texts: Sequence[str], kil
             is_short = parts == _CLOCK and all(map(_TWO_NUMBERS.fullmatch, others))
             note = f"{one_line(column.name)}: {others[0].strip()} is read as minutes:seconds" if is_short else ""
             return _Notation(seconds, _unit_wanted(table, column, [(others[0], _SECOND)]).label, note)
-    parted = [
-        (match[1], spelling)
-        for text in others
-        if (match := _WITH_UNIT.fullmatch(text)) and (spelling := _spelling(match))
-    ]
+    matches = [match for text in others if (match := _WITH_UNIT.fullmatch(text)) and _unit(match[3])]
+    # 7B is a model's size, 2d a number of dimensions, 64b a number of bits.
+    parted = [(m[1], m[3]) for m in matches if m[2] or len(m[3]) > 1 or m[3] in ("%", "s", "h")]
     grouped = any(_SURELY_GROUPED.fullmatch(number) for number, _ in parted)
     if not grouped:  # 12,500 ms may be 12.5
         parted = [(number, spelling) for number, spelling in parted if "," not in number]
@@ -285,7 +279,7 @@ def _notation(table: Table, column: Column, cell: str, texts: Sequence[str], kil
 
 
 def _with_units(table: Table, column: Column, cell: str, spellings: Sequence[str], number_pattern: str) -> _Notation:
-    """Cells with the units of the first, and with others that these can be converted to."""
+    """Return cells with the units of the first, and with others that these can be converted to."""
     pattern = quoted(rf"^\s*{number_pattern}\s*({_UNIT})\s*$")
     further = table.database.rows(
         f"SELECT DISTINCT regexp_extract({cell}, {pattern}, 1) AS unit FROM {table.relation} WHERE {cell} IS NOT NULL "
@@ -306,7 +300,7 @@ def _with_units(table: Table, column: Column, cell: str, spellings: Sequence[str
 
 
 def _unit_wanted(table: Table, column: Column, units: Sequence[tuple[str, KnownUnit]]) -> KnownUnit:
-    """The unit of a column: that of its name, or else of its first cell."""
+    """Return the unit of a column: that of its name, or else of its first cell."""
     wanted = unit_in_name(column.name) or units[0][1]
     if wanted.label not in {unit.label for _, unit in units}:
         problem = f"its name says {wanted.label!r} and its cells say {units[0][0]!r}; correct one of them"
@@ -315,21 +309,12 @@ def _unit_wanted(table: Table, column: Column, units: Sequence[tuple[str, KnownU
 
 
 def _base(unit: KnownUnit | None) -> str:
-    """What units have in common that can be converted: of MB/min and GB/s bytes over time."""
+    """Return what units have in common that can be converted: of MB/min and GB/s bytes over time."""
     return "" if unit is None else "/".join(LABELS.get(part, (part,))[0] for part in unit.label.split("/"))
 
 
-def _spelling(match: re.Match[str]) -> str | None:
-    """The unit of a cell as it is spelt; None where it is none that is known."""
-    unit, is_close = _unit(match[3]), not match[2]
-    # 7B is a model's size, 2d a number of dimensions, 64b a number of bits.
-    if unit is None or (is_close and len(match[3]) == 1 and match[3] not in ("%", "s", "h")):
-        return None
-    return match[3]
-
-
 def _magnitudes(column: Column, cell: str, others: Sequence[str], texts: Sequence[str], kilo: str) -> _Notation:
-    """Cells such as ``4K`` as numbers; of powers of two only, as of message sizes, the powers are of 1024."""
+    """Return cells such as ``4K`` as numbers; of powers of two only, as of message sizes, the powers are of 1024."""
     numbers = [float(match[1]) for text in texts if (match := _MAGNITUDE.fullmatch(text))]
     numbers += [float(text) for text in texts if is_number(text)]
     binary = all(number >= 1.0 and math.log2(number) % 1.0 == 0.0 for number in numbers)
@@ -376,7 +361,7 @@ def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve 
 
 
 def _with_sweep(options: TableOptions, roles: Roles, facts: Mapping[str, Any]) -> TableOptions:
-    """What was varied and measured, where the order of the columns decided and the file does not say."""
+    """Return what was varied and measured, where the order of the columns decided and the file does not say."""
     if facts.get("roles"):
         return options
     parameters = tuple(column.name for column in roles.varied) or options.parameters

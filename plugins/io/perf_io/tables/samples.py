@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from perf_io.tables.columns import DATES, Roles
 from perf_io.tables.duck import Column, Table, quoted_name
+from perfcore.base import pd
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, listing
 from perfcore.data.curve import PROCESSORS_COMPUTING, UtilizationCurve
@@ -28,7 +29,7 @@ Times = npt.NDArray[Any]
 
 
 def read_steps(table: Table, roles: Roles) -> UtilizationCurve:
-    """A curve from rows ``start, end, value`` that follow one another without gaps."""
+    """Return a curve from rows ``start, end, value`` that follow one another without gaps."""
     assert roles.start is not None
     assert roles.end is not None
     (starts, ends), (heights,) = _load(table, roles, (roles.start, roles.end))
@@ -49,7 +50,7 @@ def read_steps(table: Table, roles: Roles) -> UtilizationCurve:
 
 
 def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
-    """A curve or a series from rows ``time, value, ...``."""
+    """Return a curve or a series from rows ``time, value, ...``."""
     if (start := roles.start) is None:
         _, values = _load(table, roles, ())
         notes = _check_missing(table, roles.values[0], values[0])
@@ -86,7 +87,7 @@ def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
 
 
 def _in_order(times: Times, values: list[Floats]) -> tuple[Times, list[Floats], list[str]]:
-    """Dated samples by time, those of one time as their mean, where few share one; a clock set back repeats an hour."""
+    """Return dated samples by time, the mean of those of one time if few share one; clocks set back repeat an hour."""
     axis, row = np.unique(times, return_inverse=True)
     if (shared := len(times) - len(axis)) > _MOST_SHARED * len(times):
         return times, values, []
@@ -102,7 +103,7 @@ def _in_order(times: Times, values: list[Floats]) -> tuple[Times, list[Floats], 
 
 
 def _load(table: Table, roles: Roles, times: tuple[Column, ...]) -> tuple[list[Times], list[Floats]]:
-    """Times and values; a time that cannot be read is refused, a value that cannot be read is NaN."""
+    """Return times and values; a time that cannot be read is refused, a value that cannot be read is NaN."""
     parts, factors = [], []
     for number, column in enumerate(times):
         sql, factor = _time_sql(table, roles, column)
@@ -126,7 +127,7 @@ def _load(table: Table, roles: Roles, times: tuple[Column, ...]) -> tuple[list[T
 
 
 def _counted(table: Table, roles: Roles, columns: tuple[Column, ...], times: list[Times]) -> tuple[list[Times], Roles]:
-    """Times from the first one where a float64 would blur the steps between them: microseconds since 1970."""
+    """Return times from the first one where a float64 would blur the steps between them: microseconds since 1970."""
     unit_ns = nanoseconds_per(roles.time_unit)
     with np.errstate(over="ignore"):
         farthest = np.abs(times[0]).max() * float(unit_ns)
@@ -146,7 +147,7 @@ def _counted(table: Table, roles: Roles, columns: tuple[Column, ...], times: lis
 
 
 def _time_sql(table: Table, roles: Roles, column: Column) -> tuple[str, int]:
-    """SQL for a column of times, and what to divide by to get the unit of the roles."""
+    """Return SQL for a column of times, and what to divide by to get the unit of the roles."""
     name, kind = table.number(column), table.types[column.name]
     if kind.endswith("timestamp"):
         return table.ns(column, "ns"), nanoseconds_per(roles.time_unit)
@@ -159,7 +160,7 @@ def _time_sql(table: Table, roles: Roles, column: Column) -> tuple[str, int]:
 
 
 def _in_unit(times_ns: Times, divisor: int) -> Times:
-    """Nanoseconds in another unit; whole results stay whole: float64 seconds since 1970 are good to 0.2 us only."""
+    """Return nanoseconds in another unit; whole ones stay whole: float64 seconds since 1970 are good to 0.2 us."""
     if divisor == 1:
         return times_ns
     whole, rest = np.divmod(times_ns, divisor)
@@ -173,9 +174,7 @@ def _check_heights(table: Table, roles: Roles, heights: Floats) -> None:
 
 
 def _by_device(table: Table, roles: Roles, times: Times, values: list[Floats]) -> Series:
-    """Samples of several devices as columns; times of one round that lie close together become one."""
-    import pandas as pd
-
+    """Return samples of several devices as columns; times of one round that lie close together become one."""
     (device,) = roles.location
     names = table.database.columns(f"SELECT CAST({quoted_name(device.name)} AS VARCHAR) AS name FROM {table.relation}")
     number, devices = pd.factorize(np.ma.filled(names["name"], ""))
@@ -200,7 +199,7 @@ def _by_device(table: Table, roles: Roles, times: Times, values: list[Floats]) -
 
 
 def _check_missing(table: Table, column: Column, values: Floats) -> list[str]:
-    """A note about missing samples, which are empty or say so; any other text that is no number is refused."""
+    """Return a note about missing samples, which are empty or say so; any other text that is no number is refused."""
     if (large := np.abs(values) > _LARGEST).any() and np.isfinite(values[large]).any():
         row = int(np.argmax(large & np.isfinite(values)))
         table.refuse(row, column, f"; values of at most {_LARGEST:g} are expected: choose another unit")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.tables.duck import Database, decimal_hint, quoted
+from perf_io.text import natural_order
 from perf_io.traces.intervals import latest_running
 from perf_statistics.kernels import kernel
 from perf_traces.joined_trace import COLUMNS, LazyTrace
@@ -86,7 +86,7 @@ class TabularTrace(LazyTrace):
     def cut(
         self, first: int, beyond: int, locations: Sequence[int], states: Sequence[int], **facts: Any
     ) -> TabularTrace:
-        """The part of it from ``first`` until before ``beyond``, nanoseconds, that stays in the database."""
+        """Return the part of it from ``first`` until before ``beyond``, nanoseconds, that stays in the database."""
         start, end = facts["span_ns"]
         keys = [self._keys[index] for index in states]
         conditions = [f"start_ns < {beyond}", f"(end_ns > {first} OR start_ns >= {first})"]
@@ -136,12 +136,12 @@ class TabularTrace(LazyTrace):
 
 
 def counted_from(first_ns: int) -> str:
-    """The note on a trace whose times are those of the file less its first."""
+    """Return the note on a trace whose times are those of the file less its first."""
     return f"times count from the first event, at {first_ns} ns"
 
 
 def coded_query(intervals: str = INTERVALS) -> str:
-    """SELECT of all intervals in the order of the file, names as positions in their enumeration."""
+    """Return SELECT of all intervals in the order of the file, names as positions in their enumeration."""
     return (
         "SELECT CAST(enum_code(CAST(location AS location_names)) AS INTEGER) AS location, "
         "CAST(enum_code(CAST(state AS state_names)) AS INTEGER) AS state, start_ns, end_ns "
@@ -150,7 +150,7 @@ def coded_query(intervals: str = INTERVALS) -> str:
 
 
 def overlapping_rows(database: Database, intervals: str) -> tuple[int, int] | None:
-    """Two rows of one location that overlap, or None; sorted by the database, on disk if need be."""
+    """Return two rows of one location that overlap, or None; sorted by the database, on disk if need be."""
     pairs = database.rows(
         "SELECT earlier, row FROM (SELECT row, start_ns, "
         "lag(end_ns) OVER by_location AS until_ns, lag(row) OVER by_location AS earlier "
@@ -163,7 +163,7 @@ def overlapping_rows(database: Database, intervals: str) -> tuple[int, int] | No
 def overlap_error(
     source: str, at_row: Callable[[int], tuple[int, Mapping[str, str]]], one: int, two: int, cure: str = ""
 ) -> InputError:
-    """The error for two rows of one location that overlap; ``at_row`` as for `StateTable`."""
+    """Return the error for two rows of one location that overlap; ``at_row`` as for `StateTable`."""
     (first_line, first), (line, second) = at_row(one), at_row(two)
     since, until = second.get("since", second["start"]).strip(), first.get("until", first["end"]).strip()
     return InputError(
@@ -199,9 +199,9 @@ class IntervalStore:
                 self._table.run(
                     f"CREATE TABLE {_CODES} (location INTEGER, state INTEGER, start_ns BIGINT, end_ns BIGINT)"
                 )
-                self._table.append(_CODES, self._columns)
+                self._table.add(_CODES, self._columns, is_new=False)
                 self._columns.clear()
-            self._table.append(_CODES, columns)
+            self._table.add(_CODES, columns, is_new=False)
             self._span = min(first, self._span[0]), max(last, self._span[1])
         self._n_intervals += len(columns["start_ns"])
 
@@ -222,7 +222,7 @@ class IntervalStore:
         span_ns: tuple[int, int] | None = None,
         **more: Any,
     ) -> Trace:
-        """All intervals, which the caller has checked."""
+        """Return all intervals, which the caller has checked."""
         if not self._n_intervals:
             raise InputError(self._source, "contains no state intervals")
         first, last = self._span if span_ns is None else span_ns
@@ -360,7 +360,7 @@ def _refuse_first_bad(table: StateTable) -> NoReturn:
 
 
 def _wrapped(start: str, end: str) -> str:
-    """What a counter of 32 bits was meant to say that began again at 0."""
+    """Return what a counter of 32 bits was meant to say that began again at 0."""
     if not (start.strip().isdecimal() and end.strip().isdecimal()):
         return ""
     first, last = int(start), int(end)
@@ -375,21 +375,12 @@ def _in_order(declared: Sequence[str], occurring: Iterable[str]) -> tuple[str, .
     return (*declared, *sorted(set(occurring) - set(declared), key=natural_order))
 
 
-def natural_order(name: str) -> list[tuple[int, str]]:
-    """Sort key by which ``cpu2`` comes before ``cpu10``."""
-    texts, numbers = (re.split("([0-9]+)", name)[first::2] for first in (0, 1))
-    digits = [number.lstrip("0") for number in numbers]
-    return [
-        pair for text, number in zip(texts, [*digits, ""], strict=True) for pair in ((0, text), (len(number), number))
-    ]
-
-
 # Overlapping intervals of one location: each on a separate lane, or their union.
 
 
 @kernel(small=20_000)
 def _first_free(start: Ints, end: Ints, first: int, until: Ints, lane: Ints) -> int:  # pragma: no cover
-    """Lanes of the intervals from ``first`` on, until none is free; ``until`` is a tree of the earliest ends."""
+    """Return lanes of the intervals from ``first`` on, until none is free; ``until`` is a tree of the earliest ends."""
     size = len(until) // 2
     for row in range(first, len(start)):
         if until[1] > start[row]:
@@ -416,7 +407,7 @@ class Lanes:
         self._until = np.empty(0, np.int64)
 
     def split(self, blocks: Iterable[tuple[Ints, Ints, Ints]]) -> Iterator[Ints]:
-        """The lane of each interval, counted through all locations."""
+        """Yield the lane of each interval, counted through all locations."""
         for location, start, end in blocks:
             lane = np.empty(len(start), np.int64)
             changes = np.flatnonzero(location[1:] != location[:-1]) + 1
@@ -426,7 +417,7 @@ class Lanes:
             yield lane
 
     def names(self, locations: Sequence[str]) -> list[str]:
-        """A name for each lane: that of its location, numbered where it has several; ``lane 1`` of no location."""
+        """Return a name for each lane: its location's, numbered if it has several; ``lane 1`` of no location."""
         names = []
         for location, count in zip(locations, self._count.tolist(), strict=True):
             if location and count == 1:
@@ -457,7 +448,7 @@ class Lanes:
 
 
 def counted(database: Database, n_intervals: int, locations: Sequence[str], **facts: Any) -> Trace:
-    """A trace in which overlapping intervals count each: a location is as many lanes as its intervals need."""
+    """Return a trace in which overlapping intervals count each: a location is as many lanes as its intervals need."""
     store, lanes = IntervalStore(database.source), Lanes(len(locations))
     query = f"{coded_query()} ORDER BY location, start_ns, end_ns"
     states: list[Any] = []
@@ -485,7 +476,7 @@ def counted(database: Database, n_intervals: int, locations: Sequence[str], **fa
 
 
 def united(database: Database, n_intervals: int, locations: Sequence[str], **facts: Any) -> Trace:
-    """A trace in which of overlapping intervals of a location the one counts that began last; see `counted`."""
+    """Return a trace in which of overlapping intervals of a location the one counts that began last; see `counted`."""
     store, before, after = IntervalStore(database.source), 0, 0
     for first, last in _blocks(database):
         rows = database.columns(f"SELECT * FROM ({coded_query()}) WHERE location BETWEEN {first} AND {last}")
@@ -507,7 +498,7 @@ def united(database: Database, n_intervals: int, locations: Sequence[str], **fac
 
 
 def _blocks(database: Database) -> Iterator[tuple[int, int]]:
-    """First and last code of locations that together have few enough rows."""
+    """Yield the first and last code of locations that together have few enough rows."""
     sizes = database.rows(
         "SELECT CAST(enum_code(CAST(location AS location_names)) AS INTEGER) AS code, count(*) "
         f"FROM {INTERVALS} GROUP BY code ORDER BY code"

@@ -6,7 +6,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -14,16 +14,12 @@ import numpy as np
 from perf_io.tables.duck import Database, parquet_scan, quoted_name
 from perf_io.tables.state_table import TabularTrace
 from perf_io.text import sql_decimal
-from perfcore.base import progress
+from perfcore.base import pd, progress
 from perfcore.base.errors import DataError, InputError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 _FORMULA = re.compile(rb'(?:^|[,\n\t])"?([=@][^,"\n\t]+|[+-](?!inf|nan)[A-Za-z(][^,"\n\t]*)')
 _VECTORS = 12  # of 2,048 rows that are read at a time
@@ -49,12 +45,7 @@ def write_table(data: Any, path: Path, file_format: str) -> None:
         raise DataError(f"cannot write {type(data).__name__} as a table; data that a reader gives are expected")
     database, query, facts = table(data)
     database.copy(query, path, file_format, msgspec.to_builtins(facts))
-    _note_formulas(path)
-
-
-def _note_formulas(path: Path) -> None:
-    """Say where cells begin as formulas do, which spreadsheets run; they are kept as they are."""
-    with path.open("rb") as file:
+    with path.open("rb") as file:  # what begins as formulas do, which spreadsheets run, is kept as it is
         cell = _FORMULA.search(file.read(1 << 20)) if path.suffix.lower() in (".csv", ".tsv") else None
     if cell is not None:
         text = cell[1][:40].decode(errors="replace")
@@ -66,7 +57,7 @@ _Written = tuple[Database, str, TableFacts]
 
 def _curve(curve: UtilizationCurve) -> _Written:
     database = Database(curve.source)
-    database.add_arrays("steps", {"edge": curve.edges, "height": np.append(curve.heights, np.nan)})
+    database.add("steps", {"edge": curve.edges, "height": np.append(curve.heights, np.nan)})
     columns = f"edge AS time_{curve.time_unit}, CASE WHEN NOT isnan(height) THEN height END AS value"
     return database, f"SELECT {columns} FROM steps", TableFacts("curve", n_locations=curve.n_locations)
 
@@ -76,7 +67,7 @@ def _trace(trace: Trace) -> _Written:
         database, intervals = trace.database, trace.query
     else:
         database = Database(trace.source)
-        database.add_arrays(
+        database.add(
             "intervals", {"l": trace.location, "s": trace.state, "start_ns": trace.start_ns, "end_ns": trace.end_ns}
         )
         for table, names in (("location_list", trace.locations), ("state_list", trace.states)):
@@ -99,7 +90,7 @@ def _series(series: Series) -> _Written:
     database = Database(series.source)
     names = {f"v{number}": name for number, name in enumerate(series.columns)}
     arrays = {safe: series.columns[name] for safe, name in names.items()}
-    database.add_arrays("samples", {"t": series.times, **arrays})
+    database.add("samples", {"t": series.times, **arrays})
     values = (f"CASE WHEN NOT isnan({safe}) THEN {safe} END AS {quoted_name(name)}" for safe, name in names.items())
     return database, f"SELECT t AS {time}, {', '.join(values)} FROM samples", TableFacts("series")
 
@@ -110,7 +101,7 @@ def _measurements(data: Measurements) -> _Written:
         if names.setdefault(name.lower(), name) != name:
             raise DataError(f"{data.source}: columns {names[name.lower()]} and {name} differ in case only; rename one")
     database = Database(data.source)
-    database.add_arrays("runs", {name: data.table[name].to_numpy() for name in data.table.columns})
+    database.add("runs", {name: data.table[name].to_numpy() for name in data.table.columns})
     roles = {name: getattr(data.roles, name) for name in ("value", "code", "system", "category", "unit")}
     facts = TableFacts("measurements", roles={"parameters": dict(data.roles.parameters), **roles})
     return database, "SELECT * FROM runs", facts
@@ -142,8 +133,6 @@ class SeriesTable:
 
     def blocks(self, by: Sequence[str]) -> Iterator[pd.DataFrame]:
         """Yield tens of thousands of rows at a time, those of a series together, in the order of their names."""
-        import pandas as pd
-
         keys, left = list(by), None
         order = ", ".join(map(quoted_name, keys))
         for frame in self.database.frames(f"SELECT * FROM {self.relation} ORDER BY {order}", _VECTORS):
@@ -159,7 +148,7 @@ class SeriesTable:
 def answers_bytes(rows: pd.DataFrame, facts: Mapping[str, Any]) -> bytes:
     """Return a Parquet file of some rows."""
     database = Database("answers")
-    database.add_frame(_ANSWERS, rows, is_new=True)
+    database.add(_ANSWERS, rows)
     with tempfile.TemporaryDirectory(prefix="perfcore-") as folder:
         path = Path(folder) / "answers.parquet"
         database.copy(f"SELECT * FROM {_ANSWERS}", path, "parquet", facts)

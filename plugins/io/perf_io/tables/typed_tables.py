@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from perf_io.options import TableOptions, options_of_tables
+from perf_io.options import TableOptions, TableReader
 from perfcore.base.errors import InputError
-from perfcore.reading.source import Reader, Source
+from perfcore.reading.source import Source
 
 if TYPE_CHECKING:  # any file of JSON is sniffed here, which needs no database
     from perf_io.tables.duck import Database, Table
@@ -32,19 +31,14 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _RECORDS = re.compile(rf"({_STRING.pattern})\s*:\s*\[(?=\s*\{{)")
 
 
-class ParquetReader(Reader):
+class ParquetReader(TableReader):
     """Curves, series, traces and measurements from Parquet.
 
     Choose it for large data: a trace is neither parsed nor held in memory. Columns are found as in CSV. Times of type
     float are rounded to whole nanoseconds in traces; decimals and integers lose nothing.
     """
 
-    Options = TableOptions
-    writes: ClassVar[bool] = True
-
-    @classmethod
-    def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
-        return options_of_tables(wanted)
+    writes, file_format = True, "parquet"
 
     def read(self, source: Source, options: TableOptions) -> Any:
         if not source.head.startswith(_MAGIC):
@@ -54,13 +48,13 @@ class ParquetReader(Reader):
         with source.plain_file() as path:
             lasting = path == source.path and not source.is_stdin
             table = opened_parquet(source, path, lasting)
-            _check_growth(table, path.stat().st_size)
+            ((n_rows,),) = table.database.rows(f"SELECT count(*) FROM {table.relation}")
+            n_values, n_bytes = n_rows * len(table.columns), path.stat().st_size
+            if n_values * _BYTES_PER_VALUE > max(_GROWTH_FROM_BYTES, n_bytes * _LARGEST_GROWTH):
+                problem = f"says that its {n_bytes} bytes are {n_values} values, which would fill the memory"
+                cure = "select the rows that you need and write them to a new file"
+                raise InputError(table.source, f"{problem}; {cure}")
             return read_table(table, options)
-
-    def write(self, data: Any, path: str | os.PathLike[str]) -> None:
-        from perf_io.tables.table_write import write_table
-
-        write_table(data, Path(path), "parquet")
 
     @classmethod
     def series(cls) -> Any:
@@ -71,7 +65,7 @@ class ParquetReader(Reader):
 
 
 def opened_parquet(source: Source, path: Path, lasting: bool = True) -> Table:
-    """A file as a table of which nothing but its columns was read."""
+    """Return a file as a table of which nothing but its columns was read."""
     from perf_io.tables.duck import Database, parquet_scan
     from perf_io.tables.table_write import TableFacts
 
@@ -87,7 +81,7 @@ def opened_parquet(source: Source, path: Path, lasting: bool = True) -> Table:
 
 
 def _typed_table(database: Database, relation: str, keeps: bool, facts: Mapping[str, Any] | None = None) -> Table:
-    """A relation whose columns have types as a table."""
+    """Return a relation whose columns have types as a table."""
     from perf_io.tables.duck import Column, Table
 
     described = [(row[0], str(row[1])) for row in database.rows(f"DESCRIBE SELECT * FROM {relation}")]
@@ -102,16 +96,8 @@ def _typed_table(database: Database, relation: str, keeps: bool, facts: Mapping[
     return Table(database, relation, columns, types=types, at_row=at_row, facts=facts or {}, keeps=keeps)
 
 
-def _check_growth(table: Table, packed_bytes: int) -> None:
-    ((n_rows,),) = table.database.rows(f"SELECT count(*) FROM {table.relation}")
-    n_values = n_rows * len(table.columns)
-    if n_values * _BYTES_PER_VALUE > max(_GROWTH_FROM_BYTES, packed_bytes * _LARGEST_GROWTH):
-        problem = f"says that its {packed_bytes} bytes are {n_values} values, which would fill the memory"
-        raise InputError(table.source, f"{problem}; select the rows that you need and write them to a new file")
-
-
 def _kind(data_type: str) -> tuple[str, str]:
-    """What a column's type is to `Column`, and to `perf_io.text.sql_ns`."""
+    """Return what a column's type is to `Column`, and to `perf_io.text.sql_ns`."""
     if data_type in _INTEGERS:
         return "number", "integer"
     if data_type.startswith("DECIMAL"):
@@ -123,16 +109,10 @@ def _kind(data_type: str) -> tuple[str, str]:
     return ("text" if data_type == "VARCHAR" else "other"), "text"
 
 
-class JsonRecordsReader(Reader):
+class JsonRecordsReader(TableReader):
     """Curves, series, traces and measurements from records in JSON Lines or in an array, which may be a field of one
     object; fields of records that hold objects or arrays are passed over.
     """
-
-    Options = TableOptions
-
-    @classmethod
-    def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
-        return options_of_tables(wanted)
 
     def sniff(self, source: Source) -> float:
         text = source.head.removeprefix(_BOM).decode("utf-8", errors="replace").lstrip()

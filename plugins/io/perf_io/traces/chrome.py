@@ -45,7 +45,7 @@ from perf_traces.nesting import Nesting, keep_nesting, nesting_of_pieces
 from perf_traces.options import WARNING, recorded_by
 from perf_traces.states import MARKER, class_of
 from perfcore.base import progress
-from perfcore.base.arrays import Ints
+from perfcore.base.arrays import Codes, Ints
 from perfcore.base.errors import InputError, OptionError
 from perfcore.data import type_in_words
 from perfcore.data.trace import Trace
@@ -170,7 +170,7 @@ class _Names:
                     self._locations[str(event.pid), str(event.tid)] = event.args.location
 
     def label(self, process: int | str, thread: int | str, *, stream: bool) -> str:
-        """Both with their numbers, without which names often are not unique; of what `write` wrote the location."""
+        """Return both with their numbers, which make them unique; of what `write` wrote the location."""
         if (location := self._locations.get((str(process), str(thread)))) is not None:
             return location
         name = self._threads.get((str(process), str(thread)), "stream" if stream else "thread")
@@ -206,7 +206,7 @@ def _numbered(name: str, number: int | str) -> str:
 
 
 def _collect(source: Source) -> tuple[EventColumns, _Names, _Document]:
-    """Events, names, and further facts of the file."""
+    """Return events, names, and further facts of the file."""
     columns, names = EventColumns(), _Names()
     with source.open() as stream, progress.bar(f"reading {source.name}") as advance:
         array = ArrayPieces(stream, source.name, _ARRAY)
@@ -235,7 +235,7 @@ def _collect(source: Source) -> tuple[EventColumns, _Names, _Document]:
 
 
 def _described(text: bytes) -> _Document:
-    """What the document says; nothing where it says it in another form than Kineto."""
+    """Return what the document says; nothing if it says it in another form than Kineto."""
     try:
         document: _Document = decode_json(text, _Document) if text else _Document()
         return document
@@ -362,7 +362,7 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
 
 
 def _with_calls(trace: Trace, calls: RankCalls | None) -> Trace:
-    """The trace with what its rank sends and receives, as far as known without the files of other ranks."""
+    """Return the trace with what its rank sends and receives, as far as known without the files of other ranks."""
     if calls is None:
         return trace
     rank, size = trace.facts.get("rank", 0), trace.facts.get("world_size")
@@ -377,7 +377,7 @@ def _levels(
     names: _Names,
     callers: set[tuple[int | str, int | str]],
 ) -> dict[str, list[str]]:
-    """GPU and process of each location; of streams, whose ``pid`` is the GPU, the only process that launches work."""
+    """Return GPU and process of each location; of streams, whose ``pid`` is the GPU, the process that launches work."""
     processes = {process for process, _ in callers}
     host = names.process(processes.pop()) if len(processes) == 1 else ""
     levels = {
@@ -392,7 +392,7 @@ def _levels(
 
 
 def _apart(events: Columns, columns: EventColumns, is_marker: dict[str, bool]) -> tuple[Columns, Columns]:
-    """Events that are states, and those that annotate."""
+    """Return events that are states, and those that annotate."""
     named = np.array([class_of(name) == MARKER for name in [*columns.names, MORE_NAMES]])
     annotates = np.array([*is_marker.values(), False])[events["category"]] | named[events["name"]]
     if not annotates.any():
@@ -404,7 +404,7 @@ def _apart(events: Columns, columns: EventColumns, is_marker: dict[str, bool]) -
 def _markers(
     annotations: Columns, columns: EventColumns, first: int, work: tuple[Columns, Ints] | None
 ) -> list[tuple[str, int, int]]:
-    """Name, start and end of annotations, counted from the first event; of the GPU's own where its work is read.
+    """Return name, start and end of annotations, counted from the first event; of the GPU's own where its work is read.
 
     Those of ROCm may end with the first kernel. Where the GPU's markers of a name cover less than half of the pieces
     launched within the host's, each of the host's counts from the first to the last of its pieces.
@@ -435,8 +435,8 @@ def _markers(
     return markers
 
 
-def _renumbered(codes: npt.NDArray[np.int32], n_codes: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """The codes that occur, and for each one given its position among them."""
+def _renumbered(codes: Codes, n_codes: int) -> tuple[Ints, Codes]:
+    """Return the codes that occur, and for each one given its position among them."""
     used = np.flatnonzero(np.bincount(codes, minlength=n_codes))
     position = np.zeros(n_codes, np.int32)
     position[used] = np.arange(len(used))
@@ -444,7 +444,7 @@ def _renumbered(codes: npt.NDArray[np.int32], n_codes: int) -> tuple[npt.NDArray
 
 
 def _unique(labels: list[str]) -> list[str]:
-    """Labels with a number behind those that were met before."""
+    """Return labels with a number behind those that were met before."""
     counts: dict[str, int] = {}
     for place, label in enumerate(labels):
         count = counts[label] = counts.get(label, 0) + 1

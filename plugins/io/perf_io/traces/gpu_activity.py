@@ -22,16 +22,7 @@ from perf_io.traces.gpu_tables import GpuTableReader
 from perf_io.traces.intervals import UNLAUNCHED, clip_at_next, clock_jumps
 from perf_io.traces.json_array import ArrayPieces, TraceEvent
 from perf_io.traces.rocprofv3 import RocprofReader
-from perf_io.traces.trace_events import (
-    CALLS,
-    EXACT,
-    Codes,
-    LibraryEvents,
-    TimeError,
-    correlation_of,
-    exactly,
-    nanoseconds,
-)
+from perf_io.traces.trace_events import CALLS, LibraryEvents, Numbering, TimeError, correlation_of, times_of
 from perf_io.traces.xplane import XplaneReader
 from perf_statistics.kernels import kernel
 from perf_traces.messages.communication import RankCalls
@@ -109,7 +100,7 @@ class GpuActivity:
         return bool((self.pieces["owner"] >= 0).any())
 
     def keys(self, by: str) -> tuple[list[str], Ints]:
-        """What pieces are grouped by, and the group of each: its kernel, its operator, or that with its shapes."""
+        """Return what groups pieces, and the group of each: its kernel, its operator, or that with its shapes."""
         pieces, host = self.pieces, self.host
         if by == "kernel":
             return list(self.names), pieces["name"]
@@ -132,7 +123,7 @@ class GpuActivity:
         return self._operators(True)[1]
 
     def within(self, by: str) -> tuple[Ints, Ints, Ints]:
-        """Pieces, groups and operator calls of all operators around each piece."""
+        """Return pieces, groups and operator calls of all operators around each piece."""
         _, of_host = self._operators(by == "shape")
         piece, call = np.arange(len(self.time_ns)), self.pieces["owner"]
         rows: list[tuple[Ints, Ints, Ints]] = []
@@ -183,11 +174,11 @@ class GpuActivity:
         return idle, waits
 
     def idle_ns(self) -> dict[str, int]:
-        """Idle time of all devices by the launch of the piece that ends it."""
+        """Return idle time of all devices by the launch of the piece that ends it."""
         return {cause: time for cause, time in self._idle[0].items() if time or cause != _AFTERWARDS}
 
     def host_while_waiting(self) -> tuple[str, float] | None:
-        """The operator or marker without launches, such as a data loader, in which GPUs wait longest; with its share.
+        """Return the operator or marker without launches in which GPUs wait longest, with its share.
 
         Of those that are nearly as long as the longest the shortest counts.
         """
@@ -216,7 +207,7 @@ class GpuActivity:
         return self.names[found], min(float(spent[found]) / whole, 1.0)
 
     def longest_silence(self) -> tuple[int, int]:
-        """Begin and end of the longest time in which neither the host nor the GPU does anything that is recorded."""
+        """Return begin and end of the longest time in which nothing is recorded of the host and the GPU."""
         columns = ([self.host[name], self.pieces[name]] for name in ("start", "end"))
         begins, ends = united(*(np.concatenate(each) for each in columns))
         longest = int(np.argmax(begins[1:] - ends[:-1])) if len(begins) > 1 else 0
@@ -227,7 +218,7 @@ class GpuActivity:
         return self.n_devices * int(self.pieces["end"].max() - self.pieces["start"].min())
 
     def step_spans(self) -> tuple[Ints, Ints]:
-        """Begins and ends of the steps of the run, none where it has no such markers.
+        """Return begins and ends of the steps of the run, none if it has no such markers.
 
         Steps are ``ProfilerStep#`` markers, or else those of one name that occurs at least three times and covers at
         least half of the run.
@@ -243,7 +234,7 @@ class GpuActivity:
         return starts, ends
 
     def steps(self) -> tuple[Ints, Ints]:
-        """Step of each piece by the begin of its launch (-1: none), and lengths of the steps."""
+        """Return the step of each piece by the begin of its launch (-1: none), and lengths of the steps."""
         starts, ends = self.step_spans()
         if not len(starts):
             return np.full(len(self.time_ns), -1), starts
@@ -255,7 +246,7 @@ class GpuActivity:
 
 
 def united(start: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """The union of intervals."""
+    """Return the union of intervals."""
     order = np.argsort(start, kind="stable")
     start, last = start[order], np.maximum.accumulate(end[order])
     fresh = np.append(True, start[1:] > last[:-1])
@@ -288,7 +279,7 @@ def read_gpu_activity(
 def require_gpu_activity(
     path: str | os.PathLike[str], arguments_of: re.Pattern[str] | None = None, *, scope: Scope = "operator"
 ) -> GpuActivity:
-    """The same; refuse other data."""
+    """Return the same; refuse other data."""
     activity = read_gpu_activity(path, arguments_of, scope=scope)
     if activity is None:
         raise DataError(
@@ -299,7 +290,7 @@ def require_gpu_activity(
 
 
 def _kind_of(event: TraceEvent, scope: Scope) -> int:
-    """What an event is if operators are modules or functions of Python."""
+    """Return what an event is if operators are modules or functions of Python."""
     kind = _KINDS.get(event.cat.lower(), _OTHER)
     if event.cat == _PYTHON and (scope == "function" or event.name.startswith(_MODULE)):
         return OPERATOR
@@ -309,8 +300,8 @@ def _kind_of(event: TraceEvent, scope: Scope) -> int:
 def _activity(
     source: Source, arguments_of: re.Pattern[str] | None, with_shapes: bool, scope: Scope
 ) -> GpuActivity | None:
-    locations: Codes[Any] = Codes()
-    names, shapes = Codes[str](), Codes[bytes]()
+    locations: Numbering[Any] = Numbering()
+    names, shapes = Numbering[str](), Numbering[bytes]()
     shapes[b""]
     texts: list[bytes] = []
     library = LibraryEvents()
@@ -332,11 +323,11 @@ def _activity(
             if not kept:
                 continue
             rows, kinds = zip(*kept, strict=True)
-            try:
-                start, duration = _times(events, text, rows)
-            except (TimeError, msgspec.ValidationError) as error:
-                raise InputError(source.name, str(error), line=array.line) from None
             chosen = [events[row] for row in rows]
+            try:
+                start, duration = times_of(chosen, text, rows)
+            except TimeError as error:
+                raise InputError(source.name, str(error), line=array.line) from None
             part = np.empty((len(rows), len(_ROWS)), np.int64)
             part[:, 0] = [locations[event.pid, event.tid] for event in chosen]
             part[:, 1] = [names[event.name] for event in chosen]
@@ -410,7 +401,7 @@ def _activity(
 
 
 def _transfers(library: LibraryEvents, host: dict[str, Ints], pieces: dict[str, Ints], n: int) -> RankCalls | None:
-    """What kernels of the library transfer; their locations are those of the pieces."""
+    """Return what kernels of the library transfer; their locations are those of the pieces."""
     calls = np.flatnonzero((host["category"] == CALL) & (host["correlation"] >= 0))
     calls = calls[np.lexsort((host["end"][calls], host["correlation"][calls]))]
     numbers, first = np.unique(host["correlation"][calls], return_index=True)
@@ -420,19 +411,8 @@ def _transfers(library: LibraryEvents, host: dict[str, Ints], pieces: dict[str, 
     return library.rank_calls(launches, place, 0)
 
 
-def _times(events: list[TraceEvent], text: bytes, rows: tuple[int, ...]) -> tuple[Ints, Ints]:
-    start = nanoseconds([events[row].ts for row in rows], text)
-    duration = nanoseconds([events[row].dur for row in rows], text)
-    if start is None or duration is None:
-        exact = EXACT.decode(text)
-        pairs = [(exact[row].ts, exact[row].dur) for row in rows]
-        start = np.array([0 if ts is None else exactly(ts) for ts, _ in pairs])
-        duration = np.array([-1 if ts is None or dur is None else exactly(dur) for ts, dur in pairs])
-    return start, duration
-
-
 def _shape(text: msgspec.Raw) -> bytes:
-    """Dimensions of the inputs of an operator that have any, and their types."""
+    """Return dimensions of the inputs of an operator that have any, and their types."""
     match = _DIMS.search(text)
     if match is None:
         return b""
@@ -487,7 +467,7 @@ def _captures(host: dict[str, Ints], names: list[str]) -> dict[int, Ints]:
 
 
 def _launches(host: dict[str, Ints], correlation: Ints) -> Ints:
-    """The runtime call with each correlation number, -1 where there is none; of several the one that began first."""
+    """Return the runtime call with each correlation number, -1 if there is none; of several the earliest."""
     calls = np.flatnonzero((host["category"] == CALL) & (host["correlation"] >= 0))
     calls = calls[np.lexsort((host["start"][calls], host["correlation"][calls]))]
     if not len(calls):

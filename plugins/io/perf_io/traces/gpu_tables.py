@@ -8,14 +8,13 @@ Sources: ROCprofiler-SDK, "Using rocprofv3"; Nsight Systems, "nsys stats" and it
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from perf_io.results.result_table import Found, ResultReader
-from perf_io.text import numbered_lines
+from perf_io.text import csv_fields, natural_order, numbered_lines
 from perf_io.traces.rocprofv3 import Converted, RocprofReader, Row
 from perfcore.base.errors import InputError
 from perfcore.data.units import NANOSECONDS, split_unit
@@ -81,7 +80,7 @@ class GpuTableReader(RocprofReader):
         shown = (form for form in _EVENTS if form.start in columns and not columns.keys().isdisjoint(form.name))
         form = next(shown, _EVENTS[0])
         devices = [_device(record, form) for _, record in records]
-        numbers = {device: number for number, device in enumerate(sorted({*devices} - {""}, key=_natural))}
+        numbers = {device: number for number, device in enumerate(sorted({*devices} - {""}, key=natural_order))}
         streams = {record[form.stream] for _, record in records if form.stream in record}
         queues = {record[form.queue] for _, record in records if form.queue in record}
         # Programs without streams run on queues, and their stream is always 0.
@@ -96,15 +95,16 @@ class GpuTableReader(RocprofReader):
 
 
 def _records(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line and fields of each row by their headings, without units in brackets; times are in ns."""
+    """Yield the line and fields of each row by their headings, without units in brackets; times are in ns."""
     lines = numbered_lines(source)
-    headings = [name.strip() for name in _fields(source, *next(lines, (1, "")))]
+    first, heading = next(lines, (1, ""))
+    headings = [name.strip() for name in csv_fields(heading, source.name, first)]
     split = [split_unit(name) if name.endswith(")") else (name, None) for name in headings]
     to_ns = {bare: round(unit.factor * 1e9) for bare, unit in split if unit is not None and unit.kind == "time"}
     for line, text in lines:
         if not text.strip():
             continue
-        fields = _fields(source, line, text)
+        fields = csv_fields(text, source.name, line)
         if len(fields) != len(headings):
             raise InputError(source.name, f"has {len(fields)} fields for {len(headings)} columns", line=line)
         record = {bare: field.strip() for (bare, _), field in zip(split, fields, strict=True)}
@@ -114,21 +114,9 @@ def _records(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
         yield line, record
 
 
-def _fields(source: Source, line: int, text: str) -> list[str]:
-    try:
-        return [field for row in csv.reader([text]) for field in row]
-    except csv.Error as error:
-        raise InputError(source.name, str(error), line=line) from None
-
-
 def _device(record: Mapping[str, str], form: _Events) -> str:
     present = [record[name] for name in form.device if record.get(name)]
     return next((device for device in present if "CPU" not in device), "")
-
-
-def _natural(text: str) -> tuple[Any, ...]:
-    """A key by which GPU 10 stands behind GPU 9."""
-    return tuple((part.isdigit(), int(part) if part.isdigit() else part) for part in re.split(r"([0-9]{1,9})", text))
 
 
 def _row(source: Source, line: int, record: Mapping[str, str], form: _Events, gpu: int, place: str) -> Row:
@@ -184,7 +172,7 @@ class GpuSummaryReader(ResultReader):
 
 
 def _torch_records(source: Source) -> list[tuple[int, dict[str, str]]]:
-    """Return line and fields, with the own time in nanoseconds, of kernels; of operators if no kernel ran.
+    """Return the line and fields, with the own time in nanoseconds, of kernels; of operators if no kernel ran.
 
     Operators repeat the times of the kernels that they launch, which have no time on the host.
     """

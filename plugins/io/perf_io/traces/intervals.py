@@ -13,7 +13,7 @@ from perf_statistics.kernels import kernel
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
 from perf_traces.nesting import BACKGROUND, Columns, Nesting, keep_nesting, nesting_of
 from perf_traces.options import WARNING
-from perfcore.base.arrays import Ints
+from perfcore.base.arrays import Booleans, Codes, Ints
 from perfcore.base.errors import InputError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
@@ -28,7 +28,7 @@ WITHOUT_LAUNCHES = "no launches by the host: idle streams do not tell whether th
 
 
 @kernel(small=20_000)
-def _pairs(location: Ints, begins: npt.NDArray[np.bool_], partner: Ints) -> None:  # pragma: no cover
+def _pairs(location: Ints, begins: Booleans, partner: Ints) -> None:  # pragma: no cover
     stack = np.empty(len(location), np.int64)
     depth = 0
     for row in range(len(location)):
@@ -71,8 +71,8 @@ def _running(location: Ints, start: Ints, end: Ints, owner: Ints, first: Ints, l
     return n_pieces
 
 
-def pair_events(location: Ints, time: Ints, begins: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """Which event ends what another one began."""
+def pair_events(location: Ints, time: Ints, begins: Booleans) -> tuple[Ints, Ints]:
+    """Return which event ends what another one began."""
     order = np.lexsort((time, location))
     partner = np.full(len(order), -1, np.int64)
     _pairs(location[order].astype(np.int64), begins[order], partner)
@@ -80,7 +80,7 @@ def pair_events(location: Ints, time: Ints, begins: npt.NDArray[np.bool_]) -> tu
 
 
 def _by_location_and_start(location: Ints, start: Ints, end: Ints) -> Ints:
-    """The order of intervals; tracers write those of one location in order, so mostly only locations need sorting."""
+    """Return the order of intervals; those of one location mostly are in order, and only locations need sorting."""
     # numpy sorts 16 bits by radix, ten times as fast.
     keys = location.astype(np.uint16) if len(location) and 0 <= location.min() <= location.max() < 1 << 16 else location
     order = np.argsort(keys, kind="stable")
@@ -105,9 +105,7 @@ def latest_running(location: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, 
     return order[owner], starts, ends
 
 
-def clip_at_next(
-    location: Ints, start: Ints, end: Ints, in_order: npt.NDArray[np.bool_]
-) -> tuple[int, int, int] | None:
+def clip_at_next(location: Ints, start: Ints, end: Ints, in_order: Booleans) -> tuple[int, int, int] | None:
     """End intervals that happen in order, in place, where the next of their location begins, if they outlast that.
 
     Those that end within the next one overlap it, as kernels do whose launch is programmatically dependent, and remain.
@@ -134,7 +132,7 @@ def clip_at_next(
     return int(order[row]), int(excess[row]), int(clipped.sum())
 
 
-def clock_jumps(rows: Mapping[str, AnyIntegers], launched: npt.NDArray[np.bool_], names: Sequence[str]) -> list[str]:
+def clock_jumps(rows: Mapping[str, AnyIntegers], launched: Booleans, names: Sequence[str]) -> list[str]:
     """Return a note if a launched row begins long before the one that was launched before it in its stream."""
     order = np.flatnonzero(launched)
     order = order[np.lexsort([rows[name][order] for name in ("start", "correlation", "location")])]
@@ -150,7 +148,7 @@ def clock_jumps(rows: Mapping[str, AnyIntegers], launched: npt.NDArray[np.bool_]
 
 
 def launch_ends(numbers: Ints, ends: Ints, correlation: Ints) -> Ints:
-    """When the call that launched each interval had returned, by a number that both have; numbers are sorted."""
+    """Return when the call that launched each interval had returned, by a number that both have; numbers are sorted."""
     launched = np.full(len(correlation), UNKNOWN_NS, np.int64)
     position = np.searchsorted(numbers, correlation)
     matched = np.flatnonzero((correlation >= 0) & (position < len(numbers)))
@@ -164,12 +162,12 @@ def add_launch_gaps(
     state: AnyIntegers,
     start: AnyIntegers,
     end: AnyIntegers,
-    is_call: npt.NDArray[np.bool_],
+    is_call: Booleans,
     launched: AnyIntegers,
     first: int,
     states: list[str],
 ) -> list[AnyIntegers]:
-    """Columns up to ``is_call`` of the intervals of streams, and of those in which they are empty."""
+    """Return columns up to ``is_call`` of the intervals of streams, and of those in which they are empty."""
     before = np.empty_like(start)
     before[:1], before[1:] = first, end[:-1]
     before[1:][location[1:] != location[:-1]] = first
@@ -192,7 +190,7 @@ def add_launch_gaps(
 def used_states(
     original: Trace, *, without: str | None = None, duration_ns: int | None = None, notes: Sequence[str] = ()
 ) -> Trace:
-    """The trace with the states that occur."""
+    """Return the trace with the states that occur."""
     is_wanted = np.array([name != without for name in original.states])
     keep = is_wanted[original.state]
     if not keep.any():
@@ -324,7 +322,7 @@ class NestedStates:
             raise InputError(self._source, "contains no state that lasts")
         position = {location: place for place, location in enumerate(self._since)}
 
-        def places(column: array[int]) -> npt.NDArray[np.int32]:
+        def places(column: array[int]) -> Codes:
             codes, where = np.unique(np.frombuffer(column, np.int32), return_inverse=True)
             return np.array([position[code] for code in codes.tolist()], np.int32)[where.reshape(-1)]
 

@@ -27,6 +27,8 @@ _MOST_KEYS = 100  # texts that look like the key of the array, and are not
 _TAIL_BYTES = 1 << 13  # where the end of the last element is looked for first
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
 _ELEMENT = re.compile(r"\$\[(\d+)\]")
+_PLACE = re.compile(r"\(byte (\d+)\)$")
+_OPEN_NUMBERS = (b"-", b"+", b".", b"e", b"E")  # which nothing follows
 _NEWLINE = ord("\n")
 _WORDS = b"+-.0123456789Eabcdefghijklmnopqrstuvwxyz"
 _BETWEEN = re.compile(rb"\s*,?\s*")
@@ -63,23 +65,21 @@ class ArrayPieces:
         self.has_non_finite = False  # whether a NaN or inf was read as null
 
     def decoded(self, decoder: msgspec.json.Decoder[list[Any]]) -> Iterator[tuple[list[Any], bytes]]:
-        """Lists of elements in order, each with its text, which is an array."""
+        """Yield lists of elements in order, each with its text, which is an array."""
         may_stay_open = self._find_array()
         while True:
             buffer = self._buffer
-            piece = self._piece(decoder)
-            if piece is None and self._buffer is not buffer:
-                continue  # it had a NaN or inf
-            if piece is None and not self._at_end:
-                self._read()
-                continue
-            if piece is None:
+            if (piece := self._piece(decoder)) is None:
+                if self._buffer is not buffer:
+                    continue  # it had a NaN or inf
+                if not self._at_end:
+                    self._read()
+                    continue
                 # Programs that were stopped leave an array open; the format allows that where nothing is around it.
                 self.closed = False
-                piece = self._with_an_end(decoder) if may_stay_open else None
-            if piece is None:
-                self.cut = True
-                return
+                if not may_stay_open or (piece := self._with_an_end(decoder)) is None:
+                    self.cut = True
+                    return
             elements, text, is_last = piece
             yield elements, text
             if is_last:
@@ -90,7 +90,7 @@ class ArrayPieces:
                 self._read()
 
     def around(self) -> bytes:
-        """The document without the elements, after these; empty where the array is the document."""
+        """Return the document without the elements, after these; empty if the array is the document."""
         if not self._before:
             return b""
         after = b"}"
@@ -152,7 +152,7 @@ class ArrayPieces:
         return list(document)[-1] == self._key
 
     def _piece(self, decoder: msgspec.json.Decoder[list[Any]]) -> _Piece | None:
-        """As many elements as end in the buffer; None where no end of one is in it."""
+        """As many elements as end in the buffer; None if no end of one is in it."""
         ends, buffer, back = self._ends(), self._buffer, 1
         while back <= len(ends):  # objects within elements may look like elements: go back in steps that double
             # One copy; three, which a sum makes, take a tenth of all the time.
@@ -166,7 +166,7 @@ class ArrayPieces:
         return self._attempt(decoder, b"[" + remaining, True)
 
     def _with_an_end(self, decoder: msgspec.json.Decoder[list[Any]]) -> _Piece | None:
-        """The last elements of an array that was left open; None where the file ends within one."""
+        """Return the last elements of an array that was left open; None if the file ends within one."""
         text = b"[" + self._buffer.rstrip(b" \t\r\n,") + b"]"
         try:
             msgspec.json.decode(text, type=list[msgspec.Raw])
@@ -175,7 +175,7 @@ class ArrayPieces:
         return self._attempt(decoder, text, True)
 
     def _ends(self) -> list[int]:
-        """Where elements may end that others follow."""
+        """Return where elements may end that others follow."""
         first = _FIRST_KEY.match(self._buffer)
         if first is None:
             return []
@@ -189,13 +189,14 @@ class ArrayPieces:
         return []
 
     def _attempt(self, decoder: msgspec.json.Decoder[list[Any]], text: bytes, is_last: bool) -> _Piece | None:
-        """Decode; None where the text breaks off within an element."""
+        """Decode; None if the text breaks off within an element."""
         try:
             return decoder.decode(text), text, is_last
         except msgspec.ValidationError as error:
             raise self._wrong_element(text, error) from None
         except msgspec.DecodeError as error:
-            if self._at_end and _breaks_off_in_number(text, error):
+            place = _PLACE.search(str(error))
+            if self._at_end and text[-1:] in _OPEN_NUMBERS and place and int(place[1]) >= len(text) - 1:
                 return None
             if match := _TRAILING.search(str(error)):
                 text = text[: text.rindex(b"]", 0, int(match[1]) - 1) + 1]
@@ -214,7 +215,7 @@ class ArrayPieces:
             raise self._error("is nested too deeply") from None
 
     def _wrong_element(self, text: bytes, error: Exception) -> InputError:
-        """The error with the line on which the element begins that does not have the right shape."""
+        """Return the error with the line on which the element begins that does not have the right shape."""
         match, offset = _ELEMENT.search(str(error)), 0
         try:
             elements = msgspec.json.decode(text, type=list[msgspec.Raw])[: int(match[1]) + 1 if match else 0]
@@ -224,21 +225,8 @@ class ArrayPieces:
             offset = text.index(bytes(element), offset)
         message, _, path = str(error).partition(" - at ")
         member = _ELEMENT.sub("", path.strip("`")).lstrip(".")
-        message = f"an element is not as expected: {message[:1].lower()}{message[1:]}" + (
-            f" in {member!r}" if member else ""
-        )
-        return self._error(message, self.line + text.count(b"\n", 0, offset))
+        problem = f"{message[:1].lower()}{message[1:]}{f' in {member!r}' if member else ''}"
+        return self._error(f"an element is not as expected: {problem}", self.line + text.count(b"\n", 0, offset))
 
     def _error(self, problem: str, line: int | None = None) -> InputError:
         return InputError(self._source, problem, line=self.line if line is None else line)
-
-
-def _place_of(error: Exception, otherwise: int) -> int:
-    """At which byte a decoder met what is no JSON."""
-    digits = str(error).rpartition("(byte ")[2].rstrip(")")
-    return int(digits) if digits.isdecimal() else otherwise
-
-
-def _breaks_off_in_number(text: bytes, error: Exception) -> bool:
-    """Whether the last byte is a sign, a point or an exponent that nothing follows."""
-    return text[-1:] in (b"-", b"+", b".", b"e", b"E") and _place_of(error, 0) >= len(text) - 1

@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_io.options import GpuOptions
 from perf_io.traces.intervals import UNKNOWN_NS, WITHOUT_LAUNCHES, add_launch_gaps, latest_running, launch_ends
 from perf_traces.nesting import BACKGROUND, Nesting, keep_nesting, nesting_of_pieces
 from perf_traces.options import recorded_by
 from perfcore.base import progress
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
 from perfcore.reading.source import Reader, Source
@@ -108,7 +108,7 @@ class _Location(NamedTuple):
     stream: bool
 
     def label(self, several_processes: bool) -> str:
-        """Its name; processes number their devices and streams alike, so that several need their own."""
+        """Return its name; processes number their devices and streams alike, so that several need their own."""
         if not self.stream:
             return f"process {self.process} / thread {self.member}"
         stream = f"GPU {self.device} / stream {self.member}"
@@ -123,7 +123,7 @@ class _Export:
         self._gpu_tables = self._tables & {_KERNELS, _GRAPHS, *_COPIES}
         self._locations: dict[_Location, int] = {}
         self._states: dict[str, int] = {}
-        self._pieces: list[npt.NDArray[np.int64]] = []
+        self._pieces: list[Ints] = []
         self._process_known = all("globalPid" in self._columns(table) for table in self._gpu_tables)
         self._unended = 0
         self._only_ranges = False
@@ -144,9 +144,8 @@ class _Export:
             if self._tables & {*_MPI_TABLES}:
                 self._fill_threads()
         if not self._pieces:
-            missing = {"streams": "kernels", "threads": "calls of CUDA or MPI, or NVTX ranges"}.get(
-                location_kind, "kernels and calls"
-            )
+            missing = {"streams": "kernels", "threads": "calls of CUDA or MPI, or NVTX ranges"}.get(location_kind)
+            missing = missing or "kernels and calls"
             raise InputError(self._source, f"contains no {missing}; export the report again with them")
         location, state, start, end, correlation = np.concatenate(self._pieces).T
         del self._pieces
@@ -160,10 +159,9 @@ class _Export:
         labels = list(self._states)
         keys = list(self._locations)
         codes, launched = state[piece], self._launched(location, correlation, keys)[piece]
-        without = location_kind != "threads" and not (launched > UNKNOWN_NS).any()
-        if (launched > UNKNOWN_NS).any():
-            begin = int(first.min())
-            columns = add_launch_gaps(place, codes, first, last, is_call, launched, begin, labels)
+        has_launches = bool((launched > UNKNOWN_NS).any())
+        if has_launches:
+            columns = add_launch_gaps(place, codes, first, last, is_call, launched, int(first.min()), labels)
             place, codes, first, last, is_call = columns
         several = len({key.process for key in keys if key.stream}) > 1
         locations = [keys[code] for code in location_codes.tolist()]
@@ -179,7 +177,7 @@ class _Export:
             facts=self._facts() | ({BACKGROUND: _OUTSIDE} if _OUTSIDE in self._states else {}),
             notes=[
                 *([f"{self._unended} intervals without an end passed over"] if self._unended else []),
-                *([WITHOUT_LAUNCHES] if without else []),
+                *([WITHOUT_LAUNCHES] if location_kind != "threads" and not has_launches else []),
                 *([_MPI_OF_THREADS] if location_kind == "streams" and self._tables & {*_MPI_TABLES} else []),
                 *(["there are no CUDA calls: NVTX ranges are read as states of threads"] if self._only_ranges else []),
             ],
@@ -191,7 +189,7 @@ class _Export:
         return trace
 
     def _facts(self) -> dict[str, int]:
-        """The moment of time 0, and the rank, if the file says when the session began and is of one rank."""
+        """Return the moment of time 0, and the rank, if the file says when the session began and is of one rank."""
         facts = {}
         if _BEGINS in self._tables and "utcEpochNs" in self._columns(_BEGINS):
             row = self._connection.execute(f"SELECT utcEpochNs FROM {_BEGINS}").fetchone()
@@ -203,15 +201,13 @@ class _Export:
         return facts
 
     def _levels(self, keys: list[_Location], several: bool) -> dict[str, list[str]]:
-        """GPU and process of each location, as far as the export has them."""
+        """Return GPU and process of each location, as far as the export has them."""
         processes = [f"process {key.process}" if self._process_known or not key.stream else "" for key in keys]
         devices = [key.label(several).rpartition(" / ")[0] if key.stream else "" for key in keys]
         return {level: names for level, names in (("device", devices), ("process", processes)) if any(names)}
 
-    def _launched(
-        self, location: npt.NDArray[np.int64], correlation: npt.NDArray[np.int64], keys: list[_Location]
-    ) -> npt.NDArray[np.int64]:
-        """When the call that launched each interval had returned; calls and work agree in a number of their process."""
+    def _launched(self, location: Ints, correlation: Ints, keys: list[_Location]) -> Ints:
+        """Return when the call that launched each interval had returned; both share a number in their process."""
         unknown = np.full(len(location), UNKNOWN_NS, np.int64)
         if _CALLS not in self._tables or "correlationId" not in self._columns(_CALLS):
             return unknown
@@ -243,9 +239,8 @@ class _Export:
             named = self._name_of(table, ("shortName", "demangledName", "mangledName"))
         process = f"COALESCE(globalPid >> {_PROCESS_SHIFT} & {_ID_MASK}, 0)" if self._process_known else "0"
         number = "correlationId" if "correlationId" in columns else "NULL"
-        self._take(
-            table, f"SELECT start, end, {process}, deviceId, streamId, {named}, {number} FROM {table}", stream=True
-        )
+        fields = f"start, end, {process}, deviceId, streamId, {named}, {number}"
+        self._take(table, f"SELECT {fields} FROM {table}", stream=True)
 
     def _take_threads(self, table: str) -> None:
         if table not in self._tables:
@@ -257,13 +252,9 @@ class _Export:
         if table == _RANGES and "text" in self._columns(table):
             names = f"COALESCE(text, {names})"
         process, thread = f"globalTid >> {_PROCESS_SHIFT} & {_ID_MASK}", f"globalTid & {_ID_MASK}"
-        self._take(
-            # A call of MPI that waits for several requests has a row for each.
-            table,
-            f"SELECT {'DISTINCT' if table in _MPI_TABLES else ''} start, end, {process}, 0, {thread}, {names}, NULL "
-            f"FROM {table}{ranges}",
-            stream=False,
-        )
+        distinct = "DISTINCT" * (table in _MPI_TABLES)  # a call that waits for several requests has a row for each
+        fields = f"start, end, {process}, 0, {thread}, {names}, NULL"
+        self._take(table, f"SELECT {distinct} {fields} FROM {table}{ranges}", stream=False)
 
     def _fill_threads(self) -> None:
         """Let threads compute outside of all calls, between the first and the last one: where MPI is recorded."""
@@ -282,7 +273,7 @@ class _Export:
         return {str(row[1]) for row in self._connection.execute(f'PRAGMA table_info("{table}")')}
 
     def _name_of(self, table: str, columns: tuple[str, ...]) -> str:
-        """SQL for the name of a row: the first of the columns that the version of the export has, as a text."""
+        """Return SQL for the name of a row: the first of the columns that the version of the export has, as a text."""
         name_column = next((column for column in columns if column in self._columns(table)), None)
         if name_column is None or "StringIds" not in self._tables:
             return f"'{_UNKNOWN}'"
@@ -301,19 +292,15 @@ class _Export:
                         self._unended += 1
                         continue
                     if not all_integers or not -_LARGEST_NS < start <= end < _LARGEST_NS:
-                        raise InputError(
-                            self._source,
-                            f"{table} has a row from {str(start)[:24]!r} to {str(end)[:24]!r} ns on "
-                            f"{'stream' if stream else 'thread'} {str(member)[:24]!r}; whole numbers in order are "
-                            "expected",
-                            line=row,
-                        )
+                        place_text = f"{'stream' if stream else 'thread'} {str(member)[:24]!r}"
+                        problem = f"has a row from {str(start)[:24]!r} to {str(end)[:24]!r} ns on {place_text}"
+                        cure = "whole numbers in order are expected"
+                        raise InputError(self._source, f"{table} {problem}; {cure}", line=row)
                     label = _UNKNOWN if name is None else str(name)
                     key = _Location(process, device, member, stream)
                     place = self._locations.setdefault(key, len(self._locations))
                     correlation = number if type(number) is int and 0 <= number <= _LARGEST_CORRELATION else -1
-                    intervals.append(
-                        (place, self._states.setdefault(label, len(self._states)), start, end, correlation)
-                    )
+                    state = self._states.setdefault(label, len(self._states))
+                    intervals.append((place, state, start, end, correlation))
                 self._pieces.append(np.array(intervals, np.int64).reshape(-1, 5))
                 advance(len(batch))

@@ -101,7 +101,7 @@ def _reader_of_counters(source: Source, codes: Mapping[int, int]) -> Callable[[S
             anchor_file(source, ".otf2", (".def", ".evt"), "an OTF2 trace") as anchor,
             opened(anchor, source.name) as archive,
         ):
-            recorder = archive.metrics().recorder(names, source.name)
+            recorder = MetricRecorder(archive.metrics(), names, source.name)
             for place in archive.places():
                 archive.read_metrics(place, recorder)
             return recorder.readings(names, codes, archive.nanoseconds)
@@ -110,7 +110,7 @@ def _reader_of_counters(source: Source, codes: Mapping[int, int]) -> Callable[[S
 
 
 def _read(anchor: Path, source: str) -> tuple[Trace, Metrics, dict[int, int]]:
-    """The trace, its metrics, and the location of each place of the archive by its number."""
+    """Return the trace, its metrics, and the location of each place of the archive by its number."""
     regions = {_OUTSIDE: 0}
     states = NestedStates(source, background=regions[_OUTSIDE])
     with opened(anchor, source) as archive:
@@ -142,9 +142,8 @@ def _read(anchor: Path, source: str) -> tuple[Trace, Metrics, dict[int, int]]:
     states.finish()
     locations = [places[code].name for code in states.locations]
     levels = {level: [getattr(places[code], level) for code in states.locations] for level in ("process", "node")}
-    notes = (
-        [f"{len(places) - len(locations)} locations without regions left out"] if len(locations) < len(places) else []
-    )
+    left_out = len(places) - len(locations)
+    notes = [f"{left_out} locations without regions left out"] if left_out else []
     known_levels = {level: names for level, names in levels.items() if all(names)}
     if len({places[code].is_thread for code in states.locations}) > 1:
         known_levels[KIND] = ["host threads" if places[code].is_thread else "GPU streams" for code in states.locations]
@@ -170,7 +169,7 @@ class _Member:
     of_next: bool
 
     def scaled(self, value: Any) -> int:
-        """The value as a whole number; a part of one is rounded."""
+        """Return the value as a whole number; a part of one is rounded."""
         if isinstance(value, float):
             number = round(value * float(self.base) ** self.exponent)
         elif self.exponent >= 0:
@@ -191,16 +190,14 @@ class Metrics:
     members: Mapping[int, tuple[_Member, ...]]
     scopes: Mapping[int, int]  # location that a metric is of, where it is another than the one that writes it
 
-    def recorder(self, names: Sequence[str], source: str) -> MetricRecorder:
-        chosen = {key: [each for each in members if each.name in names] for key, members in self.members.items()}
-        return MetricRecorder(chosen, self.scopes, source)
-
 
 class MetricRecorder:
     """Takes metric events of one location after the other."""
 
-    def __init__(self, members: Mapping[int, Sequence[_Member]], scopes: Mapping[int, int], source: str) -> None:
-        self._members, self._scopes, self._source = members, scopes, source
+    def __init__(self, metrics: Metrics, names: Sequence[str], source: str) -> None:
+        self._members = {key: [each for each in members if each.name in names]
+                         for key, members in metrics.members.items()}  # fmt: skip
+        self._scopes, self._source = metrics.scopes, source
         self._taken: dict[tuple[_Member, int], list[tuple[int, int]]] = {}
 
     def take(self, location: int, tick: int, metric: int, values: Sequence[Any]) -> None:
@@ -235,7 +232,7 @@ class MetricRecorder:
         return by_name
 
     def _counted(self, member: _Member, events: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """What was counted until each event since the one before it."""
+        """Return what was counted until each event since the one before it."""
         if member.of_next:
             return [(tick, value) for (tick, _), (_, value) in zip(events[1:], events, strict=False)]
         if not member.is_total:
@@ -283,7 +280,7 @@ class Place:
 
 
 def _node_of(group: Any) -> str:
-    """The nearest node of the system tree that a group of locations is in; empty where none is defined."""
+    """Return the nearest node of the system tree that a group of locations is in; empty if none is defined."""
     above = None if group is None else group.system_tree_parent
     while above is not None:
         if str(above.class_name) == "node":
@@ -304,14 +301,14 @@ class Archive:
             raise InputError(source, f"the clock has {self._ticks_per_s} ticks per second; the file is damaged")
 
     def nanoseconds(self, tick: int) -> int:
-        """Time since the beginning of the trace, half a nanosecond rounded up."""
+        """Return the time since the beginning of the trace, half a nanosecond rounded up."""
         time = ((tick - self.first_tick) * _NS_PER_S * 2 + self._ticks_per_s) // (2 * self._ticks_per_s)
         if not -_LARGEST_NS < time < _LARGEST_NS:
             raise InputError(self._source, f"tick {tick} is beyond 64 bits of nanoseconds; the file is damaged")
         return time
 
     def places(self) -> list[Place]:
-        """Threads and streams, in the order of their definition; metrics have locations of their own."""
+        """Return threads and streams, in the order of their definition; metrics have locations of their own."""
         kinds = (otf2.LocationType.CPU_THREAD, otf2.LocationType.ACCELERATOR_STREAM)
         locations = [place for place in self._reader.definitions.locations if place.type in kinds]
         groups = [str(place.group.name) if place.group is not None else "" for place in locations]
@@ -332,7 +329,7 @@ class Archive:
         return {int(region._ref): str(region.name) for region in self._reader.definitions.regions}
 
     def members(self) -> dict[int, list[int]]:
-        """Places, as `places` counts them, in each communicator by its number; -1 where one is no thread or stream."""
+        """Return places, as `places` counts them, in each communicator; -1 if one is no thread or stream."""
         code = {place.reference: number for number, place in enumerate(self.places())}
         members: dict[int, list[int]] = {}
         for communicator in self._reader.definitions.comms:
@@ -344,7 +341,7 @@ class Archive:
         return members
 
     def events(self, place: Place, recorder: CallRecorder) -> Iterator[tuple[int, int | None]]:
-        """Time in ticks and region that is entered, None where one is left, in order."""
+        """Yield the time in ticks and region that is entered, None if one is left, in order."""
         events: list[tuple[int, int | None]] = []
 
         def enter(_location: int, time: int, _position: int, _data: Any, _attributes: Any, region: int) -> None:
@@ -365,7 +362,7 @@ class Archive:
             events.clear()
 
     def metrics(self) -> Metrics:
-        """The metrics of the archive that count something."""
+        """Return the metrics of the archive that count something."""
         members, scopes = {}, {}
         for metric in self._reader.definitions.metric_classes:
             members[int(metric._ref)] = _members(metric)

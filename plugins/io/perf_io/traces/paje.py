@@ -20,12 +20,12 @@ from decimal import Decimal
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_io.options import PajeOptions
 from perf_io.text import parse_ns
 from perf_io.traces.intervals import NestedStates
 from perfcore.base import progress
+from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
@@ -42,7 +42,7 @@ _LINES_PER_REPORT = 50_000
 
 
 def choose_state_type(types: Sequence[str], state_type: str | None, source: str) -> str:
-    """The type that was asked for, the only one, or StarPU's workers."""
+    """Return the type that was asked for, the only one, or StarPU's workers."""
     if not types:
         raise InputError(source, "contains no state intervals")
     if state_type is not None:
@@ -94,7 +94,7 @@ class VariableSamples:
         self._value.append(float(self._latest[code]))
 
     def series(self, time_unit: str, source: str, notes: tuple[str, ...]) -> Series:
-        """A column for each type, the sum over its containers; where it has several, also one for each of them."""
+        """Return a column for each type, the sum over its containers; if it has several, also one for each."""
         times, row = np.unique(np.frombuffer(self._time, np.int64), return_inverse=True)
         code, value = np.frombuffer(self._column, np.int32), np.frombuffer(self._value, np.float64)
         order = np.argsort(code, kind="stable")
@@ -105,7 +105,7 @@ class VariableSamples:
             notes = (*notes, f"only the sums over containers, as there are {len(self._codes)} variables")
             each = set()
         sums = {name: np.zeros(len(times)) for name in types}
-        single: dict[str, npt.NDArray[np.float64]] = {}
+        single: dict[str, Floats] = {}
         late = 0
         for (container, of_type), number in self._codes.items():
             selected = order[bounds[number] : bounds[number + 1]]
@@ -124,15 +124,8 @@ class VariableSamples:
         return Series(scaled_times, {**sums, **single}, time_unit, source=source, notes=notes)
 
 
-def variables_for(wanted: Sequence[type]) -> Mapping[str, Any]:
-    """The option of a reader of states and variables for who can do with a series and not with a trace."""
-    return {"kind": "variables"} if Series in wanted and Trace not in wanted else {}
-
-
-def _sample_and_hold(
-    row: npt.NDArray[np.int64], value: npt.NDArray[np.float64], n_rows: int
-) -> npt.NDArray[np.float64]:
-    """A value for each row, each held until the next; 0 before the first, and of several in one row the last."""
+def _sample_and_hold(row: Ints, value: Floats, n_rows: int) -> Floats:
+    """Return a value for each row, each held until the next; 0 before the first, and of several in one row the last."""
     latest = np.zeros(n_rows, np.int64)
     latest[row] = np.arange(1, len(row) + 1)  # the last of equal indices stays
     np.maximum.accumulate(latest, out=latest)
@@ -153,7 +146,10 @@ def paje_events(lines: Iterable[bytes], source: str) -> Iterator[PajeEvent]:
     open_id: str | None = None
     event, fields = "", [""]
     for number, raw in enumerate(lines, start=1):
-        text = _decode(raw)
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError:
+            text = raw.decode("latin-1")  # older tracers write names so; every byte is a character
         if text.startswith("%"):
             words = text[1:].split()
             match words:
@@ -187,13 +183,6 @@ def _words(text: str) -> list[str]:
     if '"' not in text:
         return text.split()
     return [quoted if word is None or not word else word for quoted, word in _WORD.findall(text)]
-
-
-def _decode(raw: bytes) -> str:
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")  # older tracers write names so; every byte is a character
 
 
 class _Aliases(dict[str, _Named], Generic[_Named]):
@@ -249,13 +238,12 @@ class PajeModel:
         }
 
     def take(self, event: PajeEvent) -> None:
-        handler = self._handlers.get(event.name)
-        if handler is None:
-            self._passed_over[event.name] += 1
-            if "Time" in event.fields:
-                self._time(event)
-        else:
+        if (handler := self._handlers.get(event.name)) is not None:
             handler(event)
+            return
+        self._passed_over[event.name] += 1
+        if "Time" in event.fields:
+            self._time(event)
 
     @functools.cached_property
     def _time_unit(self) -> str:
@@ -267,7 +255,7 @@ class PajeModel:
         return STARPU_STATES in self._types.values()
 
     def result(self) -> Trace | Series:
-        """The states of one type; the variables where there are no states, or where they are asked for."""
+        """Return the states of one type; the variables where there are no states, or where they are asked for."""
         notes = tuple(f"{count} {name} events passed over" for name, count in sorted(self._passed_over.items()))
         if self._from_starpu and self._options.time_unit is None:
             notes = ("times are taken in ms, as StarPU writes them; if not: -r time_unit=s|us|ns", *notes)
@@ -343,7 +331,7 @@ class PajeModel:
                 of_type.intervals.clear(container.code, time, event.line)
 
     def _change_state(self, event: PajeEvent) -> None:
-        time, container, name = (self._time(event), self._container(event, "Container"), self._type(event, "Type"))
+        time, container, name = self._time(event), self._container(event, "Container"), self._type(event, "Type")
         if name not in self._states:
             self._states[name] = _StateType(NestedStates(self._source))
         intervals, codes = self._states[name].intervals, self._states[name].codes
@@ -364,10 +352,9 @@ class PajeModel:
             return alias  # values need no definition
 
     def _change_variable(self, event: PajeEvent) -> None:
-        time, container, name = (self._time(event), self._container(event, "Container"), self._type(event, "Type"))
-        self._variables.change(
-            container.path, name, event.name, self._field(event, "Value"), time, event.line, self._source
-        )
+        time, container, name = self._time(event), self._container(event, "Container"), self._type(event, "Type")
+        value = self._field(event, "Value")
+        self._variables.change(container.path, name, event.name, value, time, event.line, self._source)
 
 
 class PajeReader(Reader):
@@ -381,7 +368,7 @@ class PajeReader(Reader):
 
     @classmethod
     def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
-        return variables_for(wanted)
+        return {"kind": "variables"} if Series in wanted and Trace not in wanted else {}
 
     def read(self, source: Source, options: PajeOptions) -> Trace | Series:
         model = PajeModel(source.name, options)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from perf_io.tables.state_table import IN_MEMORY_ROWS, IntervalStore
 from perf_io.text import line_of_record, parse_ns
+from perf_io.traces import paraver_messages
 from perf_io.traces.paraver_messages import DISORDER, FIELDS, LINE, MET, MOST_DIGITS, ROW, scan
 from perf_statistics.kernels import kernel
 from perf_traces.messages.bursts import CYCLES, INSTRUCTIONS, Readings, carry_counters
@@ -36,6 +37,7 @@ from perf_traces.messages.communication import (
     once_more,
 )
 from perfcore.base import progress
+from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per
@@ -55,7 +57,7 @@ _NEVER = np.iinfo(np.int64).min
 _PASSED_OVER = b"#234c"  # comments, events, communications, global operations, communicators
 
 Columns = dict[str, npt.NDArray[Any]]
-
+EventReader = Callable[[Sequence[int]], Ints]  # from types to rows of location, time, type and value
 
 _scan = kernel(scan)
 USUAL = {INSTRUCTIONS: 42_000_050, CYCLES: 42_000_059}  # for traces without a .pcf
@@ -118,7 +120,7 @@ class StateRecords:
         return int(self._counts[ord(kind)])
 
     def blocks(self, stream: BinaryIO, n_rows: int) -> Iterator[Columns]:
-        """Columns ``location, state, start_ns, end_ns``, of ``n_rows`` each but for the last; states as their codes."""
+        """Yield columns ``location, state, start_ns, end_ns`` of ``n_rows`` but for the last; states as codes."""
         types = {"location": np.int32, "state": np.int32, "start_ns": np.int64, "end_ns": np.int64}
         columns: Columns = {name: np.empty(n_rows, dtype) for name, dtype in types.items()}
         for text, end in self._lines(stream):
@@ -135,7 +137,9 @@ class StateRecords:
     def _take(self, text: bytes, start: int, end: int, columns: Columns) -> int:
         """Take some lines from ``start`` on; tell where the next one begins."""
         if end >= _COMPILED_FROM:
-            start = self._scan(text, start, end, columns)
+            codes = self._state_codes, self._last_end, self._counts, self._cursor
+            block, unit_ns = np.frombuffer(text, np.uint8), nanoseconds_per(self._unit)
+            start = _scan(block, start, end, self._tasks, self._threads, unit_ns, *codes, *columns.values())
             if start == end or self._cursor[ROW] == len(columns["state"]):
                 return start
         after = text.index(b"\n", start) + 1
@@ -149,24 +153,8 @@ class StateRecords:
             self._cursor[ROW] += 1
         return after
 
-    def _scan(self, text: bytes, start: int, end: int, columns: Columns) -> int:
-        stopped: int = _scan(
-            np.frombuffer(text, np.uint8),
-            start,
-            end,
-            self._tasks,
-            self._threads,
-            nanoseconds_per(self._unit),
-            self._state_codes,
-            self._last_end,
-            self._counts,
-            self._cursor,
-            *columns.values(),
-        )
-        return stopped
-
     def _lines(self, stream: BinaryIO) -> Iterator[tuple[bytes, int]]:
-        """Texts, and how much of each are whole lines."""
+        """Yield texts, and how much of each are whole lines."""
         rest = b""
         with progress.bar(f"reading {self._source}") as advance:
             while chunk := stream.read(max(_BLOCK_BYTES, len(rest))):
@@ -192,15 +180,14 @@ class StateRecords:
             raise self._error(f"is no UTF-8: {error.reason}", 1 + text.count(b"\n", 0, error.start)) from None
 
     def _state(self, line: str) -> tuple[int, int, int, int]:
-        """Location, state, start and end of a state record that is not as most are."""
+        """Return the location, state, start and end of a state record that is not as most are."""
         text = line.rstrip("\r\n")
         fields = text.split(":")
         if fields[0] != "1":
             raise self._error(f"{text[:60]!r} is no record of Paraver; the file is damaged")
         if len(fields) != FIELDS:
-            raise self._error(
-                f"state record has {len(fields)} fields, expected {FIELDS}; the file is cut short or is not Paraver 2"
-            )
+            problem = f"state record has {len(fields)} fields, expected {FIELDS}"
+            raise self._error(f"{problem}; the file is cut short or is not Paraver 2")
         name, (begin, until, state) = ".".join(fields[2:5]), fields[5:]
         start_ns, end_ns = self._time("start", begin), self._time("end", until)
         if end_ns < start_ns:
@@ -249,7 +236,7 @@ class StateRecords:
         return code
 
     def _error(self, problem: str, ahead: int = 0) -> InputError:
-        """The error about the line that was passed last, or about one ahead of it."""
+        """Return the error about the line that was passed last, or about one ahead of it."""
         return InputError(self._source, problem, line=int(self._cursor[LINE]) + ahead)
 
 
@@ -260,7 +247,7 @@ class StateRecords:
 
 
 def counter_types(types: Iterable[tuple[int, str]]) -> dict[str, int]:
-    """Names of counters with their types."""
+    """Return names of counters with their types."""
     named: dict[str, int] = {}
     for number, text in types:
         if number in _TYPES and text.split() and _SET not in text:
@@ -269,14 +256,9 @@ def counter_types(types: Iterable[tuple[int, str]]) -> dict[str, int]:
     return named
 
 
-def read_counters(
-    source: Source, n_locations: int, threads: Sequence[Sequence[int]], nanoseconds: int, types: Mapping[str, int]
-) -> dict[str, Readings]:
+def read_counters(read_events: EventReader, types: Mapping[str, int]) -> dict[str, Readings]:
     """Read counters by name."""
-    from perf_io.traces.paraver_messages import read_records
-
-    events, _, _, _ = read_records(source, n_locations, threads, nanoseconds, tuple(types.values()))
-    events = events[events[:, 0] >= 0]
+    events = read_events(tuple(types.values()))
     readings = {}
     for name, number in types.items():
         rows = events[events[:, 2] == number]
@@ -284,14 +266,9 @@ def read_counters(
     return readings
 
 
-def read_function_changes(
-    source: Source, n_locations: int, threads: Sequence[Sequence[int]], nanoseconds: int, names: Mapping[int, str]
-) -> FunctionChanges:
+def read_function_changes(read_events: EventReader, n_locations: int, names: Mapping[int, str]) -> FunctionChanges:
     """Read which user function each location is in: the innermost one that was entered and not left."""
-    from perf_io.traces.paraver_messages import read_records
-
-    events, _, _, _ = read_records(source, n_locations, threads, nanoseconds, (_USER_FUNCTIONS,))
-    events = events[events[:, 0] >= 0]
+    events = read_events((_USER_FUNCTIONS,))
     events = events[np.lexsort((np.arange(len(events)), events[:, 1], events[:, 0]))]
     numbers = sorted({*events[:, 3].tolist()} - {0})
     codes = {number: code for code, number in enumerate(numbers)}
@@ -348,9 +325,8 @@ class ParaverReader(Reader):
 def _header(line: str, source: str) -> _Header:
     match = _HEADER.fullmatch(line)
     if match is None:
-        raise InputError(
-            source, f"{line[:60]!r} is no header of Paraver; expected #Paraver (date):duration:nodes:...", line=1
-        )
+        problem = f"{line[:60]!r} is no header of Paraver; expected #Paraver (date):duration:nodes:..."
+        raise InputError(source, problem, line=1)
     unit = match["unit"] or "us"
     threads: list[tuple[int, ...]] = []
     nodes: list[tuple[str, ...]] = []
@@ -415,7 +391,7 @@ def _names(source: Source) -> _Names:
 
 
 def _levels(locations: Sequence[str], nodes: Sequence[Sequence[str]]) -> dict[str, list[str]]:
-    """The node of each location, named as ``application.task.thread``, where the header says it of all."""
+    """Return the node of each location, named as ``application.task.thread``, where the header says it of all."""
     node_of = {
         f"{application}.{task}": node
         for application, tasks in enumerate(nodes, start=1)
@@ -470,10 +446,9 @@ def _read(source: Source, header: _Header, named: _Names) -> Trace:
 
     @functools.cache
     def read_messages() -> Communication:
-        from perf_io.traces.paraver_messages import read_communication
 
         with once_more(source.name):
-            found = read_communication(source, records.locations, *where, named.calls)
+            found = paraver_messages.read_communication(source, records.locations, *where, named.calls)
         if not records.states:  # nor ends of states
             calls = np.diff(found.first_call) > 0
             found = replace(found, end_ns=np.where(calls, np.maximum(found.end_ns, header.duration_ns), found.end_ns))
@@ -500,12 +475,13 @@ def _read(source: Source, header: _Header, named: _Names) -> Trace:
     if not (records.count("2") and header.threads):
         return trace
 
-    def read_readings(counter_names: Sequence[str]) -> Mapping[str, Readings]:
-        return read_counters(source, len(records.locations), *where, {name: counters[name] for name in counter_names})
+    def read_events(types: Sequence[int]) -> Ints:
+        events, *_ = paraver_messages.read_records(source, len(records.locations), *where, types)
+        return events[events[:, 0] >= 0]
 
     def read_functions() -> FunctionChanges:
         with once_more(source.name):
-            return read_function_changes(source, len(records.locations), *where, named.functions)
+            return read_function_changes(read_events, len(records.locations), named.functions)
 
     carry(trace, read_messages)
     if named.functions:
@@ -515,5 +491,8 @@ def _read(source: Source, header: _Header, named: _Names) -> Trace:
         communication_of(trace)
         if named.functions:
             trace.facts[FUNCTIONS]()
-    carry_counters(trace, tuple(counters), source.name, read_readings)
+    carry_counters(
+        trace, tuple(counters), source.name,
+        lambda chosen: read_counters(read_events, {name: counters[name] for name in chosen}),
+    )  # fmt: skip
     return trace

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ from perf_traces.messages.communication import (
 )
 from perf_traces.messages.kernels import last_not_after
 from perfcore.base import progress
-from perfcore.base.arrays import Ints
+from perfcore.base.arrays import Booleans, Codes, Ints
 from perfcore.reading.source import Source
 
 FIELDS = 8  # of a state record
@@ -78,12 +78,12 @@ def scan(
     task_of_application: Ints,
     thread_of_task: Ints,
     nanoseconds: int,
-    state_codes: npt.NDArray[np.int32],
+    state_codes: Codes,
     last_end: Ints,
     counts: Ints,
     cursor: Ints,
-    location: npt.NDArray[np.int32],
-    state: npt.NDArray[np.int32],
+    location: Codes,
+    state: Codes,
     start_ns: Ints,
     end_ns: Ints,
 ) -> int:  # pragma: no cover
@@ -257,14 +257,8 @@ def read_communication(
     """Read what a trace says of communication."""
     sizes: dict[tuple[int, int], int] = {}
     application = np.repeat(np.arange(1, len(threads) + 1), [sum(each) for each in threads])
-    events, messages, ends, damaged = read_records(
-        source,
-        len(locations),
-        threads,
-        nanoseconds,
-        (*_CALLS, *_ARGUMENTS),
-        lambda text: sizes.update(_communicators(text)),
-    )
+    types = (*_CALLS, *_ARGUMENTS)
+    events, messages, ends, damaged = read_records(source, len(locations), threads, nanoseconds, types, sizes)
     unmatched = {"records could not be read": damaged}
     calls = _calls(events, names, unmatched)
     first = np.searchsorted(calls.location, np.arange(len(locations) + 1)).astype(np.int64)
@@ -281,9 +275,9 @@ def read_records(
     threads: Sequence[Sequence[int]],
     nanoseconds: int,
     types: Sequence[int],
-    look: Callable[[bytes], object] = len,
+    sizes: dict[tuple[int, int], int] | None = None,
 ) -> tuple[Ints, Ints, Ints, int]:
-    """Read events of some types, and messages."""
+    """Read events of some types, messages, and into ``sizes`` the members of each communicator of an application."""
     tasks = np.array([0, *itertools.accumulate(map(len, threads))])
     offsets = np.array([0, *itertools.accumulate(count for each in threads for count in each)])
     event_types = np.array(sorted(types), np.int64)
@@ -291,7 +285,9 @@ def read_records(
     cursor = np.zeros(3, np.int64)
     collected: tuple[list[Ints], list[Ints]] = ([np.zeros((0, 4), np.int64)], [np.zeros((0, 8), np.int64)])
     for text in _blocks(source):
-        look(text)
+        if sizes is not None and (b"\nc:" in text or text.startswith(b"c:")):
+            found = _IS_COMMUNICATOR.finditer(text)
+            sizes |= {(int(match[1]), int(match[2])): int(match[3]) for match in found}
         block = np.frombuffer(text, np.uint8)
         start = 0
         while start < len(text):
@@ -309,7 +305,7 @@ def read_records(
 
 
 def _blocks(source: Source) -> Iterator[bytes]:
-    """The text in pieces of whole lines."""
+    """Yield the text in pieces of whole lines."""
     rest = b""
     with source.open() as stream, progress.bar(f"reading events of {source.name}") as advance:
         while chunk := stream.read(_BLOCK_BYTES):
@@ -323,13 +319,6 @@ def _blocks(source: Source) -> Iterator[bytes]:
         yield rest + b"\n"
 
 
-def _communicators(text: bytes) -> dict[tuple[int, int], int]:
-    """Number of members of each communicator of each application that a piece defines."""
-    if b"\nc:" not in text and not text.startswith(b"c:"):
-        return {}
-    return {(int(match[1]), int(match[2])): int(match[3]) for match in _IS_COMMUNICATOR.finditer(text)}
-
-
 def _calls(events: Ints, names: Mapping[int, str], unmatched: dict[str, int]) -> Calls:
     marks = events[(events[:, 2] >= _CALLS.start) & (events[:, 2] < _CALLS.stop) & (events[:, 0] >= 0)]
     marks = marks[np.lexsort((np.arange(len(marks)), marks[:, 1], marks[:, 0]))]
@@ -340,17 +329,14 @@ def _calls(events: Ints, names: Mapping[int, str], unmatched: dict[str, int]) ->
     unmatched["events enter or leave a call without the other"] = len(marks) - 2 * len(begins)
     key = marks[begins, 3] * len(_CALLS) + marks[begins, 2] - _CALLS.start
     kinds, operation = np.unique(key, return_inverse=True)
-    called = [_name(kind // len(_CALLS), names) for kind in kinds.tolist()]
+    numbers = (kinds // len(_CALLS)).tolist()
+    called = [names.get(number) or f"MPI_{_NAMES.get(number, number)}" for number in numbers]
     operations = tuple(dict.fromkeys(called))
     code = np.array([operations.index(name) for name in called], np.int32)
     return Calls(
         marks[begins, 0].astype(np.int32), marks[begins, 1].copy(), marks[begins + 1, 1].copy(),
         code[operation.reshape(-1)] if len(code) else np.zeros(0, np.int32), operations,
     )  # fmt: skip
-
-
-def _name(number: int, names: Mapping[int, str]) -> str:
-    return names.get(number) or f"MPI_{_NAMES.get(number, number)}"
 
 
 def _messages(rows: Ints, calls: Calls, first: Ints, unmatched: dict[str, int]) -> Messages:
@@ -377,14 +363,14 @@ def _messages(rows: Ints, calls: Calls, first: Ints, unmatched: dict[str, int]) 
 
 def _collective_calls(
     calls: Calls, events: Ints, application: Ints, sizes: Mapping[tuple[int, int], int]
-) -> tuple[Ints, Ints, Ints, npt.NDArray[np.bool_], Ints, Ints]:
-    """Calls that are collective, with what `collectives_in_order` asks of them."""
+) -> tuple[Ints, Ints, Ints, Booleans, Ints, Ints]:
+    """Return calls that are collective, with what `collectives_in_order` asks of them."""
     moments = events[events[:, 0] >= 0]
     longest = int(max(moments[:, 1].max(initial=0), calls.enter_ns.max(initial=0))) + 1
     of_call = calls.location.astype(np.int64) * longest + calls.enter_ns
 
     def attached(kind: int) -> Ints:
-        """The value of an event at the moment at which each call is entered, -1 where there is none."""
+        """Return the value of an event at the moment at which each call is entered, -1 if there is none."""
         rows = moments[moments[:, 2] == kind]
         key = rows[:, 0] * longest + rows[:, 1]
         order = np.argsort(key, kind="stable")

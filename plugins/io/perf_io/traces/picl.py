@@ -76,7 +76,7 @@ class _Nodes:
         self._called: dict[int, list[tuple[int, int, int, list[int]]]] = {}  # record, event, time, data of each node
 
     def trace(self) -> Trace:
-        """All states, and the messages where there are any; each node is traced until its last record."""
+        """Return all states, and the messages where there are any; each node is traced until its last record."""
         self._intervals.finish()
         several = Counter(node for node, _ in self._nodes)
         names = [str(node) if several[node] == 1 else f"{node}.{task}" for node, task in self._nodes]
@@ -106,55 +106,40 @@ class _Nodes:
         communication = recorder.communication(places, trace.locations, trace.span_ns[0], self._source)
         return carry(trace, lambda: communication)
 
-    def _node(self, node: int, task: int) -> tuple[int, bool]:
-        """The node's number here, and whether it is new."""
-        code = self._nodes.setdefault((node, task), len(self._nodes))
-        return code, code not in self._intervals.locations
-
-    def _state(self, name: str) -> int:
-        return self._names.setdefault(name, len(self._names))
-
-    def _enter(self, node: int, name: str, time: int, line: int) -> None:
-        self._intervals.push(node, self._state(name), time, line)
-
-    def _leave(self, node: int, name: str, time: int, line: int) -> None:
-        inner = self._intervals.innermost(node)
-        if inner != self._state(name):
-            current = "no state" if inner is None else repr(list(self._names)[inner])
-            raise self._error(f"{name!r} is left although the node is in {current}", line)
-        self._intervals.pop(node, time, line)
-
     def _integer(self, word: str, line: int) -> int:
         if _INTEGER.fullmatch(word) is None:
-            raise self._error(f"{word[:40]!r} is met where a whole number is expected", line)
+            raise InputError(self._source, f"{word[:40]!r} is met where a whole number is expected", line=line)
         return int(word)
-
-    def _error(self, problem: str, line: int) -> InputError:
-        return InputError(self._source, problem, line=line)
 
     def take(self, words: list[str], line: int) -> None:
         if len(words) < _FIELDS:
             problem = f"record has {len(words)} fields, expected {_FIELDS} or more; the file is cut short"
-            raise self._error(problem, line)
+            raise InputError(self._source, problem, line=line)
         record, event = self._integer(words[0], line), self._integer(words[1], line)
         time = parse_ns(words[2], _TIME_UNIT, self._source, line)
         node, task, n_data = (self._integer(word, line) for word in words[3:_FIELDS])
         data = words[_FIELDS:]
         if n_data and (not data or (data[0] == _INTEGERS and len(data) != n_data + 1)):
             problem = f"record announces {n_data} data and has {max(len(data) - 1, 0)}; the file is cut short"
-            raise self._error(problem, line)
+            raise InputError(self._source, problem, line=line)
         if record not in (_ENTER, _LEAVE):
             self._passed_over[f"type {record}"] += 1
             return
-        code, is_new = self._node(node, task)
+        code = self._nodes.setdefault((node, task), len(self._nodes))
         self._last[code] = time
         name = _EVENT_NAMES.get(event, f"{_USER} {event}" if event >= 0 else f"library event {event}")
-        if is_new and name != _COMPUTING:
-            self._enter(code, _COMPUTING, time, line)  # its tracing began before the file
+        state = self._names.setdefault(name, len(self._names))
+        if code not in self._intervals.locations and name != _COMPUTING:
+            self._intervals.push(code, self._names[_COMPUTING], time, line)  # its tracing began before the file
         if event in _CALLS:
             numbers = [self._integer(word, line) for word in data[1:]] if data[:1] == [_INTEGERS] else []
             self._called.setdefault(code, []).append((record, event, time, numbers))
         if record == _ENTER:
-            self._enter(code, name, time, line)
-        else:
-            self._leave(code, name, time, line)
+            self._intervals.push(code, state, time, line)
+            return
+        inner = self._intervals.innermost(code)
+        if inner != state:
+            current = "no state" if inner is None else repr(list(self._names)[inner])
+            problem = f"{name!r} is left although the node is in {current}"
+            raise InputError(self._source, problem, line=line)
+        self._intervals.pop(code, time, line)

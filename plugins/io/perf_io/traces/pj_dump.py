@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,12 +20,12 @@ from perf_io.tables.duck import Database, lines_scan, quoted
 from perf_io.tables.state_table import BAD_ROW, StateTable, read_states, refuse_overlap
 from perf_io.text import line_of_record, parse_ns, sql_ns
 from perf_io.traces.intervals import latest_running, pair_events
-from perf_io.traces.paje import VariableSamples, choose_state_type, variables_for
+from perf_io.traces.paje import PajeReader, VariableSamples, choose_state_type
 from perf_traces.nesting import mark_nested
 from perfcore.base.errors import InputError
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
-from perfcore.reading.source import Reader, Source
+from perfcore.reading.source import Source
 
 _NATURES = ("State", "Container", "Variable", "Link", "Event")
 _CURES = {"Variable": ", which -r kind=variables reads"}
@@ -44,12 +43,6 @@ _TRIMMED = ' "\t\r'
 _PLAIN = dict(zip(("nature", "location", "type", "start", "end", "depth", "state"), (0, 1, 2, 3, 4, 6, 7), strict=True))
 
 
-def looks_like_pj_dump(head: bytes) -> bool:
-    """Whether the first line is one that pj_dump or StarVZ writes."""
-    first = _first_line(head)
-    return _LINE.match(first) is not None or _header(first.decode(errors="replace")) is not None
-
-
 def _first_line(head: bytes) -> bytes:
     return head.lstrip(b"\xef\xbb\xbf \r\n").split(b"\n", 1)[0]
 
@@ -63,7 +56,7 @@ def _header(line: str) -> dict[str, int] | None:
     return positions if needed <= positions.keys() else None
 
 
-class PjDumpReader(Reader):
+class PjDumpReader(PajeReader):
     """States that ``pj_dump`` printed, one container for each location.
 
     Choose it for StarPU and SimGrid traces that went through pj_dump. Of nested states (depth above
@@ -73,14 +66,11 @@ class PjDumpReader(Reader):
 
     Options = PjDumpOptions
 
-    @classmethod
-    def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
-        return variables_for(wanted)
-
     def sniff(self, source: Source) -> float:
-        return 0.95 if looks_like_pj_dump(source.head) else 0.0
+        first = _first_line(source.head)
+        return 0.95 if _LINE.match(first) or _header(first.decode(errors="replace")) else 0.0
 
-    def read(self, source: Source, options: PjDumpOptions) -> Trace | Series:
+    def read(self, source: Source, options: PjDumpOptions) -> Trace | Series:  # type: ignore[override]
         header = _header(_first_line(source.head).decode(errors="replace"))
         with source.plain_file() as path:
             return _read(source.name, path, header, options)
@@ -133,7 +123,7 @@ def _read(source: str, path: Path, header: Mapping[str, int] | None, options: Pj
 
 
 def _variables(database: Database, path: Path, lines: str, positions: Mapping[str, int], time_unit: str) -> Series:
-    """The variables, each of whose lines gives a value from its start on."""
+    """Return the variables, each of whose lines gives a value from its start on."""
     order = _PLAIN | {"state": _PLAIN["depth"]} if positions is _PLAIN else positions  # they have no depth
     fields = {role: f"trim(parts[{position + 1}], ' \"\t\r')" for role, position in order.items()}
     rows = database.rows(
@@ -195,7 +185,7 @@ def _state_line(path: Path, positions: Mapping[str, int], record: int) -> tuple[
 
 
 def _flattened(table: StateTable, condition: str) -> StateTable:
-    """The same with the time of nested states given to the innermost."""
+    """Return the same with the time of nested states given to the innermost."""
     database = table.database
     if database.rows(f"SELECT count(*) FROM records WHERE {condition} AND ({BAD_ROW})")[0][0]:
         return table  # and be refused with its line
@@ -215,7 +205,7 @@ def _flattened(table: StateTable, condition: str) -> StateTable:
     if len(crossing):
         refuse_overlap(table, int(events[crossing[0]]), int(events[partner[crossing[0]]]))
     owner, first, last = latest_running(place[rows], start[rows], end[rows])
-    database.add_arrays("pieces", {"record": record[rows[owner]], "start_ns": first, "end_ns": last})
+    database.add("pieces", {"record": record[rows[owner]], "start_ns": first, "end_ns": last})
     return dataclasses.replace(
         table,
         query="SELECT location, state, pieces.start_ns, pieces.end_ns FROM pieces JOIN records "

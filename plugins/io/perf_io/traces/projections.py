@@ -183,7 +183,7 @@ class _Run:
 
 
 def _lines(path: Path, name: str) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers from 1, also of a compressed file."""
+    """Yield lines with their numbers from 1, also of a compressed file."""
     try:
         with Source(path) as source:
             for number, line in source.lines(_LONGEST_LINE):

@@ -105,7 +105,7 @@ class RocprofReader(ChromeReader):
         return super().read(self.convert(source), GpuOptions(locations=options.locations))
 
     def convert(self, source: Source) -> Source:
-        """What Kineto would have written."""
+        """Return what Kineto would have written."""
         processes = decode_document(source, dict[str, list[_Process]], "JSON of rocprofv3", _LARGEST).get(_KEY, [])
         if len(processes) != 1:
             raise InputError(source.name, f"holds {len(processes)} processes; give the file of one")

@@ -24,12 +24,12 @@ _FREE_BYTES = 1 << 30  # that unpacking leaves on the disk
 
 
 def is_tar(source: Source) -> bool:
-    """Whether the input is a tar archive."""
+    """Return whether the input is a tar archive."""
     return source.head[_MAGIC_AT : _MAGIC_AT + len(_MAGIC)] == _MAGIC
 
 
 def holds(source: Source, endings: Sequence[bytes]) -> bool:
-    """Whether the head of a tar archive names a file with one of the endings."""
+    """Return whether the head of a tar archive names a file with one of the endings."""
     offset = 0
     while is_tar(source) and offset + _BLOCK <= len(source.head):
         name = source.head[offset : offset + 100].split(b"\0", 1)[0]

@@ -19,8 +19,9 @@ from perf_io.text import is_number
 from perf_io.traces.intervals import pair_events
 from perf_io.traces.json_array import MISSING, TraceEvent
 from perf_traces.messages.communication import COLLECTIVE, COLUMNS, ITSELF, RECEIVE, SEND, UNTOLD, RankCalls
+from perf_traces.messages.kernels import last_not_after
 from perf_traces.options import WARNING
-from perfcore.base.arrays import Ints
+from perfcore.base.arrays import Codes, Ints
 
 # Collectives, sends and receives of NCCL and RCCL, taken while PyTorch's traces are read.
 #
@@ -134,7 +135,7 @@ class LibraryEvents:
                 self._rows.extend((host, *(int(column[row]) for column in columns), *fields))
 
     def _transfer_of(self, event: TraceEvent) -> tuple[int, ...] | None:
-        """What an event says: who, and kind, operation, group and so on; None of one that says nothing."""
+        """Return what an event says: who, and kind, operation, group and so on; None of one that says nothing."""
         if event.cat.lower() == "kernel":
             transfer = self._by_arguments(event.args)
             self._damaged += transfer is None and _NAMED in bytes(event.args)
@@ -159,7 +160,7 @@ class LibraryEvents:
         return self._operations.setdefault(name, len(self._operations))
 
     def _by_arguments(self, text: msgspec.Raw) -> tuple[int, ...] | None:
-        """By arguments; None where they say nothing of a transfer, or are damaged."""
+        """By arguments; None if they say nothing of a transfer, or are damaged."""
         if _NAMED not in bytes(text):
             return None
         try:
@@ -180,10 +181,8 @@ class LibraryEvents:
         n_bytes = bytes_of(arguments.type, max(elements))
         return kind, self._operation(_ANNOTATED + arguments.name), group, size, number, n_bytes, peer
 
-    def rank_calls(
-        self, launches: Sequence[npt.NDArray[Any]], place: npt.NDArray[np.int64], first: int
-    ) -> RankCalls | None:
-        """Kernels of streams that are locations of the trace, with what is recorded of them; None where nothing is."""
+    def rank_calls(self, launches: Sequence[npt.NDArray[Any]], place: Ints, first: int) -> RankCalls | None:
+        """Return kernels of streams that are in the trace, with what is recorded of them; None if nothing is."""
         rows = np.array(self._rows, np.int64).reshape(-1, len(_FIELDS))
         is_kernel = rows[:, 0] == _KERNEL
         kernel_rows = rows[is_kernel]
@@ -229,7 +228,7 @@ class LibraryEvents:
 
 
 def _sizes(text: msgspec.Raw) -> list[int]:
-    """Bytes of each tensor whose shape is known; nothing where they are damaged."""
+    """Return bytes of each tensor whose shape is known; nothing if they are damaged."""
     try:
         arguments = _SHAPES.decode(text)
         pairs = zip(arguments.shapes, arguments.types, strict=False)
@@ -250,7 +249,7 @@ def _elements(shape: Sequence[Any]) -> int:
 
 
 def bytes_of(kind: str, elements: int) -> int:
-    """Bytes of elements of a type, at most `_MOST_BYTES`; `_UNKNOWN` where there are any, and their type is unknown."""
+    """Return bytes of elements of a type, at most `_MOST_BYTES`; `_UNKNOWN` if there are any of unknown type."""
     each = _BYTES.get(kind.rpartition("::")[2].replace(" ", "").lower())
     if each is None:
         return _UNKNOWN if elements else 0
@@ -258,7 +257,7 @@ def bytes_of(kind: str, elements: int) -> int:
 
 
 def _launched(kernels: Columns, launches: Sequence[npt.NDArray[Any]]) -> tuple[Ints, Ints]:
-    """When and on which thread each kernel was launched; the thread is -1 where that is not known."""
+    """Return when and on which thread each kernel was launched; the thread is -1 where that is not known."""
     numbers, returned, thread = launches
     count = len(kernels["start"])
     if not len(numbers):
@@ -269,7 +268,7 @@ def _launched(kernels: Columns, launches: Sequence[npt.NDArray[Any]]) -> tuple[I
 
 
 def _launched_within(records: Columns, launched: tuple[Ints, Ints]) -> Ints:
-    """For each kernel the record of the host during which it was launched; -1 where there is none."""
+    """Return for each kernel the record of the host during which it was launched; -1 if there is none."""
     moment, thread = launched
     # Records of one thread do not overlap: the last one that began before the launch is the only one that can be meant.
     record = _last_before((thread, moment), (records["location"], records["start"]))
@@ -279,7 +278,7 @@ def _launched_within(records: Columns, launched: tuple[Ints, Ints]) -> Ints:
 
 
 def _with_batches(kernels: Columns, records: Columns, launched: tuple[Ints, Ints]) -> tuple[dict[str, Ints], int]:
-    """The kernels with one more for each message of a batch, and how many messages have none."""
+    """Return the kernels with one more for each message of a batch, and how many messages have none."""
     moment, thread = launched
     # Backwards in time the next one is the last before.
     kernel = _last_before((records["location"], -records["end"]), (thread, -moment))
@@ -297,18 +296,12 @@ def _with_batches(kernels: Columns, records: Columns, launched: tuple[Ints, Ints
 
 
 def _last_before(queries: tuple[Ints, Ints], entries: tuple[Ints, Ints]) -> Ints:
-    """For each wanted thread and time the last of those there, of the same thread and not later; -1 where none is."""
-    n_entries = len(entries[0])
-    thread, time = (np.concatenate(both) for both in zip(entries, queries, strict=True))
-    is_query = np.arange(len(thread)) >= n_entries
-    order = np.lexsort((is_query, time, thread))
-    last = np.maximum.accumulate(np.where(is_query[order], -1, np.arange(len(order))))
-    entry = np.empty(len(order), np.int64)
-    entry[order] = np.where(last >= 0, order[last], -1)
-    entry = entry[n_entries:]
-    same = entry >= 0
-    same[same] = entries[0][entry[same]] == queries[0][same]
-    return np.where(same, entry, -1)
+    """Return for each wanted thread and time the last entry of that thread that is not later; -1 if none is."""
+    order = np.lexsort((entries[1], entries[0]))
+    threads = entries[0][order]
+    first = np.searchsorted(threads, np.arange(threads.max(initial=-1) + 2))
+    index = last_not_after(first, entries[1][order], queries[0], queries[1])
+    return np.asarray(np.append(order, -1)[index])
 
 
 class _ExactEvent(msgspec.Struct, gc=False):
@@ -317,14 +310,14 @@ class _ExactEvent(msgspec.Struct, gc=False):
     dur: Decimal | None = Decimal(0)
 
 
-EXACT = msgspec.json.Decoder(list[_ExactEvent])
+_EXACT = msgspec.json.Decoder(list[_ExactEvent])
 
 
 class TimeError(Exception):
     """An event of a piece has no usable time."""
 
 
-class Codes(dict[K, int], Generic[K]):
+class Numbering(dict[K, int], Generic[K]):
     """Numbers from 0 for keys in the order in which they are met."""
 
     def __init__(self, most: int | None = None) -> None:
@@ -345,9 +338,9 @@ class EventColumns:
     """
 
     def __init__(self) -> None:
-        self.locations: Codes[tuple[int | str, int | str]] = Codes()
-        self.names: Codes[str] = Codes(_MOST_NAMES)
-        self.categories: Codes[str] = Codes(_MOST_NAMES)
+        self.locations: Numbering[tuple[int | str, int | str]] = Numbering()
+        self.names: Numbering[str] = Numbering(_MOST_NAMES)
+        self.categories: Numbering[str] = Numbering(_MOST_NAMES)
         self.passed_over: Counter[str] = Counter()
         self.counted: Counter[str] = Counter()  # sums of counters over profiler ranges
         self.notes: list[str] = []
@@ -368,17 +361,7 @@ class EventColumns:
                 rows = [event for event in events if event.ph in _DURATIONS]
         if not rows:
             return
-        start = nanoseconds([event.ts for event in rows], text)
-        duration = nanoseconds([event.dur for event in rows], text)
-        if start is None or duration is None:
-            try:
-                exact = [event for event in EXACT.decode(text) if event.ph in _DURATIONS]
-            except msgspec.ValidationError as error:  # an event has one time twice, or spaces in it
-                raise TimeError(f"a time is no number of microseconds ({error})") from None
-            start = np.array([0 if event.ts is None else exactly(event.ts) for event in exact])
-            duration = np.array(
-                [-1 if event.ts is None or event.dur is None else exactly(event.dur) for event in exact]
-            )
+        start, duration = times_of(rows, text)
         if (wrong := duration < 0).any():
             self._first_wrong = self._first_wrong or rows[int(np.argmax(wrong))]
             self._n_wrong += int(wrong.sum())
@@ -407,8 +390,8 @@ class EventColumns:
                 counters = msgspec.json.decode(event.args, type=dict[str, Any])
                 self.counted.update({name: n for name, n in counters.items() if type(n) in (int, float)})
 
-    def launches(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """Correlations of the calls that launch work, sorted, when each of them returned, and on which location."""
+    def launches(self) -> tuple[Ints, Ints, Codes]:
+        """Return sorted correlations of the calls that launch work, when each returned, and on which location."""
         is_call = np.array([*(name.lower() in CALLS for name in self.categories), False])
         columns = {name: np.frombuffer(self._columns[name], _TYPES[name]) for name in _TYPES}
         calls = np.flatnonzero(
@@ -446,7 +429,7 @@ class EventColumns:
         return {name: np.concatenate([columns.pop(name)[complete], paired[name][mask]]) for name in _TYPES}
 
     def _paired(self, columns: dict[str, npt.NDArray[Any]], end: int) -> dict[str, npt.NDArray[Any]]:
-        """Intervals of begin and end events; those without an end last until that of the trace."""
+        """Return intervals of begin and end events; those without an end last until that of the trace."""
         begins = columns["phase"] == ord("B")
         order, partner = pair_events(columns["location"], columns["start"], begins)
         columns = {name: column[order] for name, column in columns.items()}
@@ -459,15 +442,30 @@ class EventColumns:
         return {name: column[begins] for name, column in columns.items()}
 
 
+def times_of(events: list[TraceEvent], text: bytes, rows: Sequence[int] | None = None) -> tuple[Ints, Ints]:
+    """Return begin and duration, in nanoseconds, of the events of a text with durations, or of those in some rows."""
+    start = _nanoseconds([event.ts for event in events], text)
+    duration = _nanoseconds([event.dur for event in events], text)
+    if start is not None and duration is not None:
+        return start, duration
+    try:
+        exact = _EXACT.decode(text)
+    except msgspec.ValidationError as error:  # an event has one time twice, or spaces in it
+        raise TimeError(f"a time is no number of microseconds ({error})") from None
+    exact = [event for event in exact if event.ph in _DURATIONS] if rows is None else [exact[row] for row in rows]
+    durations = [-1 if event.ts is None or event.dur is None else _exactly(event.dur) for event in exact]
+    return np.array([0 if event.ts is None else _exactly(event.ts) for event in exact]), np.array(durations)
+
+
 def correlation_of(event: TraceEvent) -> int:
-    """The number that a launch and what it launches have in common; -1 for all else."""
+    """Return the number that a launch and what it launches have in common; -1 for all else."""
     if event.cat.lower() not in _CORRELATED:
         return -1
     match = _CORRELATION.search(event.args)
     return -1 if match is None else int(match[1])
 
 
-def nanoseconds(values: list[int | float | str | None], text: bytes) -> npt.NDArray[np.int64] | None:
+def _nanoseconds(values: list[int | float | str | None], text: bytes) -> Ints | None:
     """Return whole nanoseconds of microseconds that were read from a text; None if doubles cannot tell them exactly."""
     try:
         column = np.array(values, np.float64)
@@ -477,7 +475,7 @@ def nanoseconds(values: list[int | float | str | None], text: bytes) -> npt.NDAr
         wrong = next(value for value in values if isinstance(value, str) and not is_number(value))
         raise TimeError(f"{wrong[:40]!r} is no time in microseconds") from None
     if np.abs(column).max() < _EXACT_US:
-        nearest: npt.NDArray[np.int64] = np.rint(column * _NS_PER_US).astype(np.int64)
+        nearest: Ints = np.rint(column * _NS_PER_US).astype(np.int64)
         return nearest
     if np.abs(column).max() < _NEARLY_EXACT_US and not (_DIGITS.search(text) and _MORE_DIGITS.search(text)):
         whole = np.floor(column)
@@ -485,12 +483,12 @@ def nanoseconds(values: list[int | float | str | None], text: bytes) -> npt.NDAr
     integers: npt.NDArray[Any] = np.array(values)
     if integers.dtype.kind != "i" or integers.min() < -_LARGEST_US or integers.max() > _LARGEST_US:
         return None
-    exact: npt.NDArray[np.int64] = integers.astype(np.int64) * _NS_PER_US
+    exact: Ints = integers.astype(np.int64) * _NS_PER_US
     return exact
 
 
-def exactly(value: Decimal) -> int:
-    """Whole nanoseconds of microseconds."""
+def _exactly(value: Decimal) -> int:
+    """Return whole nanoseconds of microseconds."""
     if value == MISSING:
         raise TimeError("an event has no time 'ts'")
     if not (value.is_finite() and abs(value) < _LARGEST_US):

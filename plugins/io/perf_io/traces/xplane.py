@@ -80,7 +80,7 @@ class _Message(defaultdict[int, list[Any]]):
 
 
 def _varint(data: bytearray, at: int) -> tuple[int, int]:
-    """An integer in groups of 7 bits, the lowest first, and where it ends."""
+    """Return an integer in groups of 7 bits, the lowest first, and where it ends."""
     value = shift = 0
     while (byte := data[at]) > 127 and shift < 63:
         value, shift, at = value | (byte & 127) << shift, shift + 7, at + 1
@@ -88,7 +88,7 @@ def _varint(data: bytearray, at: int) -> tuple[int, int]:
 
 
 def _rows(plane: _Message, gpus: dict[int, str]) -> Iterator[Row]:
-    """Events of a device or the host."""
+    """Yield events of a device or the host."""
     device = _DEVICE.fullmatch(plane.text(_NAME))
     if not device and not plane.text(_NAME).startswith("/host:"):
         return

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_traces.messages.communication import Communication, communication_of, once_more, replayable_communication_of
-from perfcore.base.arrays import Ints
+from perf_traces.messages.kernels import last_not_after
+from perfcore.base.arrays import Booleans, Ints
 from perfcore.base.errors import DataError, listing
 from perfcore.data.trace import Trace
 
 FACT = "counters"  # under which a trace's facts hold its `Counters`
 INSTRUCTIONS, CYCLES = "PAPI_TOT_INS", "PAPI_TOT_CYC"
-
 
 BEGIN, END, WITHIN = "(begin)", "(end)", "(within calls)"
 # Of computing time, in which no counter was read; a factor can be wrong by as much, and is printed with four digits.
@@ -50,14 +50,6 @@ FACTORS = (
 )  # fmt: skip
 
 
-def last_not_after(first: Ints, times: Ints, location: Ints, when: Ints) -> Ints:
-    """Index of the last of a location's times that is not after a moment, -1 where there is none."""
-    from perf_traces.messages import kernels
-
-    indices: Ints = kernels.last_not_after(first, times, location, when)
-    return indices
-
-
 @dataclass(frozen=True, eq=False)
 class Readings:
     """What one counter counted since its last reading, by location and time."""
@@ -69,7 +61,7 @@ class Readings:
 
     @classmethod
     def of(cls, location: Ints, time_ns: Ints, value: Ints) -> Readings:
-        """Readings in any order; of several at one moment of a location the first counts."""
+        """Return readings in any order; of several at one moment of a location the first counts."""
         order = np.lexsort((time_ns, location))
         location, time_ns, value = location[order], time_ns[order], value[order]
         first = np.ones(len(order), bool)
@@ -77,7 +69,7 @@ class Readings:
         return cls(location[first], time_ns[first], value[first])
 
     def within(self, location: Ints, start_ns: Ints, end_ns: Ints, n_locations: int) -> Ints:
-        """The first reading in (start, end] of each interval, or the sum of all; -1 where there is none."""
+        """Return the first reading in (start, end] of each interval, or the sum of all; -1 if there is none."""
         if not len(self.value):
             return np.full(len(location), -1, np.int64)
         first = np.searchsorted(self.location, np.arange(n_locations + 1)).astype(np.int64)
@@ -132,8 +124,8 @@ def carry_counters(
 
 
 def counted_in(trace: Trace, rows: Ints) -> tuple[Ints, Ints] | None:
-    """Instructions and cycles of some intervals of a trace; None where it has no such counters."""
-    counters = getattr(trace, "facts", {}).get(FACT)
+    """Return instructions and cycles of some intervals of a trace; None if it has no such counters."""
+    counters = trace.facts.get(FACT)
     if counters is None or not {INSTRUCTIONS, CYCLES} <= set(counters.names):
         return None
     if counters.locations != trace.locations:
@@ -175,7 +167,7 @@ class BurstClasses:
         return frozenset(ends - {BEGIN, END, WITHIN})
 
     def counted(self, name: str) -> tuple[int, int] | None:
-        """Instructions and cycles of a class; None where they were not counted."""
+        """Return instructions and cycles of a class; None if they were not counted."""
         if self.instructions is None or self.cycles is None or name not in self.names:
             return None
         index = self.names.index(name)
@@ -191,7 +183,7 @@ class BurstClasses:
 
 
 def burst_classes(trace: Trace) -> BurstClasses | None:
-    """Computing of a run by class of burst; None where the trace has neither calls nor counters."""
+    """Return computing of a run by class of burst; None if the trace has neither calls nor counters."""
     communication = replayable_communication_of(trace)
     busy = np.array([*map(set(trace.busy_states).__contains__, trace.states)])[trace.state]
     rows = np.flatnonzero(busy & (trace.end_ns > trace.start_ns))
@@ -253,19 +245,12 @@ class BurstTimes:
         order = np.lexsort((trace.start_ns, place))
         self._place, self._state = place[order], trace.state[order]
         self._start, self._end = trace.start_ns[order], trace.end_ns[order]
-        # Location, start and end of each burst, as `perf_traces.messages.replay.Replay.burst_ns` counts them.
-        calls, first, begin = communication.calls, communication.first_call, communication.start_ns
-        has_calls = first[1:] > first[:-1]
-        before = np.concatenate([[begin], calls.leave_ns[:-1]])
-        before[first[:-1][has_calls]] = begin
-        after = np.full(len(communication.locations), begin, np.int64)
-        after[has_calls] = calls.leave_ns[first[1:][has_calls] - 1]
-        self.location = np.concatenate([calls.location.astype(np.int64), np.arange(len(communication.locations))])
-        self.start_ns = np.concatenate([before, after]).astype(np.int64)
-        self.end_ns = np.concatenate([calls.enter_ns, np.maximum(communication.end_ns, after)]).astype(np.int64)
+        calls = communication.calls.location.astype(np.int64)
+        self.location = np.concatenate([calls, np.arange(len(communication.locations))])
+        self.start_ns, self.end_ns = communication.bursts()
 
-    def within(self, states: npt.NDArray[np.bool_], bursts: npt.NDArray[np.integer] | None = None) -> Ints:
-        """How long each burst is spent in the states of a mask, in nanoseconds."""
+    def within(self, states: Booleans, bursts: npt.NDArray[np.integer] | None = None) -> Ints:
+        """Return how long each burst is spent in the states of a mask, in nanoseconds."""
         chosen = slice(None) if bursts is None else bursts
         location = np.ascontiguousarray(self.location[chosen])
         rows = states[self._state]
@@ -340,7 +325,7 @@ class PopFactors:
 def pop_factors(
     trace: Trace, definition: Definition = "strict", processes: Sequence[str] | None = None
 ) -> PopFactors | None:
-    """Factors of a run from its trace alone; None where the trace has no calls of a communication library."""
+    """Return factors of a run from its trace alone; None if the trace has no calls of a communication library."""
     communication = communication_of(trace)
     if communication is None or not len(communication.calls):
         return None
@@ -370,8 +355,8 @@ def pop_factors(
     )  # fmt: skip
 
 
-def computing_ns(trace: Trace) -> npt.NDArray[np.int64]:
-    """How long each location of a trace computes."""
+def computing_ns(trace: Trace) -> Ints:
+    """Return how long each location of a trace computes."""
     busy = np.array([*map(set(trace.busy_states).__contains__, trace.states)])[trace.state]
     useful = np.zeros(len(trace.locations), np.int64)
     np.add.at(useful, trace.location[busy], trace.end_ns[busy] - trace.start_ns[busy])
@@ -391,12 +376,12 @@ def without_helpers(communication: Communication, processes: Sequence[str]) -> C
 
 
 def is_of_mpi(part: str) -> bool:
-    """Whether a step is between the processes of a run whose processes have threads."""
+    """Return whether a step is between the processes of a run whose processes have threads."""
     return part in _OF_MPI
 
 
 def factors_of(computing: Any, lost: Mapping[str, Any], products: bool = True) -> dict[str, Any]:
-    """Parallel efficiency and its factors, in the order of tables."""
+    """Return parallel efficiency and its factors, in the order of tables."""
     limits, reached = {}, computing
     for name, time in lost.items():
         limits[name] = reached, reached + time

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.base.arrays import Ints
+from perfcore.base.arrays import Booleans, Codes, Ints
 from perfcore.base.errors import DataError, InputError, listing
 from perfcore.data.trace import Trace
 
@@ -28,14 +28,12 @@ _ANNOUNCED = re.compile(
     re.IGNORECASE,
 )
 
-Codes = npt.NDArray[np.int32]
 # Operations that all ranks of a communicator call, and that may synchronise, without being collectives of data.
 _JOINTLY = re.compile(
     r"p?mpi_(init|init_thread|finalize|comm_(dup|split|split_type|create|free)|cart_(create|sub)|graph_create|"
     r"dist_graph_create(_adjacent)?|intercomm_(create|merge)|win_(create|fence|free|allocate))",
     re.IGNORECASE,
 )
-
 
 OF_RANK = "calls of a rank"  # under which a trace's facts hold those of its file
 UNTOLD, COLLECTIVE, SEND, RECEIVE = range(4)  # what a call does; of the first kind nothing is known
@@ -103,12 +101,12 @@ class Collectives:
     size: Ints  # members of the communicator, as far as it is known, else those met
     member_of: Ints  # the collective of each taking part
     member_call: Ints  # the call
-    member_is_root: npt.NDArray[np.bool_]
+    member_is_root: Booleans
 
     def __len__(self) -> int:
         return len(self.operation)
 
-    def only(self, rows: npt.NDArray[np.bool_]) -> Collectives:
+    def only(self, rows: Booleans) -> Collectives:
         kept = rows[self.member_of]
         return Collectives(
             self.operation[rows], self.communicator[rows], self.bytes[rows], self.size[rows],
@@ -116,17 +114,13 @@ class Collectives:
         )  # fmt: skip
 
     @property
-    def of_data(self) -> npt.NDArray[np.bool_]:
+    def of_data(self) -> Booleans:
         """Those of data and barriers, without MPI_Init and the like."""
         return np.asarray(self.communicator != UNKNOWN)
 
     @property
     def n_on_communicators(self) -> int:
         return int(self.of_data.sum())
-
-    @property
-    def n_incomplete(self) -> int:
-        return int((np.bincount(self.member_of, minlength=len(self)) != self.size).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +142,17 @@ class Communication:
         """First call of each location, and the number of calls; (n_locations + 1,)."""
         return np.searchsorted(self.calls.location, np.arange(len(self.locations) + 1)).astype(np.int64)
 
+    def bursts(self) -> tuple[Ints, Ints]:
+        """Return the begin and end of the time before each call, then of that behind the last call of each location."""
+        first, leave = self.first_call, self.calls.leave_ns
+        has_calls = first[1:] > first[:-1]
+        before, after = np.empty_like(leave), np.full(len(self.locations), self.start_ns, np.int64)
+        before[1:] = leave[:-1]
+        before[first[:-1][has_calls]] = self.start_ns
+        after[has_calls] = leave[first[1:][has_calls] - 1]
+        ends = np.concatenate([self.calls.enter_ns, np.maximum(self.end_ns, after)])
+        return np.concatenate([before, after]).astype(np.int64), ends.astype(np.int64)
+
     @property
     def sender(self) -> Codes:
         return self.calls.location[self.messages.send_call]
@@ -157,7 +162,7 @@ class Communication:
         return self.calls.location[self.messages.receive_call]
 
     @property
-    def backwards(self) -> npt.NDArray[np.bool_]:
+    def backwards(self) -> Booleans:
         """Messages that are there before they are sent: the clocks of the two locations differ."""
         sent = self.calls.enter_ns[self.messages.send_call]
         return self.calls.leave_ns[self.messages.receive_call] < sent
@@ -196,7 +201,7 @@ class Communication:
         return replace(part, start_ns=first_ns, end_ns=np.clip(self.end_ns, first_ns, last_ns), calls=calls)
 
     def facts(self) -> dict[str, str]:
-        """What ``perf info`` says."""
+        """Return what ``perf info`` says."""
         n_bytes = int(self.messages.bytes.sum())
         joined = self.collectives.communicator[self.collectives.of_data]
         n_known = len(np.unique(joined[joined != NOT_RECORDED]))
@@ -215,23 +220,23 @@ class Communication:
         return [f"{remark} ({count})" for remark, count in self.remarks().items()]
 
     def remarks(self) -> dict[str, int]:
-        """What is wrong with it, in words, and how often."""
+        """Return what is wrong with it, in words, and how often."""
         remarks = {remark: count for remark, count in self.unmatched.items() if count}
         if count := int(self.backwards.sum()):
             remarks["messages end before they are sent, so the clocks of locations differ"] = count
-        if count := self.collectives.n_incomplete:
+        members = np.bincount(self.collectives.member_of, minlength=len(self.collectives))
+        if count := int((members != self.collectives.size).sum()):
             remarks["collectives lack members"] = count
         announced = np.array([_ANNOUNCED.fullmatch(name) is not None for name in self.calls.operations], bool)
         if announced.any() and (count := int(announced[self.calls.operation].sum())):
-            remarks["calls announce a collective; that it is waited for later is not known, and counts as transfer"] = (
-                count
-            )
+            remark = "calls announce a collective; that it is waited for later is not known, and counts as transfer"
+            remarks[remark] = count
         return remarks
 
 
 def carry(trace: Trace, read: Callable[[], Communication]) -> Trace:
     """Let a trace carry its communication, which is read when somebody first asks for it."""
-    trace.facts = {**getattr(trace, "facts", {}), FACT: functools.cache(read)}
+    trace.facts = {**trace.facts, FACT: functools.cache(read)}
     return trace
 
 
@@ -245,7 +250,7 @@ def once_more(source: str) -> Iterator[None]:
 
 
 def on_locations(communication: Communication, place: Ints, locations: Sequence[str]) -> Communication:
-    """The same where several locations are one each; unchanged where calls of one location must not overlap."""
+    """Return the same where several locations are one each; unchanged where calls of one location must not overlap."""
     if not communication.not_replayed or len(place) != len(communication.locations):
         return communication
     calls, messages, collectives = communication.calls, communication.messages, communication.collectives
@@ -266,8 +271,8 @@ def on_locations(communication: Communication, place: Ints, locations: Sequence[
 
 
 def communication_of(trace: Trace) -> Communication | None:
-    """The communication of a trace; None where its format has none."""
-    read = getattr(trace, "facts", {}).get(FACT)
+    """Return the communication of a trace; None if its format has none."""
+    read = trace.facts.get(FACT)
     if read is None:
         return None
     communication: Communication = read()
@@ -280,7 +285,7 @@ def communication_of(trace: Trace) -> Communication | None:
 
 def calls_of(trace: Trace) -> Calls | None:
     """Return the calls of a trace, or of the whole run that it is a part of, at its locations."""
-    read = getattr(trace, "facts", {}).get(FACT)
+    read = trace.facts.get(FACT)
     if read is None:
         return None
     communication: Communication = read()
@@ -300,7 +305,7 @@ def replayable_communication_of(trace: Trace) -> Communication | None:
 
 
 def numbered(group: npt.NDArray[np.integer]) -> Ints:
-    """How many of the same group come before each row."""
+    """Return how many of the same group come before each row."""
     order = np.argsort(group, kind="stable")
     ordered = group[order]
     begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(group) else np.zeros(0, int)
@@ -318,8 +323,8 @@ def paired_in_order(sends: Sequence[Ints], receives: Sequence[Ints]) -> tuple[In
     return sent.astype(np.int64), received.astype(np.int64)
 
 
-def called_jointly(calls: Calls, application: Ints) -> npt.NDArray[np.bool_]:
-    """Calls such as MPI_Init that all calling locations of an application make equally often: the k-th are one."""
+def called_jointly(calls: Calls, application: Ints) -> Booleans:
+    """Return calls such as MPI_Init that all calling locations of an application make equally often."""
     jointly = np.array([_JOINTLY.fullmatch(name) is not None for name in calls.operations], bool)
     found = np.zeros(len(calls), bool)
     if not jointly.any():
@@ -334,7 +339,7 @@ def called_jointly(calls: Calls, application: Ints) -> npt.NDArray[np.bool_]:
 
 
 def codes_of(columns: Sequence[npt.NDArray[np.integer]]) -> Ints:
-    """One number from 0 for each combination of values."""
+    """Return one number from 0 for each combination of values."""
     code = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         _, part = np.unique(column, return_inverse=True)
@@ -344,10 +349,10 @@ def codes_of(columns: Sequence[npt.NDArray[np.integer]]) -> Ints:
 
 
 def collectives_in_order(
-    calls: Calls, taking_part: Ints, communicator: Ints, n_bytes: Ints, is_root: npt.NDArray[np.bool_],
+    calls: Calls, taking_part: Ints, communicator: Ints, n_bytes: Ints, is_root: Booleans,
     sizes: Ints, group: Ints,
 ) -> tuple[Collectives, int]:  # fmt: skip
-    """The k-th call of a location in a group, such as on a communicator, belongs to the k-th of the others."""
+    """Return the k-th call of a location in a group, such as on a communicator, belongs to the k-th of the others."""
     location = calls.location[taking_part].astype(np.int64)
     number = numbered(codes_of([group, location]))
     member_of = codes_of([group, number])
@@ -399,7 +404,7 @@ def communication_of_ranks(
     source: str,
     world_size: int | None,
 ) -> Communication:
-    """What the calls of several ranks are together."""
+    """Return what the calls of several ranks are together."""
     operations: dict[str, int] = {}
     groups: dict[str, int] = {}
     unmatched: dict[str, int] = {}
@@ -431,7 +436,7 @@ def communication_of_ranks(
 def _of_run(
     part: tuple[int, int, int, RankCalls], first_row: int, operations: dict[str, int], groups: dict[str, int]
 ) -> Ints:
-    """The columns of a rank with the locations, times, operations, groups and rows of the run."""
+    """Return the columns of a rank with the locations, times, operations, groups and rows of the run."""
     _, first, shift, calls = part
     columns = np.array(calls.columns)
     named = [operations.setdefault(name, len(operations)) for name in calls.operations]

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_statistics.kernels import kernel
-from perfcore.base.arrays import Ints
-
-Codes = npt.NDArray[np.int32]
+from perfcore.base.arrays import Codes, Ints
 
 
 @kernel(small=20_000)
 def last_not_after(first: Ints, times: Ints, location: Ints, when: Ints) -> Ints:  # pragma: no cover
-    """Index of the last of a location's times that is not after a moment, -1 where there is none."""
+    """Return the index of the last of a location's times that is not after a moment, -1 if there is none."""
     indices = np.full(len(when), -1, np.int64)
     for k in range(len(when)):
         if not 0 <= location[k] < len(first) - 1:
@@ -77,7 +74,7 @@ def arrange(n_nodes: int, source: Codes, target: Codes) -> tuple[Codes, Ints, Co
 
 @kernel(small=20_000)
 def latest_cause(begins: Ints, source: Codes, times: Ints) -> Ints:  # pragma: no cover
-    """For each node the latest time of those that it depends on; the smallest number where there are none."""
+    """Return for each node the latest time of those that it depends on; the smallest number where there are none."""
     latest = np.full(len(begins) - 1, np.iinfo(np.int64).min, np.int64)
     for node in range(len(latest)):
         for e in range(begins[node], begins[node + 1]):
@@ -116,7 +113,7 @@ def longest_of_several(begins: Ints, source: Codes, index: Codes, cost: Ints, ti
 def longest_with_causes(
     begins: Ints, source: Codes, index: Codes, cost: Ints, times: Ints, cause: Codes
 ) -> None:  # pragma: no cover
-    """The same, and for each node the first edge by which it was latest, -1 where it has none."""
+    """The same, and for each node the first edge by which it was latest, -1 if it has none."""
     for node in range(len(begins) - 1):
         first, last = begins[node], begins[node + 1]
         latest, chosen = np.int64(0), -1
@@ -129,7 +126,7 @@ def longest_with_causes(
 
 @kernel(small=20_000)
 def path_to(node: int, source: Codes, cause: Codes) -> Codes:  # pragma: no cover
-    """The edges that lead to a node, the last one first."""
+    """Return the edges that lead to a node, the last one first."""
     n_edges, current = 0, node
     while cause[current] >= 0:
         n_edges += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import numpy.typing as npt
 
 from perf_traces.messages import kernels as graph_kernels
 from perf_traces.messages.communication import Communication
-from perfcore.base.arrays import Ints
+from perfcore.base.arrays import Booleans, Codes, Ints
 from perfcore.base.errors import DataError
 
 Waits = Literal["all", "the root", "nobody"]
@@ -24,6 +23,7 @@ EAGER_AT_LEAST = 4096
 _BSC_EAGER = 32768
 _FROM_ROOT = ("bcast", "scatter", "scatterv")
 _TO_ROOT = ("reduce", "gather", "gatherv")
+_TOWARD = {**dict.fromkeys(_FROM_ROOT, "from"), **dict.fromkeys(_TO_ROOT, "to")}  # whether data go from or to the root
 _OF_ALL = (
     "barrier", "allreduce", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "reduce_scatter",
     "reduce_scatter_block",
@@ -32,8 +32,6 @@ _ELSE_OF_ALL = ("init", "init_thread", "scan", "exscan")  # to BSC's tools; MPI 
 _SYNCHRONOUS = ("ssend", "issend", "ssend_init")
 _INIT = re.compile(r"p?mpi_init(_thread)?_?", re.IGNORECASE)
 
-
-Codes = npt.NDArray[np.int32]
 # Kinds of edges. What may be left out where they go in circles has the largest numbers.
 BURST, CALL, MESSAGE, GATHERING, COLLECTIVE, POSTED = range(6)
 _DROPPED_FIRST = ((POSTED,), (GATHERING, COLLECTIVE), (MESSAGE,))
@@ -61,15 +59,14 @@ class Rules:
 
 
 def bsc_rules(communication: Communication) -> Rules:
-    """Those that give the figures which BSC's tools publish: every collective and MPI_Init wait for all members."""
-    waits: dict[str, Waits] = {}
-    for name in _operations(communication):
-        waits[name] = "all" if _plain(name) in (*_FROM_ROOT, *_TO_ROOT, *_OF_ALL, *_ELSE_OF_ALL) else "nobody"
-    return Rules("bsc", _BSC_EAGER, waits)
+    """Return those of the figures that BSC's tools publish: every collective and MPI_Init wait for all members."""
+    of_all = {*_TOWARD, *_OF_ALL, *_ELSE_OF_ALL}
+    names = _operations(communication)
+    return Rules("bsc", _BSC_EAGER, {name: "all" if _plain(name) in of_all else "nobody" for name in names})
 
 
 def observed_rules(communication: Communication) -> Rules:
-    """Those that the standard demands, and of the others those that the trace does not refute."""
+    """Return those that the standard demands, and of the others those that the trace does not refute."""
     waits: dict[str, Waits] = {}
     table = []
     calls, joined = communication.calls, communication.collectives
@@ -82,13 +79,13 @@ def observed_rules(communication: Communication) -> Rules:
         of_name = operation == calls.operations.index(name)
         count = int((early & of_name).sum())
         plain = _plain(name)
-        if plain in (*_FROM_ROOT, *_TO_ROOT):
+        if plain in _TOWARD:
             waits[name] = "the root"
         elif plain in _OF_ALL or not count:
             waits[name] = "all"
         else:
             waits[name] = "nobody"
-        if plain.startswith("i") and plain[1:] in (*_FROM_ROOT, *_TO_ROOT, *_OF_ALL):
+        if plain.startswith("i") and plain[1:] in (*_TOWARD, *_OF_ALL):
             waits[name] = "nobody"  # it only announces; the waiting is in a later call that the trace does not link
         table.append(Refutation(name, int(of_name.sum()), "all members have arrived", count, waits[name]))
     eager, sends = _eager(communication)
@@ -96,7 +93,7 @@ def observed_rules(communication: Communication) -> Rules:
 
 
 def _eager(communication: Communication) -> tuple[int, list[Refutation]]:
-    """The largest size of a send that did not wait for its receive, and what that was found from."""
+    """Return the largest size of a send that did not wait for its receive, and what that was found from."""
     messages, calls = communication.messages, communication.calls
     finished = messages.send_done_call >= 0
     size = messages.bytes[finished]
@@ -109,8 +106,8 @@ def _eager(communication: Communication) -> tuple[int, list[Refutation]]:
     return eager, [Refutation("sends", len(size), tested, int(early.sum()), waits)]
 
 
-def must_be_posted(communication: Communication, rules: Rules) -> npt.NDArray[np.bool_]:
-    """Messages whose send waits until the receive is posted."""
+def must_be_posted(communication: Communication, rules: Rules) -> Booleans:
+    """Return messages whose send waits until the receive is posted."""
     messages, calls = communication.messages, communication.calls
     names = np.array([_plain(name) in _SYNCHRONOUS for name in calls.operations], dtype=bool)
     large = messages.bytes > rules.eager_bytes
@@ -123,14 +120,8 @@ def _operations(communication: Communication) -> Sequence[str]:
     return [communication.calls.operations[code] for code in np.unique(communication.collectives.operation).tolist()]
 
 
-def rooted(name: str) -> Literal["from", "to"] | None:
-    """Whether data go from the root to the others, or from them to it; None of operations without a root."""
-    plain = _plain(name)
-    return "from" if plain in _FROM_ROOT else "to" if plain in _TO_ROOT else None
-
-
 def _plain(name: str) -> str:
-    """A name without its library's prefix; tools that wrap it write PMPI."""
+    """Return a name without its library's prefix; tools that wrap it write PMPI."""
     return re.sub(r"^p?mpi_", "", name.lower())
 
 
@@ -154,7 +145,7 @@ class EventGraph:
 
 
 def event_graph(communication: Communication, rules: Rules) -> EventGraph:
-    """The graph of a run."""
+    """Return the graph of a run."""
     n_calls, n_locations = len(communication.calls), len(communication.locations)
     n_joined = len(communication.collectives)
     joined, last = 2 * n_calls, 2 * n_calls + n_joined
@@ -185,7 +176,7 @@ def event_graph(communication: Communication, rules: Rules) -> EventGraph:
         together, names = communication.collectives, communication.calls.operations
         member, entered = together.member_of, together.member_call
         waits = np.array([rules.waits.get(name, "nobody") for name in names])[together.operation][member]
-        toward = np.array([rooted(name) or "" for name in names])[together.operation][member]
+        toward = np.array([_TOWARD.get(_plain(name), "") for name in names])[together.operation][member]
         of_all, by_root = waits == "all", waits == "the root"
         causes = of_all | (by_root & ((toward == "to") | together.member_is_root))
         waiting = of_all | (by_root & ((toward == "from") | together.member_is_root))
@@ -227,7 +218,7 @@ class Path:
         return int((self.kind == MESSAGE).sum())
 
 
-def startup_calls(communication: Communication) -> npt.NDArray[np.bool_]:
+def startup_calls(communication: Communication) -> Booleans:
     """Return which calls are MPI_Init, (n_calls,)."""
     names = communication.calls.operations
     codes = [code for code, name in enumerate(names) if _INIT.fullmatch(name)]
@@ -250,18 +241,12 @@ class Replay:
         self.communication, self.rules = communication, observed_rules(communication) if rules is None else rules
         self.graph: EventGraph = event_graph(communication, self.rules)
         self.kept = startup_calls(communication) & keeps_startup
-        calls, first = communication.calls, communication.first_call
-        self._n_calls = len(calls)
-        start = communication.start_ns
-        self._ends = communication.end_ns.astype(np.int64) - start
-        has_calls = first[1:] > first[:-1]
-        self._ends[has_calls] = np.maximum(self._ends[has_calls], calls.leave_ns[first[1:][has_calls] - 1] - start)
-        before = np.concatenate([[0], calls.leave_ns[:-1] - start])
-        before[first[:-1][has_calls]] = 0
-        tail = self._ends.copy()
-        tail[has_calls] -= calls.leave_ns[first[1:][has_calls] - 1] - start
-        self.burst_ns: Ints = np.concatenate([calls.enter_ns - start - before, tail])
+        self._n_calls = len(communication.calls)
+        start, end = communication.bursts()
+        self.burst_ns: Ints = end - start
+        self._runtime_ns = int(end[self._n_calls :].max()) - communication.start_ns
         self.residual_ns, self.waiting_ns = self._residuals()
+        self.n_contradictions = int((self.residual_ns < 0).sum())  # calls that left before what they waited for
         # A table of costs, one for each burst, call and nothing, into which every edge points.
         graph = self.graph
         nothing = len(self.burst_ns) + self._n_calls
@@ -278,7 +263,7 @@ class Replay:
         return int(times[self.graph.last].max())
 
     def runtimes_ns(self, burst_ns: Ints, transfer: float = 1.0) -> Ints:
-        """How long the run takes with each of several other bursts, (n, n_calls + n_locations), at once."""
+        """Return how long the run takes with each of several other bursts, (n, n_calls + n_locations), at once."""
         several, n_bursts = burst_ns.shape
         cost = np.zeros((n_bursts + self._n_calls + 1, several), np.int64)
         cost[:n_bursts] = burst_ns.T
@@ -288,7 +273,7 @@ class Replay:
         return np.asarray(times[self.graph.last].max(axis=0))
 
     def path(self, transfer: float = 1.0, *, burst_ns: Ints | None = None, edge_cost_ns: Ints | None = None) -> Path:
-        """The critical path; parameters as of `runtime_ns`. Of causes that tie the location's own counts."""
+        """Return the critical path; parameters as of `runtime_ns`. Of causes that tie the location's own counts."""
         index, cost = self._table(transfer, burst_ns, edge_cost_ns)
         graph = self.graph
         times, cause = np.empty(graph.n_nodes, np.int64), np.empty(graph.n_nodes, np.int32)
@@ -298,24 +283,19 @@ class Replay:
         return Path(int(times[end]), graph.kind[edges], graph.subject[edges], graph.call[edges], cost[index[edges]])
 
     def edge_costs(self, transfer: float = 1.0, burst_ns: Ints | None = None) -> Ints:
-        """Costs of all edges, for a caller that changes some of them."""
+        """Return costs of all edges, for a caller that changes some of them."""
         index, cost = self._table(transfer, burst_ns, None)
         return cost[index]
 
     def times_ns(self, transfer: float = 1.0) -> tuple[Ints, Ints]:
-        """When each call is entered and left in the replay; from the begin of the run."""
+        """Return when each call is entered and left in the replay; from the begin of the run."""
         index, cost = self._table(transfer, None, None)
         times = np.empty(self.graph.n_nodes, np.int64)
         graph_kernels.longest(self.graph.begins, self.graph.source, index, cost, times)
         return times[self.graph.arrival], times[self.graph.end]
 
-    @functools.cached_property
-    def n_contradictions(self) -> int:
-        """Calls that left before what the rules say they waited for."""
-        return int((self.residual_ns < 0).sum())
-
     def remarks(self) -> list[str]:
-        """What was wrong with the trace, and what the replay did with it."""
+        """Return what was wrong with the trace, and what the replay did with it."""
         communication = self.communication
         lines = communication.remark_lines()
         if communication.unmatched and any(communication.unmatched.values()):
@@ -370,5 +350,5 @@ class Replay:
         calls, start = self.communication.calls, self.communication.start_ns
         entered, left = self.times_ns()
         same = np.array_equal(entered, calls.enter_ns - start) and np.array_equal(left, calls.leave_ns - start)
-        if not same or self.runtime_ns() != int(self._ends.max()):
+        if not same or self.runtime_ns() != self._runtime_ns:
             raise DataError(f"{self.communication.source}: the replay does not give the run's own times; calls overlap")

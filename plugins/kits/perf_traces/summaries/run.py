@@ -28,7 +28,7 @@ Whole = Annotated[int, msgspec.Meta(ge=0)]
 
 
 def is_summary(head: bytes) -> bool:
-    """Whether a file that begins so is a summary."""
+    """Return whether a file that begins so is a summary."""
     return head.startswith(b"PK\x03\x04") and head[30 : 30 + len(DOCUMENT)] == DOCUMENT.encode()
 
 
@@ -63,7 +63,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()[:32]
 
     def positions(self, part: tuple[int, int]) -> range:
-        """Which files the k-th of N parts is made of."""
+        """Return which files the k-th of N parts is made of."""
         k, n = part
         if not 1 <= k <= n:
             raise OptionError(f"--part {k}/{n}: of {n} parts the first is 1/{n} and the last {n}/{n}")
@@ -72,7 +72,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         return range(k - 1, len(self.files), n)
 
     def difference(self, other: Run) -> str | None:
-        """What distinguishes another run from this one, in words; None where nothing does."""
+        """Return what distinguishes another run from this one, in words; None if nothing does."""
         if self.identity == other.identity:
             return None
         if self.cells != other.cells:
@@ -103,7 +103,7 @@ def run_of(
     from_name: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> tuple[Path, Run]:
-    """The folder that all files are below, and the run that they are."""
+    """Return the folder that all files are below, and the run that they are."""
     if not _LEAST_CELLS <= cells <= _MOST_CELLS:
         raise OptionError(f"--cells {cells}: {_LEAST_CELLS} to {_MOST_CELLS} are possible")
     option_texts = {name: str(value) for name, value in (options or {}).items()}
@@ -126,7 +126,7 @@ def run_of(
 
 
 def _named(name: str, reader: str | None) -> list[Path]:
-    """The files that a name stands for, without summaries, such as the one that was made of a folder."""
+    """Return the files that a name stands for, without summaries, such as the one that was made of a folder."""
     files = named_files(name) if reader is not None else known_files(name, is_summary)
     return [Path(name)] if files is None else files
 
@@ -156,7 +156,7 @@ def _listed(folder: Path, paths: Sequence[Path], from_name: str | None) -> Itera
 
 
 def _size_and_ends(path: Path) -> tuple[int, str]:
-    """Bytes of a file, and the checksum of its first and last ones."""
+    """Return bytes of a file, and the checksum of its first and last ones."""
     try:
         with path.open("rb") as stream:
             digest = hashlib.sha256(stream.read(_END))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_traces.joined_trace import StoredTrace, levels_of_ranks
 from perf_traces.nesting import NESTED, mark_nested
@@ -16,14 +15,12 @@ from perf_traces.ranks import ASSUMED, RANK, check_job, is_synchronised, no_comm
 from perf_traces.scratch_arrays import chunks, zeros
 from perf_traces.summaries.run import ListedFile, Run
 from perf_traces.summaries.sums import FileFacts, Summary
+from perfcore.base import pd
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask
 from perfcore.data.units import nanoseconds_per, readable
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _MOST_LEFT_OUT = 3
 
@@ -72,14 +69,14 @@ class SummarizedTrace(Trace):
         return f"Summarized{super().__repr__()}"
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each location in each state: time, and how often the state began."""
+        """Return a row for each location in each state: time, and how often the state began."""
         times, entries = self.times_and_entries()
         location, state = times.nonzero()
         columns = {"time_ns": times[location, state], "entries": entries[location, state]}
         return self.frame_of(location, state, columns)
 
-    def state_times(self) -> npt.NDArray[np.int64]:
-        times: npt.NDArray[np.int64] = self.times_and_entries()[0].sum(axis=0)
+    def state_times(self) -> Ints:
+        times: Ints = self.times_and_entries()[0].sum(axis=0)
         return times
 
     @property
@@ -87,7 +84,7 @@ class SummarizedTrace(Trace):
         return sum(file.n_intervals for file in self.summary.facts.files)
 
     def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
-        """How many locations compute: the mean of each cell, or of other states than `busy_states` of each window."""
+        """Return how many locations compute: means of cells, or of other states than `busy_states` of windows."""
         facts = self.summary.facts
         mask = busy_mask(self.states, self.busy_states, busy, idle)
         if (mask == np.array(facts.busy)).all():
@@ -99,7 +96,7 @@ class SummarizedTrace(Trace):
         return self._curve(self.summary.cells, self.summary.facts.bits[0])
 
     def _curve(self, sums: Ints, bits: int) -> UtilizationCurve:
-        """Means of stretches, part by part, with neighbours of one height joined."""
+        """Return means of stretches, part by part, with neighbours of one height joined."""
         if self.span_ns[1] <= self.span_ns[0]:
             raise DataError(f"{self.source}: the trace has no duration")
         factor = nanoseconds_per(self.time_unit)
@@ -122,18 +119,18 @@ class SummarizedTrace(Trace):
         return curve if curve.n_steps == count else curve.merged()  # some were shorter than its times can tell
 
     def windows(self) -> tuple[Ints, Ints]:
-        """Edges of windows (n_windows + 1,), and the time of all locations in each state (n_windows, n_states), ns."""
+        """Return edges of windows (n_windows + 1,), and nanoseconds in each state (n_windows, n_states)."""
         windows = self.summary.windows
         return self._edges(0, len(windows), self.summary.facts.bits[1]), windows
 
     def _edges(self, number: int, count: int, bits: int) -> Ints:
-        """Where stretches from a number on begin and end, the outer ones as far as they are within the run."""
+        """Return where stretches from a number on begin and end, the outer ones as far as they are within the run."""
         first = (self.summary.facts.span_ns[0] >> bits) + number
         edges: Ints = np.clip((np.arange(first, first + count + 1) << bits) - self._zero, *self.span_ns)
         return edges
 
-    def times_and_entries(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Time of each location in each state, nanoseconds, and how often that began: (n_locations, n_states) each."""
+    def times_and_entries(self) -> tuple[Ints, Ints]:
+        """Return nanoseconds of each location in each state, and how often that began (n_locations, n_states)."""
         summary = self.summary
         files = summary.facts.files
         first = np.zeros(len(summary.facts.run.files), np.int64)
@@ -166,7 +163,7 @@ class SummarizedTrace(Trace):
 
 
 def _stored(run: Run, file: FileFacts) -> StoredTrace:
-    """What the functions that number and name ranks ask of a trace."""
+    """Return what the functions that number and name ranks ask of a trace."""
     listed = run.files[file.at]
     facts = file.facts if listed.host is None else {"host": listed.host, **file.facts}
     return StoredTrace(

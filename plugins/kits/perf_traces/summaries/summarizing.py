@@ -81,7 +81,7 @@ class Checkpoint:
     def __init__(self, path: Path, run: Run, positions: frozenset[int]) -> None:
         self.path = path
         self._run, self._positions = run, positions
-        self._next = time.monotonic() + _EVERY_S
+        self.due = time.monotonic() + _EVERY_S
 
     def earlier(self) -> Facts | None:
         """Return what an earlier call left, if it is of the same files and options."""
@@ -94,10 +94,6 @@ class Checkpoint:
                 progress.note(f"going on after {done}, from {self.path}")
                 return facts
         return None
-
-    def save_if_due(self, parts: Parts) -> None:
-        if time.monotonic() >= self._next:
-            self.save(parts)
 
     def save(self, parts: Parts) -> int:
         """Write the sums of files that could be read, and return how many these are. The others are tried again."""
@@ -113,7 +109,7 @@ class Checkpoint:
             return 0
         finally:
             ended = time.monotonic()
-            self._next = ended + max(_EVERY_S, _TIMES * (ended - began))
+            self.due = ended + max(_EVERY_S, _TIMES * (ended - began))
         return len(summary.facts.files)
 
     def remove(self) -> None:
@@ -141,8 +137,8 @@ def summarized(
                 advance(len(positions) - len(remaining))
                 for count in _collect(parts, folder, remaining, executor):
                     advance(count)
-                    if checkpoint is not None:
-                        checkpoint.save_if_due(parts)
+                    if checkpoint is not None and time.monotonic() >= checkpoint.due:
+                        checkpoint.save(parts)
         except BaseException:  # Ctrl-C, most of all
             if checkpoint is not None and (n_saved := checkpoint.save(parts)):
                 saved = f"{n_saved} of {len(positions)} files"
@@ -180,7 +176,7 @@ def _collect(parts: Parts, folder: Path, positions: Sequence[int], executor: Exe
 
 
 def _tasks(files: Sequence[ListedFile], positions: Sequence[int]) -> Iterator[list[int]]:
-    """Positions of files that are read in some seconds together, or less if there are few."""
+    """Yield positions of files that are read in some seconds together, or less if there are few."""
     total = sum(file.size for file in files)
     size = max(min(_BYTES_OF_A_TASK, total // _LEAST_TASKS), total // _MOST_TASKS)
     task: list[int] = []

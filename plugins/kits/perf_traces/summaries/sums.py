@@ -67,11 +67,6 @@ def bucket_bits(span_ns: tuple[int, int], most: int) -> int:
     return bits
 
 
-def bits_of_windows(span_ns: tuple[int, int], cell_bits: int, n_states: int) -> int:
-    """Return the bits of windows, which are made of whole cells; fewer windows if there are very many states."""
-    return max(cell_bits, bucket_bits(span_ns, max(1, min(_MOST_WINDOWS, _MOST_WINDOW_CELLS // max(1, n_states)))))
-
-
 class FileFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Facts of one file other than its intervals."""
 
@@ -115,7 +110,8 @@ class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     def bits(self) -> tuple[int, int]:
         """Bits of the nanoseconds of a cell and of a window."""
         cell_bits = bucket_bits(self.span_ns, self.run.cells)
-        return cell_bits, bits_of_windows(self.span_ns, cell_bits, len(self.states))
+        n_windows = max(1, min(_MOST_WINDOWS, _MOST_WINDOW_CELLS // max(1, len(self.states))))  # fewer of many states
+        return cell_bits, max(cell_bits, bucket_bits(self.span_ns, n_windows))  # windows are made of whole cells
 
     @property
     def positions(self) -> frozenset[int]:
@@ -184,7 +180,7 @@ class Summary:
 
 @kernel(small=20_000)
 def in_order(location: Array, start: Array, end: Array, last_end: Array) -> bool:  # pragma: no cover
-    """Whether the intervals of each location follow one another; ``last_end`` (n_locations,) is overwritten."""
+    """Return whether the intervals of each location follow one another; ``last_end`` (n_locations,) is overwritten."""
     for row in range(len(location)):
         if end[row] > start[row]:
             if start[row] < last_end[location[row]]:
@@ -283,7 +279,7 @@ def sums_of(run: Run, position: int, trace: Trace, columns: Columns) -> Summary:
 
 
 def ordered_columns(trace: Trace) -> Columns:
-    """Return location, state, start and end in the order of time for each location."""
+    """Return the location, state, start and end in the order of time for each location."""
     location, state, start, end = trace.location, trace.state, trace.start_ns, trace.end_ns
     if in_order(location, start, end, np.full(len(trace.locations), _BEFORE)):
         return location, state, start, end
@@ -308,7 +304,7 @@ def _shift(run: Run, trace: Trace, span: tuple[int, int]) -> int:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether JSON gives it back as it is."""
+    """Return whether JSON gives it back as it is."""
     if isinstance(value, float):
         return math.isfinite(value)
     return isinstance(value, (bool, str)) or (isinstance(value, int) and abs(value) < LARGEST)
@@ -331,7 +327,7 @@ def save(summary: Summary, path: str | os.PathLike[str], part: tuple[int, int] |
 
 
 def _tables(summary: Summary) -> Iterator[tuple[Any, ...]]:
-    """Columns of tables: cells in several, windows, locations."""
+    """Yield columns of tables: cells in several, windows, locations."""
     (cell_bits, window_bits), begin = summary.facts.bits, summary.facts.span_ns[0]
     for rows in chunks(len(summary.cells)):
         part = summary.cells[rows]
@@ -340,11 +336,6 @@ def _tables(summary: Summary) -> Iterator[tuple[Any, ...]]:
     window, state = np.nonzero(summary.windows)
     yield -1, -1, state, (begin >> window_bits) + window, summary.windows[window, state], 0
     yield *summary.places.T, -1, summary.times, summary.entries
-
-
-def load(path: str | os.PathLike[str], name: str | None = None) -> Summary:
-    """Return the summary in a file."""
-    return add_up([path], name)
 
 
 def add_up(paths: Sequence[str | os.PathLike[str]], name: str | None = None) -> Summary:
@@ -401,7 +392,7 @@ def _named_errors(name: str) -> Iterator[None]:
 
 
 def _unpacked(path: str | os.PathLike[str], folder: Path | None) -> Facts:
-    """The facts of a file; its tables are put into a folder."""
+    """Return the facts of a file; its tables are put into a folder."""
     with Path(path).open("rb") as file:
         if not is_summary(file.read(30 + len(DOCUMENT))):
             raise InputError(path, "is no summary; perf summarize makes one")
@@ -434,7 +425,7 @@ def _literal(path: Path) -> str:
 
 
 def _selection(part: Facts, facts: Facts, folder: Path) -> str:
-    """The rows of a part, with states and buckets of the whole."""
+    """Return the rows of a part, with states and buckets of the whole."""
     states = {state: code for code, state in enumerate(facts.states)}
     codes = [-1, *(states[state] for state in part.states)]
     cell_shift, window_shift = (bits - own for bits, own in zip(facts.bits, part.bits, strict=True))
@@ -494,7 +485,7 @@ def _summed(connection: DuckDBPyConnection, facts: Facts, selections: Sequence[s
 
 
 def _within(values: Any, count: int) -> Ints:
-    """Whole numbers from 0 to less than `count`."""
+    """Return whole numbers from 0 to less than `count`."""
     numbers = _counts(values)
     if numbers.max(initial=-1) >= count:
         raise ValueError("its numbers do not fit together")
@@ -502,7 +493,7 @@ def _within(values: Any, count: int) -> Ints:
 
 
 def _counts(values: Any) -> Ints:
-    """Whole numbers that are not negative."""
+    """Return whole numbers that are not negative."""
     if np.ma.is_masked(values):
         raise ValueError("a number is missing")
     numbers = np.asarray(values, np.int64)
