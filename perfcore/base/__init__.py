@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-__all__ = ["lazy_names", "pd"]
+__all__ = ["lazy_names", "pd", "special"]
 
 TYPE_CHECKING = False
 
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     import pandas as pd
+    from scipy import special
 else:
-    pd = _LazyModule("pandas")
+    pd, special = _LazyModule("pandas"), _LazyModule("scipy.special")
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perf_statistics.student import distributions_for, stdtrit
+from perfcore.base import special
 from perfcore.base.arrays import Booleans, Floats, Ints
 
 FEWEST_ROUNDS = 3  # fewer decide nothing
@@ -279,24 +280,22 @@ def moderated(variances: Floats, freedom: Floats) -> tuple[Floats, Floats]:
 
 
 def _prior(variances: Floats, freedom: Floats) -> tuple[float, float]:
-    from scipy.special import digamma, polygamma
-
-    logs = np.log(variances) - digamma(freedom / 2.0) + np.log(freedom / 2.0)
-    excess = float(logs.var(ddof=1) - polygamma(1, freedom / 2.0).mean())
+    logs = np.log(variances) - special.digamma(freedom / 2.0) + np.log(freedom / 2.0)
+    excess = float(logs.var(ddof=1) - special.polygamma(1, freedom / 2.0).mean())
     if excess <= 0.0:
         return _MOST_PRIOR, float(np.exp(logs.mean()))
     half = _inverse_trigamma(excess)
-    scale = float(np.exp(logs.mean() + digamma(half) - np.log(half)))
+    scale = float(np.exp(logs.mean() + special.digamma(half) - np.log(half)))
     return min(2.0 * half, _MOST_PRIOR), scale
 
 
 def _inverse_trigamma(value: float) -> float:
     from scipy.optimize import brentq
-    from scipy.special import polygamma
 
     # trigamma(x) lies between 1/x and 1/x + 1/x^2
     low, high = 0.5 / value, 2.0 / value + 2.0 / math.sqrt(value)
-    return float(brentq(lambda x: float(polygamma(1, x)) / value - 1.0, low, high, xtol=1e-15 / value, rtol=1e-15))
+    root = brentq(lambda x: float(special.polygamma(1, x)) / value - 1.0, low, high, xtol=1e-15 / value, rtol=1e-15)
+    return float(root)
 
 
 def trimmed_means(samples: Sequence[Floats]) -> tuple[Floats, Floats, Floats, Floats]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perfcore.base import special
 from perfcore.base.arrays import Booleans, Floats
 
 _ROUNDING = 1e-13  # of the sums of squares, whose difference says nothing below it
@@ -64,13 +65,11 @@ def normal_quantiles(values: Floats) -> tuple[Floats, Floats, Floats, float]:
 
     The line is given by its ends, as two arrays; both and the correlation are undefined (empty, NaN) of constants.
     """
-    from scipy.special import ndtri
-
     n, quantiles = len(values), np.zeros(len(values))
     if n > 1:  # medians of order statistics: J. J. Filliben, Technometrics 17, 1975, as `scipy.stats.probplot` has them
         levels = (np.arange(1, n + 1) - 0.3175) / (n + 0.365)
         levels[[0, -1]] = 1.0 - 0.5 ** (1.0 / n), 0.5 ** (1.0 / n)
-        quantiles[np.argsort(values, kind="stable")] = ndtri(levels)
+        quantiles[np.argsort(values, kind="stable")] = special.ndtri(levels)
     if n < 3 or np.ptp(values) == 0.0:
         return quantiles, np.empty(0), np.empty(0), np.nan
     correlation = float(np.corrcoef(quantiles, values)[0, 1])
@@ -97,8 +96,6 @@ def find_outliers(
     residuals: Floats, leave_out: Floats, degrees_of_freedom: npt.ArrayLike, sum_of_squares: npt.ArrayLike | None = None
 ) -> Outliers:
     """Judge the residuals of a fit."""
-    from scipy.special import stdtr
-
     squares = np.sum(residuals**2) if sum_of_squares is None else np.asarray(sum_of_squares, dtype=np.float64)
     freedom = np.asarray(degrees_of_freedom, dtype=np.float64)
     judged = freedom > 1.0
@@ -111,7 +108,7 @@ def find_outliers(
     spread = median_deviation(standardized) if np.isfinite(standardized).any() else 0.0
     robust = np.nan_to_num(standardized / max(spread, _LEAST_SPREAD))
     size = np.nan_to_num(np.abs(studentized), nan=0.0, posinf=np.inf)  # infinite where all others fit exactly
-    by_chance = np.where(judged, 2.0 * stdtr(np.where(judged, freedom - 1.0, 1.0), -size), 1.0)
+    by_chance = np.where(judged, 2.0 * special.stdtr(np.where(judged, freedom - 1.0, 1.0), -size), 1.0)
     too_far = by_chance <= _SIGNIFICANCE / max(len(by_chance), 1)  # of n residuals, by Bonferroni
     flagged = too_far | ((np.abs(robust) > _ROBUST_LIMIT) & (size > 3.0))
     return Outliers(np.where(np.isfinite(studentized), studentized, np.nan), robust, flagged)

@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from perfcore.base import special
 from perfcore.base.arrays import Floats, Ints
 
 _NOISES = (0.01, 0.03, 0.08, 0.2, 0.5)  # of a level, relative; equally likely
@@ -124,8 +125,6 @@ class NormalMixture:
 
     def quantiles(self, shares: npt.ArrayLike) -> Floats:
         """Return values below which these shares of the mixture lie (q, k), by Newton's method within a bracket."""
-        from scipy.special import ndtr
-
         targets = np.asarray(shares, dtype=np.float64)[:, None]
         deviation = np.sqrt(self.variances)
         low = np.broadcast_to((self.means - _FAR * deviation).min(axis=0), (len(targets), self.means.shape[1])).copy()
@@ -135,7 +134,7 @@ class NormalMixture:
         x = np.broadcast_to(self.weights @ self.means, low.shape).copy()
         for _ in range(_STEPS):
             scaled = (x - self.means[:, None, :]) / deviation[:, None, :]
-            missing = (weights * ndtr(scaled)).sum(axis=0) - targets
+            missing = (weights * special.ndtr(scaled)).sum(axis=0) - targets
             density = (weights * np.exp(-0.5 * scaled**2) / deviation[:, None, :]).sum(axis=0) / np.sqrt(2.0 * np.pi)
             low, high = np.where(missing < 0.0, x, low), np.where(missing < 0.0, high, x)
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from perfcore.base import special
 from perfcore.base.arrays import Floats
 
 _FEW, _MANY_DEGREES = 24, 1e5  # numbers that take no longer than the import; degrees from which a series is exact
@@ -20,9 +21,7 @@ def distributions_for(freedom: Floats) -> Any:
     """Return what has `stdtr`, `stdtrit` and `fdtrc` for so many degrees of freedom: this module, or scipy's."""
     if freedom.size <= _FEW and bool((freedom < _MOST_DEGREES).all()):
         return sys.modules[__name__]
-    import scipy.special
-
-    return scipy.special
+    return special
 
 
 def fdtrc(freedom: Floats, other: Floats, ratio: Floats) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_tables.meanings import NOT_VARIED, meanings_of, paths_of
-from perfcore.base import pd
+from perfcore.base import pd, special
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import OptionError, listing
 from perfcore.data.columns import is_run_identifier, shown_names, without_copies, words, words_of
@@ -164,8 +164,6 @@ def unnamed_text(
 
 def _is_apart(rows: pd.DataFrame, folds: pd.Series) -> bool:
     """Return whether levels shift the values (columns cell, level, value) of all cells alike, more than chance does."""
-    from scipy.special import fdtrc
-
     logs = np.log(rows["value"])
     within = logs - logs.groupby(rows["cell"]).transform("mean")
     effects = within.groupby(rows["level"]).transform("mean")
@@ -174,7 +172,7 @@ def _is_apart(rows: pd.DataFrame, folds: pd.Series) -> bool:
     explained, left = float((effects**2).sum()), float(((within - effects) ** 2).sum())
     if free < 1 or folds.median() < _APART or explained == 0.0:
         return False
-    return left == 0.0 or bool(fdtrc(levels - 1, free, explained / (levels - 1) / (left / free)) < _CHANCE)
+    return left == 0.0 or bool(special.fdtrc(levels - 1, free, explained / (levels - 1) / (left / free)) < _CHANCE)
 
 
 def refuse_unnamed_text(data: Measurements, found: Unnamed | None, by: Literal["path", "code"]) -> None:

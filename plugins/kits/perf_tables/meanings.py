@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perfcore.base import pd
+from perfcore.base import pd, special
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import listing
 from perfcore.data.columns import (
@@ -358,8 +358,6 @@ def spread_of_rows(data: Measurements, kept: Booleans, cell: Ints) -> Spread | N
     counts[unknown] = 1.0
     deviation = np.where(unknown, 0.0, spread) * (_factor(columns.spread, data.roles.unit) or 1.0)
     if columns.kind == "confidence":
-        from scipy import special
-
         # Half widths of 95 % intervals of a mean, in standard errors, by Student's t.
         deviation /= special.stdtrit(np.maximum(counts - 1.0, 1.0), 0.975) if columns.number else _NORMAL_95
     if columns.kind != "deviation":

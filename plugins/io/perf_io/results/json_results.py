@@ -12,7 +12,7 @@ import msgspec
 from perf_io.options import ServingOptions
 from perf_io.results.result_table import SHARE, Found, ResultReader, Row, number_or_text, one_line
 from perf_io.text import decode_content, decode_document, decode_json, json_problem, numbered_lines
-from perfcore.base import progress
+from perfcore.base import progress, special
 from perfcore.data.units import NANOSECONDS, is_rate, is_time, same_unit
 from perfcore.reading.source import Source
 
@@ -522,9 +522,7 @@ class JmhReader(ResultReader):
             runs = max(result.forks, 1) * result.measurement_iterations
             deviation = None
             if isinstance(metric.score_error, float) and runs > 1:
-                from scipy.special import stdtrit
-
-                deviation = metric.score_error * runs**0.5 / float(stdtrit(runs - 1, 0.9995))
+                deviation = metric.score_error * runs**0.5 / float(special.stdtrit(runs - 1, 0.9995))
             found.add({**about, "value": metric.score, **spread_columns(deviation, runs)}, result.params)
         found.parameters = [*found.user_columns, "threads"]
 
