@@ -89,6 +89,8 @@ def report_of_series(series: Series, data: Any = None) -> Report:
         ),
     ]
     duration = readable(float(series.times[-1] - series.times[0]) if len(series.times) else 0.0, series.time_unit, 4)
+    known = [name for name, values in finite.items() if len(values)]
+    command = ["perf", "stochastic", "summarize", series.source, "--column", *known[:1]]
     return Report(
         title=f"Series: {Path(series.source).name}",
         answer=f"{counted(len(series.times), 'sample')} of {listing(finite, _NAMES)} over {duration}",
@@ -96,16 +98,8 @@ def report_of_series(series: Series, data: Any = None) -> Report:
         tables=[Table(columns, title="Columns")],
         draw=lambda: [_plot_of_series(series)],
         notes=[Note("Note", note) for note in series.notes],
-        next=_next_of_series(series),
+        next=shlex.join(command) if known and os.path.isfile(series.source) else "",  # noqa: PTH113 (very long names raise)
     )
-
-
-def _next_of_series(series: Series) -> str:
-    """Return the command that makes a distribution of a file's first column with values; none for other series."""
-    known = [name for name, values in series.columns.items() if np.isfinite(values).any()]
-    if not known or not os.path.isfile(series.source):  # noqa: PTH113 (names too long for a file raise in pathlib)
-        return ""
-    return shlex.join(["perf", "stochastic", "summarize", series.source, "--column", known[0]])
 
 
 def report_of_measurements(data: Measurements, below: Any = None) -> Report:

@@ -32,7 +32,7 @@ _COUNT = re.compile(
     r"(?:total)?(?P<number>#|n|(?:no|nr|nb|num|number)(?:of)?|#of)?(?:total)?(?:(?:mpi|omp|openmp|cpu|compute)(?=\w{3}))?"
     rf"(?P<word>{'|'.join(_NAMES['processors'])})(?P<several>(?:e?s)?(?:total|count|#)?)"
 )
-_WHOLE = (*_NAMES["processors"][:4], *words("words", "processors"))  # no words in the singular
+_WHOLE = (*_NAMES["processors"][:5], *words("words", "processors"))  # no words in the singular
 _AVERAGE = "(?:mean|average|avg|median)"
 _MEAN = re.compile(rf"{_AVERAGE}\.?(?:\s+of)?[\s_-]+(?=\w)|(?<=\w)[\s_-]+(?:olympic[\s_-]+)?{_AVERAGE}")
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -42,6 +42,7 @@ FORMULA_WORDS = frozenset(
 )
 
 _YEAR_2010, _YEAR_2035 = 1.26e9, 2.05e9  # in s since 1970
+_AXES, _SHORT = ("x", "y", "z"), 3  # behind a size, as in grid_x; letters of nx and mnk
 _LOOKED_AT = 1000  # values of a column of texts, at even distances, that show whether it is meant to hold numbers
 
 _T = re.compile(r"[tT](?:_|$)")  # a time by its symbol
@@ -54,6 +55,7 @@ _TIME_WORDS, _SIGNED = _WORDS["time"], words("words", "signed")
 RUN_COLUMNS = words("rows", "repetition")  # a column of this name identifies the runs of one point
 _OF_RUNS = frozenset((*RUN_COLUMNS, *words("rows", "identifier")))
 SPREADS = ("deviation", "error", "confidence")
+RATIOS = frozenset(words("words", "ratio"))
 # Longer words first: the rest of a name says of what the spread is.
 _SPREADS = {
     kind: re.compile(rf"(?:(?:{VOCABULARY['spread'][kind]}) )?(?P<rest>.*?)(?: (?:{VOCABULARY['spread'][kind]}))?")
@@ -96,13 +98,15 @@ def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> Measurement
     # Names only: a column of numbers that is called `function` or `region` counts something.
     category = _first([column for column in named if column not in numeric], "category")
     if value is None:
-        left = [c for c in columns if c in numeric and c not in (processors, code, system)]
+        left = [c for c in columns if c in numeric and c not in (processors, code, system) and not is_of_spread(c)]
         times = [c for c in left if is_called_time(c)]
         # What was measured next to the rates that follow from it, or the only thing that was.
         others = [c for c in left if kinds[c] != "rate" and not is_called_rate(c)]
         rates = sorted((c for c in left if is_called_rate(c)), key=lambda c: kinds[c] == "share")
         means = [c for c in times if not _STATISTIC_WORD.search(plain_name(split_unit(c)[0]))]
-        if rates and all(map(_is_given, others)):  # a percentile beside a rate says nothing of all the work
+        rates = [c for c in rates if RATIOS.isdisjoint(words_of(c))] or rates
+        # A percentile beside a rate says nothing of all the work.
+        if rates and ((len(rates) == 1 and not times) or all(map(_is_given, others))):
             value = rates[0]
         elif processors is not None and (len(left) == 1 or (len(others) == 1 and kinds[others[0]] == "time")):
             value = (others or left)[0]
@@ -132,8 +136,10 @@ def roles_of(table: pd.DataFrame) -> MeasurementRoles:
     if guessed.value is None and (alternatives := alternatives_of([c for c in columns if c in numeric])):
         first = alternatives[0]
         guessed = replace(guessed, value=first, unit=unit_of(first), alternatives=alternatives)
-    if guessed.value is not None and are_dates(table[guessed.value]):
-        guessed = guess_roles(columns, numeric - {guessed.value})
+    is_date = guessed.value is not None and are_dates(table[guessed.value])
+    if guessed.value is not None and (is_date or table[guessed.value].nunique() == 1 < len(table)):
+        without = guess_roles(columns, numeric - {guessed.value})  # what is the same in all runs was chosen
+        guessed = without if without.value or is_date else guessed
     for column in guessed.parameters.values():
         if (table[column] == table[column].iloc[0]).all():
             others = guess_roles(columns, numeric - {column}).parameters
@@ -352,7 +358,9 @@ def is_size(column: str) -> bool:
     names = words_of(split_unit(column)[0] or column)
     if is_run_identifier(column) or is_called_time(column) or is_called_rate(column):
         return False
-    return bool(_WORDS["size"].intersection(names[-1:]) or "".join(names[-2:]) in _WORDS["offered"])
+    last = next((name for name in reversed(names) if name not in _AXES), "") or "".join(names[-1:])
+    counted = last.removeprefix("n") if len(last) > _SHORT else last  # npoints
+    return not _WORDS["size"].isdisjoint((last, counted)) or "".join(names[-2:]) in _WORDS["offered"]
 
 
 def is_named(what: str, name: str) -> bool:

@@ -47,8 +47,9 @@ _TIME_ENDINGS, _MORE_TIMES, _SHORT_RATES = (
 )
 _TIME_WORDS = _TIME_ENDINGS | _MORE_TIMES
 _SHORT_RATES |= {f"{prefix.lower()}flops": f"{prefix}flop/s" for prefix in _PREFIXES if prefix}
-_TIMES_ALONE, _TIME_QUANTITIES, _RATE_QUANTITIES = (
-    frozenset(_WORDS[key].split()) for key in ("times_alone", "time_quantities", "rate_quantities")
+_SHORT_RATES |= {f"{prefix.lower()}pps": f"{prefix}packets/s" for prefix in _PREFIXES}
+_TIMES_ALONE, _TIME_QUANTITIES, _RATE_QUANTITIES, _COUNTED = (
+    frozenset(_WORDS[key].split()) for key in ("times_alone", "time_quantities", "rate_quantities", "counted")
 )
 _COUNTS = frozenset({"#", "count", "counts", "1"})
 _DATA = re.compile(r"(?P<prefix>[kmgtpe]?)(?P<binary>i?)(?P<base>b|bytes?|bits?)", re.IGNORECASE)
@@ -151,7 +152,7 @@ def _rate_ending(name: str) -> tuple[str, KnownUnit] | None:
             return " ".join(filter(None, (match["name"], quantity))), unit
     if (match := _LAST_TWO.fullmatch(name)) and _time(match["over"], _TIME_ENDINGS) is not None:
         word = match["amount"]
-        counted = len(word) > 1 and _amount(word) is not None  # A_b_s may be anything
+        counted = word.lower() in _COUNTED or (len(word) > 1 and _amount(word) is not None)  # A_b_s may be anything
         of_rate = not _RATE_QUANTITIES.isdisjoint((match["name"] or "").lower().split("_"))  # throughput_img_s
         if counted or of_rate or word.lower() in _RATE_QUANTITIES - {"value", "performance"}:
             unit = _quotient(match)

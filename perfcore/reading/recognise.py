@@ -188,7 +188,9 @@ def _of_one_format(files: Sequence[Path], name: str, reader: str | None) -> tupl
     for file in files:
         try:
             with Source(file) as source:
-                formats[file] = recognise(source)[0] if reader is None else _claimed(source, reader)
+                if reader is not None and not registry().load("readers", reader)().sniff(source) > 0:
+                    raise InputError(source.name, f"is not in the format {reader!r}")
+                formats[file] = reader or recognise(source)[0]
         except InputError:
             if not Path(name).is_dir():
                 raise
@@ -205,14 +207,6 @@ def _of_one_format(files: Sequence[Path], name: str, reader: str | None) -> tupl
     if passed:
         progress.note(f"{name}: passed over, of no known format: {listing((file.name for file in passed), 3)}")
     return list(formats), next(iter(counts))
-
-
-def _claimed(source: Source, reader: str) -> str:
-    """The reader, if the file may be of its format."""
-    implementation: Reader = registry().load("readers", reader)()
-    if not implementation.sniff(source) > 0:
-        raise InputError(source.name, f"is not in the format {reader!r}")
-    return reader
 
 
 def writer(path: str | os.PathLike[str]) -> Reader:

@@ -122,6 +122,23 @@ ASKED = "throughput_tok_s,ttft_p50_ms,ttft_p99_ms\n1,210,32,55\n2,418,33,61\n4,8
 FREQUENCIES = "1.2,70.1,4952", "2.0,50.3,7300", "3.2,38.8,17185"
 PARTS = "1,100.5,1.5,5.2,3.25\n2,50.5,2.1,5.2,3.5\n4,25.9,3.1,5.1,3.9\n"
 BY_PROCESSORS = {"parameters": {"p": "p"}, "category": ("category",)}
+# Name, text, what was varied, and what was measured; as in published tables.
+PUBLISHED = {
+    "steps that were given": ("p,steps,total_s,step_ms\n1,10,8,800\n2,100,45,450\n4,100,25,250\n", "p", "step_ms"),
+    "steps that a solver took": ("p,steps,total_s,step_ms\n1,10,8,800\n2,12,5.4,450\n4,15,3.75,250\n", "p", "total_s"),
+    "steps that are the same": ("p,steps,total_s,step_ms\n1,10,8,800\n2,10,4.5,450\n4,10,2.5,250\n", "p", "total_s"),
+    "moments of runs": ("timestamp,server,clients,time_s,errors\n2026-01-01,a,1,9,0\n2026-01-03,b,9,8,1\n", "clients",
+        "time_s"),
+    "a time that was given": ("p,window_s,runs,rx_mpps,sd_mpps\n1,20,3,24,1\n2,20,3,45,2\n", "p", "rx_mpps"),
+    "points of a grid": ("nodes,npoints,grid_x,total_s\n1,64,8,1\n1,512,16,9\n", "npoints", "total_s"),
+    "parallelism": ("rows,parallelism,time_s\n9,1,4\n9,2,3\n9,4,2\n", "parallelism", "time_s"),
+    "a checksum": ("impl,N,time_s,checksum\nx,512,1,3\nx,1024,8,9\nx,2048,9,7\n", "N", "time_s"),
+    "texts that name runs": ("method,time_ms,error,speedup\na,8,1e-5,1\nb,4,2e-4,2\nc,5,1e-4,1.6\n", "", "time_ms"),
+    "tokens": ("clients,total_tok_s\n1,10\n2,19\n4,30\n", "clients", "total_tok_s"),
+    "shares": ("GPUs,Total (img/s),Per-GPU,Efficiency\n1,400,400,1\n2,760,380,.95\n", "GPUs", "Total (img/s)"),
+    "commas above blanks": ('"MPI ranks","nodes","zones/cpu_second"\n1 1 8\n2 1 15\n4 2 29\n', "MPI ranks",
+        "zones/cpu_second"),
+}  # fmt: skip
 # Text, roles, and cells of columns.
 ROLES = {
     "nodes x tasks x threads": ("nodes,tasks per node,OMP_NUM_THREADS,time_s\n1,4,2,9\n2,4,2,5\n",
@@ -178,6 +195,8 @@ ROLES = {
         {"category": ["setup", "solve", "pme", "output"] * 3}),
     "parts, and what is no time": (f"p,compute,comm,temperature,power_w\n{PARTS}", BY_PROCESSORS,
         {"category": ["compute", "comm"] * 3}),
+    **{name: (text, {"parameters": {"p": varied} if varied else {}, "value": value, "code": ()}, {})
+       for name, (text, varied, value) in PUBLISHED.items()},
 }  # fmt: skip
 
 
@@ -258,11 +277,20 @@ def test_magnitudes(tmp_path, cells, options, expected):
 
 
 @pytest.mark.parametrize(
-    ("rows", "kind"), [("weak,{p},{p}00", "weak"), ("x,{p},{p}00", "weak"), ("x,{p},900", "strong")]
+    ("heading", "row", "kind"),
+    [
+        ("mode,p,N_total,time_s", "weak,{p},{p}00,{t}", "weak"),
+        ("mode,p,N_total,time_s", "x,{p},{p}00,{t}", "weak"),
+        ("mode,p,N_total,time_s", "x,{p},900,{t}", "strong"),
+        ("p,time_s,zones_per_s", "{p},{t},{weak}", "weak"),
+        ("p,time_s,zones_per_s", "{p},{t},{strong}", "strong"),
+        ("p,time_s,efficiency", "{p},{t},{strong}", ""),
+    ],
 )
-def test_weak_scaling_told_by_the_table(tmp_path, rows, kind):
-    lines = [rows.format(p=p) + f",{10 + p / 9}" for p in (1, 2, 4, 8)]
-    (tmp_path / "runs.csv").write_text("mode,p,N_total,time_s\n" + "\n".join(lines) + "\n")
+def test_scaling_told_by_the_table(tmp_path, heading, row, kind):
+    times = {p: 10 + p / 9 for p in (1, 2, 4, 8)}
+    lines = [row.format(p=p, t=t, weak=5e6 * p / t, strong=5e6 / t) for p, t in times.items()]
+    (tmp_path / "runs.csv").write_text("\n".join([heading, *lines, ""]))
     assert perfcore.fit(tmp_path / "runs.csv", fitter="scaling").scaling == kind
 
 

@@ -12,7 +12,7 @@ from scipy.stats import norm
 import perfcore
 from perf_scaling.many import fit_series
 from perf_scaling.options import ScalingOptions
-from perfcore.base.errors import DataError, InputError
+from perfcore.base.errors import DataError, InputError, PerfError
 from perfcore.report import Band, Line, Points
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])
@@ -431,6 +431,35 @@ def test_a_text_that_shifts_all_points_alike_makes_series():
     assert model.paths == ("A", "B")
     same = table.assign(time_s=[31, 30.5, 29.8, 28, 30.8, 30.6, 29.7, 28.2])
     assert len(perfcore.fit(same, fitter="scaling").paths) == 1
+
+
+def test_one_factor_at_a_time_is_a_factor_and_not_noise():
+    """Sizes at one number of processors, and processors at one size."""
+    points = [(p, 64) for p in (1, 2, 4, 8, 16)] + [(4, n) for n in (16, 32, 128, 256)]
+    table = pd.DataFrame(points, columns=["p", "n"])
+    model = perfcore.fit(table.assign(time_s=table["n"] / table["p"]), fitter="scaling", at="p=32,n=512")
+    assert set(model.points) == {"p", "n"}
+    assert model.rows[0].predicted == pytest.approx(16.0, rel=0.01)
+
+
+def test_numbers_that_follow_from_a_variant_are_no_parameters():
+    """Tiles of a decomposition: their product is the processors; the threads are those of the variant."""
+    rows = [("2D", 16, 4, 4, 1), ("2D", 32, 4, 8, 1), ("2D", 64, 8, 8, 1), ("2D", 128, 8, 16, 1)]
+    rows += [("1D", p, p, 1, 16 if p > 16 else 1) for p in (16, 32, 64, 128)]
+    table = pd.DataFrame(rows, columns=["decomposition", "procs", "tiles_x", "tiles_y", "threads"])
+    table["time_s"] = [1600.0 / row[1] + (row[0] == "1D") for row in rows]
+    model = perfcore.fit(table, fitter="scaling")
+    assert (model.paths, list(model.points)) == (("2D", "1D"), ["p"])
+    grid = pd.concat([table.assign(size=size, time_s=size * table["time_s"]) for size in (1, 2)])
+    with pytest.raises(PerfError, match="with parameter='procs,size', or hold it with where='size=1'"):
+        perfcore.fit(grid[grid["decomposition"] == "2D"], fitter="scaling", parameter="procs")
+
+
+@pytest.mark.parametrize(("third", "n_outliers"), [(245.0, 0), (219.0, 1)])
+def test_runs_of_which_half_are_far_away_are_noise_and_no_outliers(third, n_outliers):
+    times = [219.0, 190, third, 51, 50, 50, 26, 26, 25, 13, 13, 14]
+    model = perfcore.fit(pd.DataFrame({"p": np.repeat([1, 2, 4, 8], 3), "time_s": times}), fitter="scaling")
+    assert ("1 of 12 runs are outliers" in " ".join(model.report().closing(None))) == (n_outliers > 0)
 
 
 def test_layouts_of_the_same_processors_do_not_scale():

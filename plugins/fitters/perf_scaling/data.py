@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_scaling.options import ScalingOptions
-from perf_tables.confounders import further_parameters, refuse_unnamed_factors, refuse_unnamed_text, unnamed_text
+from perf_tables.confounders import (
+    MOST_PARAMETERS,
+    further_parameters,
+    refuse_unnamed_factors,
+    refuse_unnamed_text,
+    unnamed_text,
+)
 from perf_tables.meanings import (
     Spread,
     layout_of,
@@ -51,7 +57,6 @@ PATH = "path"  # the variable of a model that names one
 SPREAD_NAMES = {"deviation": "sd", "error": "sem", "confidence": "ci95"}
 OF_VALUE = "value of"  # the column that says which of the measured ones a row is from
 _METRIC = "metric"  # the column that Extra-P's experiments name a metric in
-_MOST_PARAMETERS = 4
 _LARGEST = 1e100  # squares of larger values overflow
 _RANK = 1e-6  # of the logarithms of the points; below, they lie on a line but for rounding
 # A run further from the median of its point than this many robust standard deviations counts less; of few runs these
@@ -115,13 +120,13 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     assert roles.value is not None
     if options.value is None:
         free = [c for c in map(str, data.table.columns) if c not in (roles.value, *roles.parameters.values())]
-        alike = [c for c in free if unit_of(c) == unit_of(roles.value) and not is_of_spread(c)]
-        others = [c for c in free if is_called_time(c) and (c in alike or is_called_rate(roles.value))]
-        others += [c for c in alike if is_called_rate(c) and is_called_rate(roles.value)]
+        others = [c for c in free if is_called_time(c) and not is_of_spread(c)]
+        rates = [c for c in free if is_called_rate(c) and is_called_rate(roles.value)]
+        others += [c for c in rates if unit_of(c) == unit_of(roles.value) and not is_of_spread(c)]
         notes += [f"{roles.value} is measured, not {listing(others, 3)} (set with --value)"] if others else []
     if options.parameter is None and (factors := further_parameters(data)):
         several = (*roles.parameters.values(), *factors)
-        if len(several) <= _MOST_PARAMETERS:
+        if len(several) <= MOST_PARAMETERS:
             wider = gathered(data.with_roles(value=roles.value), replace(options, parameter=several, where=()))
             if wider.paths:
                 named = f"parameters {', '.join(several)} (set with --parameter)"
@@ -129,9 +134,9 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     value = values_of(data, notes, zeros=True, signed=True)
     kept = ~np.isnan(value)
     points = {symbol: numbers_of(data, column, kept) for symbol, column in roles.parameters.items()}
-    if len(points) > _MOST_PARAMETERS:
+    if len(points) > MOST_PARAMETERS:
         raise OptionError(
-            f"{data.source}: {len(points)} parameters ({listing(points, 8)}); models have up to {_MOST_PARAMETERS}: "
+            f"{data.source}: {len(points)} parameters ({listing(points, 8)}); models have up to {MOST_PARAMETERS}: "
             "name these with --parameter, and hold the others with --where"
         )
     kept &= without_duplicates(data, kept, options.duplicates, notes)
@@ -531,6 +536,8 @@ def _without_outliers(cell: Ints, path: Ints, value: Floats, size: Ints, n_paths
     limit = _OUTLYING * _NORMAL * typical * (1.0 + _FEW / np.maximum(np.bincount(telling_paths, minlength=n_paths), 1))
     del telling_paths
     far = np.flatnonzero(several & (distance > limit[path]) & (limit > 0.0)[path])
+    n_far = np.bincount(cell[far], minlength=len(size))
+    far = far[(2 * n_far < size)[cell[far]]]  # where half are, the point is noisier than others
     weight = np.ones(len(value))
     weight[far] = limit[path[far]] / distance[far]
     return weight

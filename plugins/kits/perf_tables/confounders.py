@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,7 +13,15 @@ from perf_tables.meanings import NOT_VARIED, meanings_of, paths_of
 from perfcore.base import pd, special
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import OptionError, listing
-from perfcore.data.columns import is_run_identifier, shown_names, without_copies, words, words_of
+from perfcore.data.columns import (
+    is_processors,
+    is_run_identifier,
+    is_size,
+    shown_names,
+    without_copies,
+    words,
+    words_of,
+)
 from perfcore.data.observations import differs, distinct, numbers_of, points_of, values_of
 from perfcore.data.units import is_rate, is_time, unit_of
 from perfcore.tables import level_text, point_text
@@ -26,6 +34,7 @@ _FOLD = 2.0  # between values of one point; the worst hosts and compilers are se
 _FEWEST_CELLS = 2
 _RESULTS = frozenset(words("words", "result"))
 _LOOKED_AT = 10_000  # levels, at even distances
+MOST_PARAMETERS = 4  # of a model
 _CHOSEN_DIGITS = 4  # of a fraction that was chosen, such as a step of 0.00125 or a clock of 2.995 GHz
 
 
@@ -40,7 +49,7 @@ def differing_columns(data: Measurements, kept: Booleans, point: Ints, category:
     return {c: data.numbers(c)[kept] for c in numeric if differs(data.levels(c)[0][kept], cell)}
 
 
-def unnamed_factors(data: Measurements, kept: Booleans, point: Ints, category: Ints) -> dict[str, pd.DataFrame]:
+def _varied_numbers(data: Measurements, kept: Booleans, point: Ints, category: Ints) -> dict[str, pd.DataFrame]:
     """Return the columns of numbers, without a role, that were varied in rows which would pass for repeated runs."""
     varied = {}
     for column, values in differing_columns(data, kept, point, category).items():
@@ -55,10 +64,54 @@ def unnamed_factors(data: Measurements, kept: Booleans, point: Ints, category: I
         first, number = distinct([point, category, data.levels(column)[0][kept] + 1])
         rows = pd.DataFrame({"point": point[first], "category": category[first], "level": values[first]})
         rows = rows.assign(runs=np.bincount(number)).dropna()
-        if _recurs(rows):
+        if _recurs(rows) or ((is_size(column) or is_processors(column)) and _is_star(rows)):
             varied[column] = rows
+    return varied
+
+
+def unnamed_factors(data: Measurements, kept: Booleans, point: Ints, category: Ints) -> dict[str, pd.DataFrame]:
+    """Return what was varied, each number once, and none of those that follow from points and texts."""
+    varied = _varied_numbers(data, kept, point, category)
+    for behind in _texts_behind(data, kept, point, category, varied).values():
+        varied = {column: rows for column, rows in varied.items() if column not in behind}
     # Of columns that say the same, such as tasks and threads of a full node, one is a parameter.
-    return {column: varied[column] for column in without_copies(data.table, list(varied))} if varied else {}
+    factors = without_copies(data.table, list(varied)) if varied else []
+    parameters = [data.numbers(column)[kept] for column in data.roles.parameters.values()]
+    for k, column in reversed([*enumerate(factors)]):  # of tiles in x and y, whose product is the processors, the first
+        products = [data.numbers(column)[kept] * data.numbers(other)[kept] for other in factors[:k]]
+        if any(np.ptp(product / number) == 0.0 for product in products for number in parameters):
+            factors.remove(column)
+    return {column: varied[column] for column in factors}
+
+
+def _texts_behind(
+    data: Measurements, kept: Booleans, point: Ints, category: Ints, numbers: Iterable[str]
+) -> dict[str, list[str]]:
+    """Return the texts without a role that say which variant ran, and the numbers that follow from text and point.
+
+    A text with more levels than a number has at some point, such as a host, says where a run was; one that says the
+    same as a number goes behind it.
+    """
+    roles = data.roles
+    used = {*roles.parameters.values(), roles.value, *roles.code, *roles.system, *roles.category}
+    levels = {column: data.levels(column)[0][kept] for column in numbers}
+    group = distinct([point, category])[1] if levels else point
+    behind = {}
+    for text in data.table.columns if levels else ():
+        if text in used or data.table[text].dtype.kind in "iufMb" or is_run_identifier(str(text)):
+            continue
+        level, names = data.levels(text)[0][kept], data.levels(text)[1]
+        if (level < 0).any() or len(names) < 2 or np.bincount(level[distinct([level, point])[0]]).min() < 2:
+            continue
+        cell = distinct([group, level])[1]
+        behind[str(text)] = [
+            column
+            for column, number in levels.items()
+            if not differs(number, cell)
+            and np.bincount(group[distinct([group, number])[0]]).max() >= len(names)
+            and not len(distinct([level, number])[0]) == len(names) == len(data.levels(column)[1])
+        ]
+    return {text: columns for text, columns in behind.items() if columns}
 
 
 def _texts_tell_apart(data: Measurements, kept: Booleans) -> bool:
@@ -81,6 +134,8 @@ def refuse_unnamed_factors(
     data: Measurements, kept: Booleans, point: Ints, category: Ints, points: Mapping[str, Floats]
 ) -> None:
     """Refuse rows that would pass for repeated runs of one point though something was varied in them."""
+    import pandas as pd
+
     varied = unnamed_factors(data, kept, point, category)
     if not varied:
         return
@@ -93,12 +148,16 @@ def refuse_unnamed_factors(
         f"{column} ({listing([level_text(level) for level in sorted(rows['level'].unique())], 4)})"
         for column, rows in varied.items()
     )
-    # Columns that were varied together are held together: at the levels of one row.
-    where = ",".join(f"{column}={data.table[column][kept].iloc[row]:g}" for column in varied)
-    named = ",".join([*data.roles.parameters.values(), *varied])
+    # Columns that were varied together are held together: at the levels of the row that leaves most points.
+    held = pd.DataFrame({column: data.table[column][kept].to_numpy() for column in varied}).assign(point=point)
+    chosen = held.groupby(list(varied))["point"].nunique().idxmax()
+    values = chosen if isinstance(chosen, tuple) else (chosen,)
+    where = ",".join(f"{column}={value:g}" for column, value in zip(varied, values, strict=True))
+    named = [*data.roles.parameters.values(), *varied]
+    by_name = f"name it with --parameter {shlex.quote(','.join(named))}, or " if len(named) <= MOST_PARAMETERS else ""
     raise OptionError(
-        f"{data.source}: rows of one point, such as {place}, differ in {levels}, so they are no repeated runs; name it "
-        f"with --parameter {shlex.quote(named)}, or hold it with --where '{where}'"
+        f"{data.source}: rows of one point, such as {place}, differ in {levels}, so they are no repeated runs; "
+        f"{by_name}hold it with --where '{where}'"
     )
 
 
@@ -134,10 +193,12 @@ def unnamed_text(
 
     A column of text, unlike one of numbers, may also say where a run was or how it ended. It counts as varied where two
     of its levels recur and values of one are at least twice another's, at most points where there are several; or are
-    apart by more than chance (analysis of variance of the logarithms) and by 5 %.
+    apart by more than chance (analysis of variance of the logarithms) and by 5 %; or where numbers, such as those of
+    threads, follow from it.
     """
     roles, meanings = data.roles, meanings_of(data)
     used = {*roles.parameters.values(), str(roles.value), *roles.category, *roles.code, *roles.system}
+    behind = _texts_behind(data, kept, point, path, _varied_numbers(data, kept, point, path))
     for column in data.table.columns:
         levels = data.table[column]
         is_number = levels.dtype.kind in "iufM" and meanings[str(column)] != "version"  # 1.0 and 2.0 are names
@@ -150,7 +211,8 @@ def unnamed_text(
         rows["cell"] = rows.groupby(["path", "point"]).ngroup()
         medians = rows.groupby(["cell", "level"])["value"].median().groupby("cell")
         folds = (medians.max() / medians.min())[medians.size() > 1]
-        if len(folds) < _FEWEST_CELLS or ((folds >= _FOLD).mean() < 0.5 and not _is_apart(rows, folds)):
+        is_apart = len(folds) >= _FEWEST_CELLS and ((folds >= _FOLD).mean() >= 0.5 or _is_apart(rows, folds))
+        if not is_apart and not (column in behind and len(folds)):
             continue
         cell = rows[rows["cell"] == folds.idxmax()]
         row = int(cell.index[0])
@@ -191,6 +253,16 @@ def _recurring(rows: pd.DataFrame) -> list[Any]:
     """Return levels that are met at several points."""
     points_of_level = rows.drop_duplicates(["point", "level"]).groupby("level").size()
     return list(points_of_level[points_of_level > 1].index)
+
+
+def _is_star(rows: pd.DataFrame) -> bool:
+    """Whether one point alone has several levels (columns point and level), as if one factor varied at a time."""
+    levels = rows.groupby("point")["level"]
+    several = levels.nunique() > 1
+    base = levels.first()[~several].unique()
+    return bool(several.sum() == 1 and len(base) == 1 and levels.nunique().max() > 2) and bool(
+        (rows["level"][rows["point"].map(several)] == base[0]).any()
+    )
 
 
 def _recurs(rows: pd.DataFrame) -> bool:

@@ -18,6 +18,7 @@ from perfcore.base import pd, special
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import listing
 from perfcore.data.columns import (
+    RATIOS,
     SCALING_KINDS,
     SPREADS,
     counts_runs,
@@ -33,9 +34,10 @@ from perfcore.data.columns import (
     spread_kind,
     without_unit,
     words,
+    words_of,
 )
 from perfcore.data.observations import labels_of
-from perfcore.data.units import is_rate, seconds_per, split_unit, unit_of
+from perfcore.data.units import seconds_per, split_unit, unit_of
 
 if TYPE_CHECKING:
     from perfcore.data.measurements import Measurements
@@ -171,7 +173,8 @@ def scaling_of(data: Measurements) -> str:
 def _scaling_of_work(data: Measurements, processors: Floats, names: Sequence[str]) -> str:
     """Return the kind of scaling that rates times the measured time say: work that is constant, or grows with them."""
     value = str(data.roles.value)
-    rates = [name for name in names if is_rate(unit_of(name)) and not is_named("rate_of_one", str(unit_of(name)))]
+    rates = [name for name in names if is_called_rate(name) and RATIOS.isdisjoint(words_of(name))]
+    rates = [name for name in rates if not is_named("rate_of_one", str(unit_of(name)))]
     for name in rates if is_called_time(value) and np.ptp(processors) > 0.0 else ():
         with np.errstate(invalid="ignore", divide="ignore"):
             work = np.log(data.numbers(name) * data.numbers(value))
@@ -253,6 +256,7 @@ def column_meanings(data: Measurements) -> dict[str, str]:
     if roles.value:
         better, unit = direction(roles.unit or "", roles.value), f" [{roles.unit}]" if roles.unit else ""
         texts[roles.value] = f"value{unit}{f', {better} is better' if better else ''} (--value)"
+    texts |= {c: "number of runs" for c, meaning in meanings.items() if meaning == "spread" and counts_runs(c)}
     spread = spread_columns(data)
     if spread is not None:
         texts[spread.spread] = f"spread of runs ({spread.kind})"

@@ -310,6 +310,7 @@ REFUSED = [
     (files.FIO, '"error": 0', '"error": 5', "holds no job that moved data"),
     (files.STREAM, "     0.011410", "", r"txt:10: 4 numbers \(Best Rate MB/s, Avg time, Min time, Max time\)"),
     (files.NCCL_TESTS, "   23.50", "", r"txt:8: has 12 fields for 13 columns \(size, count, type"),
+    (files.NCCL_TESTS, " time ", " span ", "holds no results"),
     (files.GO_BENCH, "1412340 ns/op", "1412340", r"txt:7: pairs of a number and a unit"),
     (files.JMH.replace("rawData", "data"), '"score"', '"score": "NaN", "x"',
         r"primaryMetric` has neither rawData, nor"),

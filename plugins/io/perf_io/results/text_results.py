@@ -63,7 +63,7 @@ _TAGGED = re.compile(_TAG)
 _NCCL_BEGINS = re.compile(r"# (?:nccl-tests version|nThread |Collective test starting: )")
 _NCCL_TEST = re.compile(r"# Collective test starting: (\S{1,80})")
 _NCCL_RANK = re.compile(r"#\s+Rank\s+([0-9]{1,9})\b.*")
-_NCCL_HEADING = re.compile(r"#\s+size\s+count\s+type\b.*\balgbw\s+busbw\b.*")
+_NCCL_HEADING = re.compile(r"#\s+size\s+count\s+type\b.*\btime\b.*\balgbw\s+busbw\b.*")
 _PLACES = ("out-of-place", "in-place")
 # Time in us and bandwidths in 10^9 bytes a second, as the line below the heading says in all versions.
 _NCCL_MEASURED = {"time": "time_us", "algbw": "algorithm_GB_s", "busbw": "bus_GB_s"}

@@ -46,7 +46,7 @@ _OF_ROWS = re.compile(r"(?:task|job|event|state|interval|span|activity|op|operat
 # Of what a row is the how-manieth: nothing was varied, and the times are of repeated runs.
 _RUNS = frozenset(words("trace", "counts_rows"))
 _VERSIONS = frozenset(words("roles", "version"))
-_NO_TIMES = frozenset(words("words", "no_time"))
+_NO_TIMES = frozenset((*words("words", "no_time"), *words("words", "result")))
 _NUMBERING = re.compile(r"_(?:id|no|nr|num|number|index|idx)$")
 _MOMENTS = frozenset(("time", "t"))  # of samples, or how long a run took; a timestamp or a date is a moment
 _OTHERS = frozenset().union(*(SYNONYMS[role] for role in ("value", "start", "end", "time")), *LEVELS.values())
@@ -244,6 +244,10 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
         device = None if options.kind == "curve" or look is None else _device(columns, time, look)
         but = used | ({device} if device else set())
         kind, values = options.kind, finder.values(options.value, but=but, several=options.kind != "curve")
+        texts = [c for c in columns if c.kind == "text" and c is not time] if kind == "auto" else []
+        is_of_runs = look is not None and any(map(look.names_rows, texts))
+        if is_of_runs and look is not None and (any(is_size(c.name) for c in values) or look.goes_back(time)):
+            return Roles("measurements")  # with how long they took, or when they were
         if kind == "auto" and values:
             kind = one_value if len(values) == 1 and device is None else "series"
         if (kind == "series" and values) or (kind == "curve" and len(values) == 1):
@@ -401,6 +405,8 @@ def _plain_measurements(columns: Sequence[Column], options: TableOptions, look: 
         return Roles("measurements", varied=tuple(columns[:1]))
     *varied, value = columns
     varied = [column for column, names in zip(varied, names_of, strict=False) if not names & _RUNS]
+    counted = guess_roles([c.name for c in varied], {c.name for c in varied}).parameters.values()
+    varied = [c for c in varied if c.name in counted or not is_processors(c.name)]  # as nodes follow from ranks
     if not 0 < len(varied) <= _MOST_VARIED or not all(map(look.holds_levels, varied)):
         return None
     over = listing([one_line(column.name) for column in varied])

@@ -114,16 +114,19 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         first = below
     delimiter = separator[1] if separator else max(DELIMITERS, key=lines[first].count)
     candidates = range(first, len(lines)) if _BARS.search(text) else ()
-    if "\\begin{tabular" in text:
+    is_latex = "\\begin{tabular" in text
+    if is_latex or all(line.rstrip().endswith(r"\\") for line in lines[first:] if line.strip()):
         rewrite, delimiter = _cells_of_latex, "\t"
-        begin = next(n for n, line in enumerate(lines) if "\\begin{tabular" in line)
+        begin = next((n for n, line in enumerate(lines) if is_latex and "\\begin{tabular" in line), first)
         first = next((n for n in range(begin, len(lines)) if rewrite(lines[n])), first)
     elif (boxed := next((n for n in candidates if _is_boxed(lines, n)), None)) is not None:
         first, rewrite, delimiter = boxed, _cells_of_box, "\t"
         prose = [line.strip() for line in lines if line.strip() and not _RULER.fullmatch(line.strip())]
         if outside := [line for line in prose if not _BARS.search(line)]:
             steps.append(f"{len(outside)} lines outside the table left out: {outside[0][:40]!r}, ...")
-    elif (delimiter not in lines[first] or "\t\t" in lines[first]) and (by_blanks := _by_blanks(lines[first:])):
+    elif (not all(delimiter in line for line in lines[first : first + 2]) or "\t\t" in lines[first]) and (
+        by_blanks := _by_blanks(lines[first:])
+    ):
         rewrite, delimiter = by_blanks, "\t"
         marked = next((n for n in range(first - 1, -1, -1) if lines[n].strip("#%/ \t\r\n")), first)
         cells, words = (by_blanks(lines[n].lstrip("#%/ \t")).split("\t") for n in (first, marked))
@@ -329,6 +332,10 @@ def _by_blanks(lines: Sequence[str]) -> Callable[[str], str] | None:
     for parted in (_by_single_blanks, _by_several_blanks):
         sizes = [len(parted(row).split("\t")) for row in rows[: _LOOKED_AT + 1]]
         counts = set(sizes)
+        names = [name.strip() for name in next(csv.reader(rows))] if len(rows) > 2 and "," not in rows[1] else []
+        if len(names) > 1 and {*sizes[1:]} == {len(names)}:
+            heading = "\t".join(names)  # with commas, above blanks
+            return _but_for(parted, rows[0], lambda line: heading)  # noqa: B023
         if len(rows) > 2 and counts == {sizes[0], sizes[0] + 1} and sizes.count(sizes[0]) == 1:
             # R's write.table, whose rows have names and the line of column names has none for these.
             named = _but_for(parted, rows[0], lambda line: f"\t{parted(line)}")  # noqa: B023

@@ -427,6 +427,12 @@ class Table:
         )
         return all(number == count for number in distinct) and fold is not None and 0 < fold <= LARGEST_FOLD
 
+    def names_rows(self, column: Column) -> bool:
+        """Whether most rows have a text of their own."""
+        rows = self._first_rows(f"{quoted_name(column.name)} AS name")
+        ((count, names),) = self.database.rows(f"SELECT count(*), count(DISTINCT name) FROM ({rows})")
+        return bool(2 * names > count > 1)
+
     def alternates(self, name: Column, time: Column) -> bool:
         """Return whether few names come again and again, each at times that increase."""
         columns = f"CAST({quoted_name(name.name)} AS VARCHAR) AS name, {self.ns(time, 's')} AS t"

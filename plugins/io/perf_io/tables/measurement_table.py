@@ -441,9 +441,29 @@ def _slowest_ranks(tidy: Tidy, named: Set[str]) -> None:
     )
 
 
+def _time_of_unit(tidy: Tidy, named: Set[str]) -> None:
+    """Take the time of one iteration if a column has it, and runs were given different numbers of them.
+
+    Numbers that seldom come twice are those that a solver needed, which its time is for.
+    """
+    frame = tidy.frame
+    numeric = [str(column) for column in frame.columns if frame[column].dtype.kind in "iuf"]
+    guessed = guess_roles(numeric, set(numeric))
+    if tidy.roles.keys() - {"parameters"} or named or guessed.value is None or not guessed.parameters:
+        return
+    others = [c for c in numeric if c not in (guessed.value, *guessed.parameters.values()) and not is_processors(c)]
+    for unit, count in itertools.product(filter(is_called_time, others), others):
+        constant = frame[guessed.value] / (frame[unit] * frame[count])
+        is_chosen = frame[count].nunique() > 1 and 2 * frame[count].duplicated(keep=False).sum() >= len(frame)
+        if is_chosen and (abs(constant / constant.mean() - 1) <= SUM_ROUNDING).all():
+            tidy.roles["value"] = unit
+            tidy.notes.append(f"assumed {unit} as the value, since {count} differs (--value {guessed.value} otherwise)")
+            return
+
+
 _STEPS = (
     _repetitions_in_columns, _levels_in_columns, _parts_in_columns, _ways_in_columns, _commands, _total_processors,
-    _half_widths, _slowest_ranks,
+    _half_widths, _slowest_ranks, _time_of_unit,
 )  # fmt: skip
 
 
