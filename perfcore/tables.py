@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    import pandas as pd
+from perfcore.base import pd
 
 # Always shown, only without --all, only with it, and only in CSV, frames and JSON.
 Importance = Literal["default", "brief", "verbose", "data"]
@@ -168,8 +167,6 @@ class Table:
 
     def frame(self) -> pd.DataFrame:
         """All rows as a data frame with true numbers."""
-        import pandas as pd
-
         # A column of which nothing is known is one of numbers, not of objects.
         known = (column if any(v is not None for v in column) else [nan] * len(column) for _, column in self.data)
         frame = pd.DataFrame(dict(enumerate(known)))

@@ -9,13 +9,10 @@ import functools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+from perfcore.base import pd
 from perfcore.base.errors import OptionError, UnknownNameError, listing
 from perfcore.data.units import VOCABULARY, is_rate, seconds_per, split_unit, unit_in_name, unit_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def words(table: str, key: str) -> tuple[str, ...]:
@@ -136,10 +133,12 @@ def roles_of(table: pd.DataFrame) -> MeasurementRoles:
     if guessed.value is None and (alternatives := alternatives_of([c for c in columns if c in numeric])):
         first = alternatives[0]
         guessed = replace(guessed, value=first, unit=unit_of(first), alternatives=alternatives)
-    is_date = guessed.value is not None and are_dates(table[guessed.value])
-    if guessed.value is not None and (is_date or table[guessed.value].nunique() == 1 < len(table)):
-        without = guess_roles(columns, numeric - {guessed.value})  # what is the same in all runs was chosen
-        guessed = without if without.value or is_date else guessed
+    if guessed.value is not None:
+        is_date, is_given = are_dates(table[guessed.value]), table[guessed.value].nunique() == 1
+        without = guess_roles(columns, numeric - {guessed.value}) if is_date or is_given else guessed
+        rate = without.value if without.value is not None and is_called_rate(without.value) else None
+        if is_date or (rate is not None and table[rate].nunique() > 1):  # a time that is the same was given
+            guessed = without
     for column in guessed.parameters.values():
         if (table[column] == table[column].iloc[0]).all():
             others = guess_roles(columns, numeric - {column}).parameters
@@ -170,8 +169,6 @@ def alternatives_of(columns: Sequence[str]) -> tuple[str, ...]:
 
 def holds_numbers(column: pd.Series) -> bool:
     """Return whether half of the values are numbers: a text among them is refused with its line, and no name."""
-    import pandas as pd
-
     if column.dtype.kind in "iuf":
         return True
     if column.dtype.kind not in "OUT" and str(column.dtype) not in ("str", "string"):
@@ -183,8 +180,6 @@ def holds_numbers(column: pd.Series) -> bool:
 
 def are_dates(column: pd.Series) -> bool:
     """Return whether values increase from 2010 on as times since 1970 do, in the unit of the name or in any."""
-    import pandas as pd
-
     times, unit = pd.to_numeric(column, errors="coerce").dropna(), unit_of(str(column.name))
     factors = [seconds_per(unit) or 0.0] if unit else [1.0, 1e-3, 1e-6, 1e-9]
     inside = any(times.min() * factor > _YEAR_2010 and times.max() * factor < _YEAR_2035 for factor in factors)

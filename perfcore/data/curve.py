@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from perfcore.base import pd
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 from perfcore.data.units import EXACT_NS, nanoseconds_per
@@ -20,7 +21,6 @@ from perfcore.report import Shown
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pandas as pd
 
 __all__ = ["PROCESSORS_COMPUTING", "UtilizationCurve"]
 
@@ -131,8 +131,6 @@ class UtilizationCurve(Shown):
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each step: start, end and height."""
-        import pandas as pd
-
         start, end = self.edges[:-1], self.edges[1:]
         return pd.DataFrame(
             {f"start_{self.time_unit}": start, f"end_{self.time_unit}": end, "processors": self.heights}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from perfcore.base import pd
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.columns import shown_names
@@ -17,8 +18,6 @@ from perfcore.data.selection import AGGREGATES, DUPLICATES, is_mark
 from perfcore.tables import point_text
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from perfcore.data.measurements import Measurements
 
 
@@ -31,8 +30,6 @@ _MOST_COUNTED = 1 << 20  # numbers that are counted instead of sorted
 
 def numbers_in(column: pd.Series) -> Floats:
     """Return a column as numbers, NaN for what is none."""
-    import pandas as pd
-
     if column.dtype.kind in "mMc":
         return np.full(len(column), np.nan)
     if column.dtype == np.float64:  # without a copy
@@ -44,8 +41,6 @@ def numbers_in(column: pd.Series) -> Floats:
 
 def levels_in(column: pd.Series) -> tuple[Ints, Any]:
     """Return which of the values of a column each row has, and these values; any cells can be compared as texts."""
-    import pandas as pd
-
     try:
         numbers, values = pd.factorize(column)
     except TypeError:
@@ -132,8 +127,6 @@ class Observations:
 
 def observe(data: Measurements, aggregate: str, duplicates: str) -> Observations:
     """Check measurements and join repeated runs; see `Measurements.observations`."""
-    import pandas as pd
-
     for choice, choices, option in ((aggregate, AGGREGATES, "aggregate"), (duplicates, DUPLICATES, "duplicates")):
         if choice not in choices:
             raise UnknownNameError(option, choice, choices)
@@ -192,8 +185,6 @@ def _refuse_mixed_categories(data: Measurements, kept: Booleans, group: Ints) ->
 
 def labels_of(data: Measurements, role: str, kept: Booleans) -> tuple[tuple[str, ...], Ints]:
     """Names of the codes or systems, in order of appearance, and the index of each kept row."""
-    import pandas as pd
-
     columns: tuple[str, ...] = getattr(data.roles, role)
     rows = np.flatnonzero(kept)
     if not columns:
@@ -265,8 +256,6 @@ def values_of(
 
 def _without_number(data: Measurements, name: str, zeros: bool, minus_one: bool) -> tuple[Booleans, list[str]]:
     """The rows in which a column holds no number, and a note that says so if there are any."""
-    import pandas as pd
-
     column, numbers = data.table[name], data.numbers(name)
     negative = numbers < 0.0
     marked = {
@@ -378,8 +367,6 @@ def without_duplicates(
 
 def _row_numbers(data: Measurements, columns: Sequence[str]) -> npt.NDArray[np.int32]:
     """Return for each row the first row that is equal to it; rows are compared with those of as many as fit memory."""
-    import pandas as pd
-
     count = len(data.table)
     n_parts = 1 + (count // _MOST_COMPARED if data.roles.value else 0)
     bits = (data.numbers(str(data.roles.value)) + 0.0).view(np.uint64) if n_parts > 1 else np.zeros(count, np.uint64)
@@ -421,8 +408,6 @@ def distinct(columns: Sequence[npt.NDArray[Any]]) -> tuple[Ints, Ints]:
 
 def _renumbered(column: npt.NDArray[Any], size: int = 0) -> tuple[Ints, int]:
     """Return which of the numbers of a column, in their order, each row has, and how many there are."""
-    import pandas as pd
-
     if column.dtype.kind == "i" and len(column):
         size = size or int(column.max()) + 1
         if 0 < size <= _MOST_COUNTED + len(column) and column.min() >= 0:

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from perfcore.base import pd
 from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.data.columns import existing_column
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    import pandas as pd
 
 
 AGGREGATES = ("median", "mean", "minimum")  # of repeated runs
@@ -77,7 +77,6 @@ def rows_that_meet(table: pd.DataFrame, conditions: Iterable[Condition]) -> npt.
     Numbers are compared as numbers, so ``4`` finds ``4.0``; everything else as text.
     """
     import numpy as np
-    import pandas as pd
 
     kept = np.ones(len(table), dtype=np.bool_)
     for condition in conditions:

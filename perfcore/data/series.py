@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.base import progress
+from perfcore.base import pd, progress
 from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import nanoseconds_per
 from perfcore.report import Shown, cut
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["Series"]
 
@@ -96,8 +93,6 @@ class Series(Shown):
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each sample, by its time."""
-        import pandas as pd
-
         return pd.DataFrame(self.columns, index=pd.Index(self.times, name=f"time_{self.time_unit}"))
 
     def chosen(self, column: str | None = None) -> str:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from perfcore.base import pd
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import EXACT_NS, nanoseconds_per
 from perfcore.hooks.registry import registry
 from perfcore.report import Shown, cut
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["Trace", "busy_mask", "curve_from_changes", "curve_from_intervals", "default_busy"]
 
@@ -127,8 +125,6 @@ class Trace(Shown):
         self, location: npt.NDArray[Any], state: npt.NDArray[Any], columns: Mapping[str, npt.NDArray[Any]]
     ) -> pd.DataFrame:
         """Columns behind the names of locations and states, of which each is kept once."""
-        import pandas as pd
-
         named = {}
         for name, texts, place in (("location", self.locations, location), ("state", self.states, state)):
             different: pd.Index[str] = pd.Index(dict.fromkeys(texts))  # names may be alike, and categories may not be

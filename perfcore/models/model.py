@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from perfcore.base import pd
 from perfcore.base.errors import ModelFileError, OptionError, PerfError, PluginError, UnknownNameError
 from perfcore.base.files import MODEL_SCHEMA, write_json
 from perfcore.data.columns import shown_names
@@ -21,8 +22,6 @@ from perfcore.report import Result
 from perfcore.tables import Table
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from perfcore.models.points import DesignRows, GrowthDraws, Observed, PartDraws, Rival
 
 __all__ = ["Model", "Origin", "Parameter", "Points", "is_model_file", "load", "model_of"]
@@ -299,8 +298,6 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def predicted_frame(model: Model, points: Points, values: Floats) -> pd.DataFrame:
     """Return values, lower and upper ends (n, 3) as a table that is indexed by the points."""
-    import pandas as pd
-
     columns = {
         model.shown_names.get(name, name): np.atleast_1d(c) for name, c in columns_of(points, model.variables).items()
     }

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from perfcore.base import pd
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.columns import shown_names
@@ -81,8 +82,6 @@ def measurements_for(
 ) -> Measurements:
     """Measurements with the roles that the model's variables say, selected by conditions."""
     if not isinstance(data, Measurements):
-        import pandas as pd
-
         if not isinstance(data, pd.DataFrame):
             raise DataError(f"a model is compared with measurements, not with {type(data).__name__}")
         data = Measurements(data, source="table")

@@ -38,7 +38,7 @@ App*, Host*, MPI ranks, Wall time [s] | MPI ranks | Wall time [s] | App Host
 n-procs, elapsed | n-procs | elapsed
 P, Seconds | P | Seconds
 gpus, tasks, real_time | tasks | real_time
-cores-per-node, cores, ns/day | cores |
+cores-per-node, cores, ns/day | cores | ns/day
 clients, req_per_s, p50_ms, p99_ms, errors | clients | req_per_s
 Cluster*, Threads/rank, #Ranks, Wall time [min] | #Ranks | Wall time [min] | Cluster
 p, time_s_olympic_mean, time_s_min, time_s_max | p | time_s_olympic_mean
