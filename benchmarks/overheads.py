@@ -70,7 +70,7 @@ made = time.perf_counter() - started
 import numpy as np
 from perf_analysis.attribution import profile_overheads
 from perf_analysis.categories import read_categories
-from perf_analysis.attribution import state_events
+from perf_analysis.attribution import state_changes
 rules = read_categories(sys.argv[4] or None)
 def peak():
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 2**20
@@ -85,7 +85,7 @@ for _ in range(2):
 used = peak() - held
 assert profile.total_ns == profile.elapsed_ns * len(profile.locations)
 started = time.perf_counter()
-state_events(trace, trace.span_ns)
+state_changes(trace, trace.span_ns)
 sorted_in = time.perf_counter() - started
 both = np.concatenate([trace.end_ns, trace.start_ns])
 started = time.perf_counter()

@@ -11,8 +11,8 @@ the different vectors of counts only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,12 @@ from perf_analysis.concurrency import (
     usual_categories,
 )
 from perf_analysis.groups import LEFT_OUT
-from perf_analysis.overhead_profile import OverheadProfile, profile_of_times, summary_breakdown, whole_run_only
+from perf_analysis.overhead_profile import (
+    OverheadProfile,
+    profile_of_times,
+    summary_breakdown,
+    whole_run_only,
+)
 from perf_io.traces.intervals import REPLAYED, UNLAUNCHED
 from perf_statistics.kernels import kernel
 from perf_traces.joined_trace import no_interval, positions, run_of
@@ -60,11 +65,8 @@ from perfcore.data.units import nanoseconds_per, readable
 _BINS = 240  # of the plot over time
 _OF_HOST = ("waiting for the host", "launched, not started")  # categories that need the host's calls
 _NOTHING = ("other", "not running")  # categories that nobody misses
-
 _FIRST_CAPACITY = 1 << 15
 _BITS = 63  # of an int64 that is not negative
-
-
 _HASH_FACTOR = 1_000_003  # a prime below 2^20: with 40 bits kept, products stay within int64
 _HASH_MASK = (1 << 40) - 1
 
@@ -115,7 +117,7 @@ class Cycles:
     def joined(cls, parts: Sequence[Cycles], places: Sequence[Ints] | None = None) -> Cycles:
         """Those of several parts, one behind the other, or at their places among all of them."""
         order = slice(None) if places is None else np.argsort(np.concatenate(places))
-        columns = [[getattr(part, field.name) for part in parts] for field in fields(cls)]
+        columns = [[getattr(part, each.name) for part in parts] for each in fields(cls)]
         by_location = (np.concatenate(column, axis=1)[:, order] for column in columns[:2])
         return cls(*by_location, *(np.sum(column, axis=0) for column in columns[2:]))
 
@@ -138,7 +140,7 @@ class Division:
         rules, names = self.rules, self.names
         steps = (np.zeros(0, np.int64), np.zeros(0)) if self.ready is None else self.ready
         values, index = np.unique(steps[1], return_inverse=True)
-        moments = Moments(state_events(part, self.run_ns), steps[0], index.astype(np.int64), len(part.locations))
+        moments = replace(state_changes(part, self.run_ns), ready_times=steps[0], ready_index=index.astype(np.int64))
         ids, vectors = numbered(moments, names)
         counts = {name: vectors[:, d].astype(np.float64) for d, name in enumerate(names.counted)}
         counts[LOCATIONS] = np.full(len(vectors), float(len(part.locations)))
@@ -279,7 +281,9 @@ def profile_overheads(
     on_gpus = devices_of(trace) is not None
     cycles, hidden, in_markers = [], [], []
     devices: list[DeviceTimes] = []
-    for first, part in _parts(trace, rules, on_gpus):
+    # Ranks come one after the other if no location needs those of other ranks.
+    is_apart = not rules.variables or (on_gpus and rules.counts_over == "device")
+    for first, part in parts_of(trace) if is_apart else [(0, trace)]:
         unions = unions_of(part, recorded_names) if on_gpus else ()
         if ranks is not None and waits:
             part = with_waiting(part, ranks, first)  # noqa: PLW2901 - what is attributed of it
@@ -295,41 +299,27 @@ def profile_overheads(
         if stretches is not None:
             in_markers.append(stretches.times(cycles[-1].pieces_ns, unions))
     every = Cycles.joined(cycles)
+    rank_times: tuple[RankTimes, ...] = ()
+    if ranks is not None:
+        computing = every.class_cycles_ns[names.classes.index("computing")].sum(axis=1)
+        of_location = level_names(trace, "process")
+        of_ranks = [int(computing[[name == rank for name in of_location]].sum()) for rank in ranks.ranks]
+        rank_times = ranks.times(of_ranks)
     return profile_of_times(
         trace, rules, names, every.cycles_ns, every.class_cycles_ns, edges + start, every.timeline_ns,
         division.bins_ns + start, (*_notes(trace, rules, names, ready is not None),
         *_about_ranks(trace, rules, names, ranks)), devices=tuple(devices), hidden_ns=np.concatenate(hidden, axis=1),
-        ranks=_ranks(trace, ranks, every.class_cycles_ns, names),
-        markers=tuple(map(MarkerTimes.sum, zip(*in_markers, strict=True))), untold=_untold(rules, names),
+        ranks=rank_times, markers=tuple(map(MarkerTimes.sum, zip(*in_markers, strict=True))),
+        untold=_untold(rules, names),
     )  # fmt: skip
-
-
-def _parts(trace: Trace, rules: CategorySet, on_gpus: bool) -> Iterable[tuple[int, Trace]]:
-    """The ranks one after the other where no location needs those of other ranks; else the trace as it is."""
-    if not rules.variables or (on_gpus and rules.counts_over == "device"):
-        return parts_of(trace)
-    return [(0, trace)]
-
-
-def _ranks(
-    trace: Trace, collectives: Collectives | None, class_cycles_ns: Ints, names: StateClasses
-) -> tuple[RankTimes, ...]:
-    if collectives is None:
-        return ()
-    computing, of_location = (
-        class_cycles_ns[names.classes.index("computing")].sum(axis=1),
-        level_names(trace, "process"),
-    )
-    return collectives.times(
-        [int(computing[[name == rank for name in of_location]].sum()) for rank in collectives.ranks]
-    )
 
 
 def _about_ranks(trace: Trace, rules: CategorySet, names: StateClasses, collectives: Collectives | None) -> list[str]:
     if WAITING not in rules.classes:
         return []
+    size = trace.facts.get("world_size")
     if collectives is None:
-        if not names.states_of("communicating") and trace.facts.get("world_size") in (None, 1):
+        if not names.states_of("communicating") and size in (None, 1):
             return []
         return ["waiting for other ranks is seen in a run of several ranks only: read all their files as one run"]
     notes = []
@@ -340,7 +330,6 @@ def _about_ranks(trace: Trace, rules: CategorySet, names: StateClasses, collecti
             f"{who} on some ranks only, or not at once, {'counts' if one else 'count'} as communication: "
             f"{listing(collectives.unmatched, 4)}"
         )
-    size = trace.facts.get("world_size")
     if isinstance(size, int) and size > len(collectives.ranks):
         notes.append(
             f"{len(collectives.ranks)} of {size} ranks are here: those that are not may have entered later, so that "
@@ -357,13 +346,12 @@ def _untold(rules: CategorySet, names: StateClasses) -> tuple[str, ...]:
 
 def _notes(trace: Trace, rules: CategorySet, names: StateClasses, with_ready: bool) -> tuple[str, ...]:
     notes = []
-    if WORK_EXISTS in rules.variables:
-        if with_ready:
-            notes.append("work is available while the amount of ready work is above 0")
-        else:
-            notes.append("assumes: work is available while two or more locations compute (set with --ready)")
-            if len(trace.locations) == 2:
-                notes.append("assumes: idle time of one of 2 locations is insufficient parallelism, not load imbalance")
+    if WORK_EXISTS in rules.variables and with_ready:
+        notes.append("work is available while the amount of ready work is above 0")
+    elif WORK_EXISTS in rules.variables:
+        notes.append("assumes: work is available while two or more locations compute (set with --ready)")
+        if len(trace.locations) == 2:
+            notes.append("assumes: idle time of one of 2 locations is insufficient parallelism, not load imbalance")
     if rules.counts_over == "device" and isinstance(trace, LocatedTrace):
         notes.append("each GPU is one location, so overlap is not visible (--locations stream shows it)")
     notes += [note for note in trace.notes if note.startswith(REPLAYED) or LEFT_OUT in note]
@@ -393,19 +381,21 @@ def _about_states(trace: Trace, rules: CategorySet, names: StateClasses) -> tupl
 
 
 @dataclass(frozen=True)
-class Events:
-    """Entries into states and exits from them."""
+class Moments:
+    """Entries into states and exits from them, and changes of the amount of ready work."""
 
     times: Ints  # at one time, exits go before entries
     what: Ints  # from the lowest bit: the state, the location, 1 for an entry
     state_bits: int
     location_bits: int
-    start_ns: int  # the run, on the trace's own clock
-    end_ns: int
+    duration_ns: int  # of the run
+    n_locations: int
+    ready_times: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    ready_index: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
-def state_events(trace: Trace, run_ns: tuple[int, int]) -> Events:
-    """Both ends of every interval that lasts, sorted."""
+def state_changes(trace: Trace, run_ns: tuple[int, int]) -> Moments:
+    """Return both ends of every interval that lasts, sorted."""
     start, end = run_ns
     state_bits = len(trace.states).bit_length()  # one number more, for being in no state
     location_bits = max(len(trace.locations) - 1, 1).bit_length()
@@ -422,9 +412,10 @@ def state_events(trace: Trace, run_ns: tuple[int, int]) -> Events:
     times = np.empty(2 * n, dtype=np.int64)
     np.subtract(trace.end_ns[keep], start, out=times[:n])
     np.subtract(trace.start_ns[keep], start, out=times[n:])
+    run = (end - start, len(trace.locations))
     if (end - start).bit_length() + bits > _BITS:
         order = np.argsort(times, kind="stable")  # the exits stand first
-        return Events(times[order], codes[order], state_bits, location_bits, start, end)
+        return Moments(times[order], codes[order], state_bits, location_bits, *run)
     times <<= bits
     times |= codes
     del codes, exits, entries
@@ -432,7 +423,7 @@ def state_events(trace: Trace, run_ns: tuple[int, int]) -> Events:
     times.sort(kind="stable")
     codes = times & ((1 << bits) - 1)
     times >>= bits
-    return Events(times, codes, state_bits, location_bits, start, end)
+    return Moments(times, codes, state_bits, location_bits, *run)
 
 
 # A moment is a time at which a location changes its state or the amount of ready work changes. Between two moments the
@@ -566,16 +557,6 @@ def attribute_time(
 
 
 @dataclass(frozen=True)
-class Moments:
-    """Changes of states and of the amount of ready work, by time."""
-
-    events: Events
-    ready_times: Ints
-    ready_index: Ints
-    n_locations: int
-
-
-@dataclass(frozen=True)
 class Clocks:
     """Pairs of a class and of the categories that its cycles belong to at a time: one, none, or several."""
 
@@ -586,15 +567,14 @@ class Clocks:
 
 def numbered(moments: Moments, names: StateClasses) -> tuple[npt.NDArray[np.int32], Ints]:
     """Return the number of the vector from each moment on, and the vectors; take more room until they fit."""
-    events = moments.events
-    most = len(events.times) + len(moments.ready_times) + 1
+    most = len(moments.times) + len(moments.ready_times) + 1
     ids = np.empty(most, dtype=np.int32)
     capacity = _FIRST_CAPACITY
     while True:
         vectors = np.empty((min(capacity, most), len(names.counted) + 1), dtype=np.int64)
         n_vectors, n_moments = number_vectors(
-            events.times, events.what, events.state_bits, events.location_bits, moments.n_locations, names.member,
-            moments.ready_times, moments.ready_index, events.end_ns - events.start_ns, ids, vectors,
+            moments.times, moments.what, moments.state_bits, moments.location_bits, moments.n_locations, names.member,
+            moments.ready_times, moments.ready_index, moments.duration_ns, ids, vectors,
             np.full(2 * capacity, -1, dtype=np.int32),
         )  # fmt: skip
         if n_vectors >= 0:
@@ -606,13 +586,13 @@ def attributed(
     moments: Moments, ids: npt.NDArray[np.int32], class_of: Ints, clocks: Clocks, edges: Ints, bins: Ints
 ) -> tuple[Ints, Ints, Ints]:
     """Time by phase, location and clock; by bin and clock; and when each clock first ran for a location."""
-    events, n_clocks = moments.events, len(clocks.classes)
+    n_clocks = len(clocks.classes)
     first_clock = np.searchsorted(clocks.classes, np.arange(clocks.clock_of.shape[1] + 1)).astype(np.int64)
     spent = np.zeros((len(edges) - 1, moments.n_locations, n_clocks), dtype=np.int64)
     timeline = np.zeros((len(bins) - 1, n_clocks), dtype=np.int64)
     first = np.full(n_clocks, -1, dtype=np.int64)
     attribute_time(
-        events.times, events.what, events.state_bits, events.location_bits, class_of, ids, clocks.clock_of,
+        moments.times, moments.what, moments.state_bits, moments.location_bits, class_of, ids, clocks.clock_of,
         first_clock, moments.ready_times, edges, bins, spent, timeline, first,
     )  # fmt: skip
     return spent, timeline, first

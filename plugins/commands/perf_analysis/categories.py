@@ -30,8 +30,6 @@ LOCATIONS, READY, WORK_EXISTS = "locations", "ready", "work_exists"
 WAITING = "waiting_for_ranks"  # the class of a set with waiting in collectives
 UNSEEN = "not observable in this trace: "  # before the names of categories, in notes
 _MOST_CATEGORIES = 62  # one bit of an int64 for each
-
-
 NO_STATE = "(no state)"
 
 
@@ -132,10 +130,8 @@ def _category(file: _CategoryFile, table: _CategoryTable, key: str, source: str)
     classes = (table.of,) if isinstance(table.of, str) else tuple(table.of)
     for name in classes:
         _check_known(name, file.classes, "class", f"{key}.of", source)
-    if table.when is None:
-        return Category(table.name, classes, None, table.text)
     try:
-        return Category(table.name, classes, Formula(table.when), table.text)
+        return Category(table.name, classes, None if table.when is None else Formula(table.when), table.text)
     except FormulaError as error:
         raise InputError(source, f"{key}.when: {error}") from None
 
@@ -158,10 +154,7 @@ class StateClasses:
     unmet: tuple[str, ...] = ()  # patterns of the user's that no state fits
 
     def states_of(self, name: str) -> tuple[str, ...]:
-        class_index = self.classes.index(name)
-        return tuple(
-            state for state, state_class in zip(self.states, self.class_of, strict=True) if state_class == class_index
-        )
+        return tuple(self.states[k] for k in np.flatnonzero(self.class_of == self.classes.index(name)))
 
 
 def classify(
@@ -193,7 +186,17 @@ def classify(
         if kind == OTHER and name == rules.computing_states and _by_patterns(state, trace, rules, user_classes) is None
     )
     classified = StateClasses(states, classes, class_of, counted, member, unnamed, unmet)
-    _check_needs(classified, rules, trace)
+    for name in rules.needs:
+        if name in classes:
+            present, hint = bool(classified.states_of(name)), f"say which with --class {name}=STATE,..."
+        else:
+            present = any(_matches(state, p) for state in states for p in rules.counts[name])
+            hint = f"correct counts.{name} in {rules.source}, or leave it out of `needs`"
+        if not present:
+            raise DataError(
+                f"{trace.source}: no state of the trace is in {name!r}, which the predicates of {rules.source} need; "
+                f"{hint} (states: {listing(map(repr, states))})"
+            )
     return classified
 
 
@@ -266,18 +269,18 @@ def _in_no_class(trace: Trace, lost: Sequence[str]) -> str:
     if isinstance(trace, SummarizedTrace):
         sums = dict(zip(trace.states, trace.times_and_entries()[0].sum(axis=0).tolist(), strict=True))
         parts = [f"{state!r} ({readable(sums[state], 'ns')})" for state in lost if state in sums]
-        return f"{len(lost)} of its states {'is' if len(lost) == 1 else 'are'} in no class: {listing(parts, 6)}"
-    times, first = np.zeros(len(lost), np.int64), [trace.span_ns[1]] * len(lost)
-    for _, part in parts_of(trace):
-        for index, state in enumerate(lost):
-            in_state = part.state == trace.states.index(state) if state in trace.states else np.zeros(0, bool)
-            if in_state.any():
-                times[index] += (part.end_ns[in_state] - part.start_ns[in_state]).sum()
-                first[index] = min(first[index], int(part.start_ns[in_state].min()))
-    parts = [
-        f"{state!r} ({readable(time, 'ns')}, first at {begun} ns)" if time else f"{state!r} (never)"
-        for state, time, begun in zip(lost, times.tolist(), first, strict=True)
-    ]
+    else:
+        times, first = np.zeros(len(lost), np.int64), [trace.span_ns[1]] * len(lost)
+        for _, part in parts_of(trace):
+            for index, state in enumerate(lost):
+                in_state = part.state == trace.states.index(state) if state in trace.states else np.zeros(0, bool)
+                if in_state.any():
+                    times[index] += (part.end_ns[in_state] - part.start_ns[in_state]).sum()
+                    first[index] = min(first[index], int(part.start_ns[in_state].min()))
+        parts = [
+            f"{state!r} ({readable(time, 'ns')}, first at {begun} ns)" if time else f"{state!r} (never)"
+            for state, time, begun in zip(lost, times.tolist(), first, strict=True)
+        ]
     return f"{len(lost)} of its states {'is' if len(lost) == 1 else 'are'} in no class: {listing(parts, 6)}"
 
 
@@ -308,17 +311,3 @@ def _counts(
         columns.append(column)
     member = np.array(columns, dtype=np.int64).reshape(len(names), len(states)).T
     return tuple(names), np.ascontiguousarray(member)
-
-
-def _check_needs(classified: StateClasses, rules: CategorySet, trace: Trace) -> None:
-    for name in rules.needs:
-        if name in classified.classes:
-            present, hint = len(classified.states_of(name)) > 0, f"say which with --class {name}=STATE,..."
-        else:
-            present = any(_matches(state, p) for state in classified.states for p in rules.counts[name])
-            hint = f"correct counts.{name} in {rules.source}, or leave it out of `needs`"
-        if not present:
-            raise DataError(
-                f"{trace.source}: no state of the trace is in {name!r}, which the predicates of {rules.source} need; "
-                f"{hint} (states: {listing(map(repr, trace.states))})"
-            )

@@ -18,8 +18,6 @@ from perfcore.data.trace import Trace
 Stretches = tuple[Ints, Ints]
 
 WAITING_CATEGORY = "waiting for other ranks"  # in the set for GPUs
-
-
 _ACTIVITIES = {"computing": ("computing",), "communicating": ("communicating", "waiting"), "copying": ("transferring",)}
 _HIDEABLE = ("communicating", "copying")
 # Classes in which a thread has nothing to do with the others', and those in which it is with them or at work.
@@ -251,25 +249,17 @@ def thread_times(
         own_calls = communication.calls.enter_ns[own], communication.calls.leave_ns[own]
         inside = _joined(own_calls, stretches(caller, "elsewhere"))
         computing = [stretches(each, "computing") for each in threads]
+        of_caller = computing[threads.index(caller)]
         others = [stretches(each, "present") for each in threads if each != caller]
-        times.append(_of_process(process, inside, computing, threads.index(caller), others, trace.span_ns))
+        outside = _joined(complement(inside, *trace.span_ns), of_caller)  # computing is outside
+        regions = overlap(outside, _joined(*others), *trace.span_ns)
+        by_thread = np.array([measure(each, *regions) for each in computing])
+        serial = _lasting(of_caller) - int(by_thread[threads.index(caller)].sum())
+        times.append(ThreadTimes(
+            process, len(threads), sum(map(_lasting, computing)), _lasting(outside), _lasting(regions),
+            int(by_thread.max(axis=0).sum()), serial,
+        ))  # fmt: skip
     return tuple(times)
-
-
-def _of_process(
-    process: str, inside: Stretches, computing: Sequence[Stretches], caller: int, others: Sequence[Stretches],
-    span_ns: tuple[int, int],
-) -> ThreadTimes:  # fmt: skip
-    """Times of one process from the stretches inside calls, and those of its threads."""
-    caller_computing = computing[caller]
-    outside = _joined(complement(inside, *span_ns), caller_computing)  # computing is outside
-    regions = overlap(outside, _joined(*others), *span_ns)
-    by_thread = np.array([measure(each, *regions) for each in computing])
-    serial = _lasting(caller_computing) - int(by_thread[caller].sum())
-    return ThreadTimes(
-        process, len(computing), sum(map(_lasting, computing)), _lasting(outside), _lasting(regions),
-        int(by_thread.max(axis=0).sum()), serial,
-    )  # fmt: skip
 
 
 def _joined(*several: Stretches) -> Stretches:

@@ -88,7 +88,7 @@ class HostGpuTrace:
             self._match_launches()
         # Of each piece the one of its stream that ends last before it; -1 if it runs beside that, or is the first.
         numbers = np.arange(len(self.end))
-        is_last = self._ended.is_highest()
+        is_last = self._ended.is_highest
         last = np.append(-1, np.maximum.accumulate(np.where(is_last, numbers, -1))[:-1])
         self.before = np.where(is_last & (last >= self._first[self._of_stream]), last, -1)
         self.other = self._stream_waits() if activity.syncs else self._inferred_waits()
@@ -131,9 +131,8 @@ class HostGpuTrace:
             name = activity.names[host["name"][row]]
             is_whole = _OF_DEVICE.search(name) is not None
             if not is_whole and stream not in (None, -1):  # Kineto's -1 is an unknown stream
-                streams = np.array(
-                    [k for k in streams.tolist() if activity.locations[self._codes[k]][1] == stream], int
-                )
+                of_name = [k for k in streams.tolist() if activity.locations[self._codes[k]][1] == stream]
+                streams = np.array(of_name, int)
             is_known = is_whole or stream not in (None, -1) or (len(streams) == 1 and "Stream" in name)
             found.append((row, int(host["start"][self._calls.get(sync.record, row)]), streams, is_known))
         return found
@@ -306,13 +305,9 @@ class _StreamOrder:
         order = np.argsort(times, kind="stable")
         self._sorted, rank = times[order], np.empty(len(order), np.int64)
         rank[order] = np.searchsorted(self._sorted, self._sorted)
-        self._own = of_stream * (len(order) + 1) + rank
-        self._keys: Ints = np.maximum.accumulate(self._own)
-
-    def is_highest(self) -> npt.NDArray[np.bool_]:
-        """Whether the moment of a piece is not before those of the earlier ones of its stream."""
-        highest: npt.NDArray[np.bool_] = self._own == self._keys
-        return highest
+        own = of_stream * (len(order) + 1) + rank
+        self._keys: Ints = np.maximum.accumulate(own)
+        self.is_highest = own == self._keys  # of each piece, whether none of the earlier ones of its stream is later
 
     def before(self, streams: Ints, moment: int) -> Ints:
         """The last piece of each stream with a time before a moment; that of a stream before it if there is none."""
@@ -430,9 +425,8 @@ class HostGpuRun:
         back = time[waits] - np.maximum(np.maximum(trace.end[last], time[entered]), self.begin)
         self._cause[waits], self._host[waits] = self._of_piece[last], 0
         count = trace.n_awaited[self._ref[waits]]
-        numbers = np.repeat(first[self._ref[waits]] - np.append(0, np.cumsum(count))[:-1], count) + np.arange(
-            count.sum()
-        )
+        before_each = first[self._ref[waits]] - np.append(0, np.cumsum(count))[:-1]
+        numbers = np.repeat(before_each, count) + np.arange(count.sum())
         awaited = self._of_piece[trace.awaited[numbers]]
         others, behind = nodes[~is_wait], (~is_wait) & (before > 0) & (before != source)
         edges = [
@@ -601,13 +595,8 @@ class Replay:
 
     def _join(self, met: Meetings) -> Ints:
         """Keep collectives that two or more ranks are in at one time; return when each begins."""
-        nodes = np.array(
-            [
-                self._first[rank] + self.runs[rank]._of_piece[piece]
-                for rank, piece in zip(met.rank.tolist(), met.piece.tolist(), strict=True)
-            ],
-            np.int64,
-        )
+        members = zip(met.rank.tolist(), met.piece.tolist(), strict=True)
+        nodes = np.array([self._first[rank] + self.runs[rank]._of_piece[k] for rank, k in members], np.int64)
         inside = self._length[nodes] > 0 if len(nodes) else np.zeros(0, bool)
         nodes, of = nodes[inside], met.of[inside]
         n, end, length = int(met.of.max(initial=-1)) + 1, self._time[nodes], self._length[nodes]

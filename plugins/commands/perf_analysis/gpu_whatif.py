@@ -140,27 +140,29 @@ def gpu_answers(
         "collectives at their best bandwidth": max(each.busiest_stream_ns(best * of) for each, best, of in of_ranks),
     }
     copies = {each.names[k] for each in run.activities for k in set(each.pieces["name"][_fitting(each, _COPIES)])}
-    waiting = [_full_queue(each) for each in whole.runs]
-    queue = {"launches": sum(n for n, _ in waiting), "time_ns": sum(time for _, time in waiting)}
+    queue = {"launches": 0, "time_ns": 0}  # calls that wait for a place in a full one
+    for ran in whole.runs:
+        host, full = ran.activity.host, ran.trace.full
+        full = full[(host["start"][full] >= ran.begin) & (host["start"][full] < ran.end)]
+        full = full[np.array(["Launch" in name for name in ran.activity.names])[host["name"][full]]]
+        queue["launches"] += len(full)
+        queue["time_ns"] += int((host["end"] - host["start"])[full].sum())
     notes: dict[str, list[str]] = {}
     for rank, trace in zip(run.ranks, traces, strict=True):
         for note in _notes(trace):
             notes.setdefault(note, []).append(rank)
+    details = "operator" if all(trace.activity.has_operators for trace in traces) else "kernel"
+    if path.host_ns > path.by_class[GPU] and any(trace.launched.any() for trace in traces):
+        details = "launch"
     return GpuAnswers(
         run.source, region or "", whole.runtime_ns, path,
         sum(time for name, time in path.by_kernel.items() if COLLECTIVES.search(name)),
         () if error else tuple(scenarios), least, tuple(lengths),
         queue if queue["launches"] else {}, run.ranks, whole.n_met,
         tuple(note if len(of) == len(traces) else f"{listing(of, 3)}: {note}" for note, of in notes.items()),
-        tuple(_uncertain(run, whole, error, len(parts) == len(_PARTS))), _details(path, traces),
+        tuple(_uncertain(run, whole, error, len(parts) == len(_PARTS))), details,
         () if error else tuple(sweep), swept, parts, sum(path.by_kernel.get(name, 0) for name in copies),
     )  # fmt: skip
-
-
-def _details(path: CriticalPath, traces: Sequence[HostGpuTrace]) -> str:
-    if path.host_ns > path.by_class[GPU] and any(trace.launched.any() for trace in traces):
-        return "launch"
-    return "operator" if all(trace.activity.has_operators for trace in traces) else "kernel"
 
 
 def _run_of(
@@ -236,14 +238,6 @@ def _collectives(
         mine = np.flatnonzero(found & (rank == k))
         times[piece[mine]] = np.minimum(times[piece[mine]], least[kind[of[mine]]])
     return Meetings(of[found], rank[found], piece[found]), best
-
-
-def _full_queue(run: HostGpuRun) -> tuple[int, int]:
-    """Launch calls that wait for a place in the queue, and their time."""
-    host, full = run.activity.host, run.trace.full
-    full = full[(host["start"][full] >= run.begin) & (host["start"][full] < run.end)]
-    full = full[np.array(["Launch" in name for name in run.activity.names])[host["name"][full]]]
-    return len(full), int((host["end"] - host["start"])[full].sum())
 
 
 def _fitting(activity: GpuActivity, name: str) -> Any:

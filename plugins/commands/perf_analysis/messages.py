@@ -1,10 +1,11 @@
-"""Show the communication matrix and message sizes."""
+"""Messages and collectives of a run: the communication matrix, sizes, speeds, and what is said of them."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,11 +13,46 @@ import numpy as np
 from perf_analysis.collectives import CollectiveSpeed, RankTimes, collective_speeds
 from perf_traces.messages.communication import Communication, communication_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
+from perf_views.names import existing_file, shortened, unique_suffixes
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
+from perfcore.data.units import readable
 from perfcore.reading.recognise import named_files
-from perfcore.report import Result
+from perfcore.report import Axis, Bars, Column, Figure, Note, Plot, Report, Result, Spans, Table
+from perfcore.tables import Importance
+
+_MOST_PAIRS, _MOST_SPEEDS = 12, 8
+_MOST_NAMED, _LETTERS = 16, 16  # ranks whose names stand next to the matrix, and letters of each
+_COLLECTIVES = [
+    Column("operation", "operation"),
+    Column("collectives", "count"),
+    Column("bytes", "bytes"),
+    Column("timed", "timed"),
+    Column("until all arrived", lambda row: row.until_all_ns if row.timed else None, "ns", "time"),
+    Column("after arrival", lambda row: row.after_ns if row.timed else None, "ns", "time"),
+]
+_SPEEDS = [
+    Column("collective", "operation"),
+    Column("size [B]", "bytes", key="bytes"),
+    Column("ranks", "ranks"),
+    Column("calls", lambda row: len(row.time_ns)),
+    Column("time", lambda row: float(np.median(row.time_ns)), "ns", "time", key="median_time_ns"),
+    Column("bus [GB/s]", lambda row: _middle(row.bandwidths(bus=True)), format=".4g", key="median_bus_gb_s"),
+    Column("best", lambda row: max(row.bandwidths(bus=True), default=None), format=".4g", key="best_bus_gb_s"),
+    Column("skew", lambda row: _middle(_skews(row)), "ns", "time", key="median_skew_ns"),
+    Column("last", lambda row: "{} ({}x)".format(*row.last_most) if row.last_most else None),
+    Column("exposed", lambda row: None if row.exposed_ns is None else row.exposed_ns / max(row.member_ns, 1),
+           format=".0%"),
+    Column("max skew", lambda row: max(_skews(row), default=None), "ns", "time", key="most_skew_ns"),
+    Column("alg [GB/s]", lambda row: _middle(row.bandwidths(bus=False)), format=".4g", key="median_algorithmic_gb_s"),
+]  # fmt: skip
+_WAITS = [
+    Column("rank", "rank"),
+    Column("last arrivals", "n_last"),
+    Column("delay imposed", "held_up_ns", "ns", "time"),
+    Column("wait time", "waited_ns", "ns", "time"),
+]
 
 
 @dataclass(frozen=True)
@@ -57,7 +93,7 @@ def collective_rows(communication: Communication) -> tuple[CollectiveRow, ...]:
 class MessageTable(Result):
     """Messages by sender and receiver, and by size; collectives by operation."""
 
-    reporter: ClassVar[str] = "perf_analysis.message_answers:report_of"
+    reporter: ClassVar[str] = "perf_analysis.messages:report_of"
     json_kind: ClassVar[str] = "messages"
 
     source: str
@@ -72,11 +108,6 @@ class MessageTable(Result):
     speeds: tuple[CollectiveSpeed, ...] = ()  # of collectives of GPUs
     waits: tuple[RankTimes, ...] = ()  # without their computing
     n_calling: int = 0  # locations that call the library
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is neither a message nor a collective."""
-        return not len(self.sizes) and not self.collectives
 
     def to_dict(self) -> dict[str, Any]:
         sizes = zip(self.sizes.tolist(), self.of_size.tolist(), self.bytes_of_size.tolist(), strict=True)
@@ -95,7 +126,7 @@ class MessageTable(Result):
 class MessageRuns(Result):
     """Messages of several runs."""
 
-    reporter: ClassVar[str] = "perf_analysis.message_answers:report_of_runs"
+    reporter: ClassVar[str] = "perf_analysis.messages:report_of_runs"
     json_kind: ClassVar[str] = "message-runs"
 
     runs: tuple[MessageTable, ...]
@@ -145,3 +176,147 @@ def trace_and_calls(
     if communication is None or not len(communication.calls):
         raise DataError(f"{data.source}: no MPI or NCCL calls recorded; trace communication to use this command")
     return data, communication
+
+
+def report_of(result: MessageTable, data: Any = None) -> Report:
+    """Return who sends to whom, and how fast collectives are."""
+    pairs, n_messages = int((result.count > 0).sum()), int(result.count.sum())
+    figures = [Figure("messages", n_messages, format=",d"), Figure("bytes", int(result.bytes.sum()), "B", format=",d")]
+    lines = [_speed(result)] if result.speeds else []
+    if pairs:
+        lines.append(f"{figures[0].text} messages, {figures[1].value:,} bytes in total, {pairs:,} rank pairs")
+    if result.collectives and not result.speeds:
+        count, timed = sum(row.count for row in result.collectives), sum(row.timed for row in result.collectives)
+        which = f" (all members present in {timed}; times are sums over members)" if timed else ""
+        lines.append(f"{count} collective{'s' * (count != 1)}{which}")
+        figures.append(Figure("collectives", count, format=",d"))
+    lacking = any(not row.is_complete for row in result.speeds)
+    notes = [Note("Uncertain", "bandwidths are lower bounds, skew is unknown")] * lacking
+    notes += [Note("Uncertain", remark) for remark in result.remarks]
+    file = existing_file(result.source)
+    following = f"perf whatif {file} {'--compute collectives=inf' if result.speeds else '--network 0'}" if file else ""
+    return Report(
+        f"Messages of {Path(result.source).name or result.source}", lines[0] if lines else "no message or collective",
+        figures, _tables(result), lambda: _plots(result), notes, following, lines[1:],
+    )  # fmt: skip
+
+
+def _tables(result: MessageTable) -> list[Table]:
+    rows, columns = np.nonzero(result.count)
+    order = np.lexsort((columns, rows, -result.bytes[rows, columns]))
+    rows, columns, names = rows[order], columns[order], result.locations
+    tables: list[Table] = []
+    if len(rows):
+        pairs = [
+            Column("from", [names[k] for k in rows.tolist()]),
+            Column("to", [names[k] for k in columns.tolist()]),
+            Column("messages", result.count[rows, columns]),
+            Column("bytes", result.bytes[rows, columns]),
+        ]
+        sizes = [
+            Column("size <=", result.sizes, key="bytes_at_most"),
+            Column("messages", result.of_size),
+            Column("bytes", result.bytes_of_size),
+        ]
+        tables = [Table(pairs, title="Largest rank pairs", limit=_MOST_PAIRS), Table(sizes, title="Message sizes")]
+        tables.append(Table(pairs, importance="data"))
+    if result.speeds:
+        kinds: tuple[tuple[int | None, Importance], ...] = ((_MOST_SPEEDS, "brief"), (None, "verbose"))
+        for most, kind in kinds:
+            tables.append(Table(_SPEEDS, result.speeds, "", kind, most))
+            if result.waits:
+                tables.append(Table(_WAITS, result.waits, "Waiting for the last rank", kind, most))
+    if result.collectives:
+        importance: Importance = "verbose" if result.speeds else "default"
+        tables.append(Table(_COLLECTIVES, result.collectives, "Collectives", importance))
+    return tables
+
+
+def report_of_runs(result: MessageRuns, data: Any = None) -> Report:
+    """Return a row for each run, and the collectives of all."""
+    runs = sorted(result.runs, key=lambda run: run.n_calling)
+    names = unique_suffixes([run.source for run in runs])
+    counts = [int(run.count.sum()) for run in runs]
+    sent = [int(run.bytes.sum()) for run in runs]
+    ratio = f", {counts[-1] / counts[0]:.3g} times as many as in {names[0]}" if counts[0] else ""
+    joined = [sum(row.count for row in run.collectives) for run in runs]
+    what = f"sends {counts[-1]:,} messages of {sent[-1]:,} bytes in total{ratio}"
+    if not counts[-1] and joined[-1]:
+        what = f"has {joined[-1]:,} collectives and no message"
+    answer = f"{len(runs)} runs: {names[-1]} {what}"
+    figures = [Figure("messages", counts[-1], format=",d"), Figure("bytes", sent[-1], "B", format=",d")]
+    columns = [
+        Column("run", names),
+        Column("locations", [run.n_calling for run in runs]),
+        Column("messages", counts),
+        Column("bytes", sent),
+        Column("rank pairs", [int((run.count > 0).sum()) for run in runs]),
+        Column("collectives", joined),
+        Column("until all arrived", [sum(row.until_all_ns for row in run.collectives) for run in runs], "ns", "time"),
+    ]
+    rows = [(name, row) for name, run in zip(names, runs, strict=True) for row in run.collectives]
+    collectives = [
+        Column("run", 0), Column("operation", lambda row: row[1].operation), Column("collectives",
+        lambda row: row[1].count), Column("bytes", lambda row: row[1].bytes),
+        Column("until all arrived", lambda row: row[1].until_all_ns if row[1].timed else None, "ns", "time"),
+    ]  # fmt: skip
+    tables = [Table(columns), *([Table(collectives, rows, "Collectives")] if rows else [])]
+    notes = [Note("Uncertain", f"{name}: {remark}") for name, run in zip(names, runs, strict=True)
+             for remark in run.remarks]  # fmt: skip
+    return Report(f"Messages of {len(runs)} runs", answer, figures, tables, notes=notes)
+
+
+def _middle(values: Sequence[float]) -> float | None:
+    return float(np.median(values)) if values else None
+
+
+def _skews(row: CollectiveSpeed) -> list[int]:
+    return [skew for skew in row.skew_ns if skew is not None]
+
+
+def _speed(result: MessageTable) -> str:
+    """Bandwidth of what takes most time, and the rank that the others wait for."""
+    first = result.speeds[0]
+    of_kind = [row for row in result.speeds if (row.operation, row.ranks) == (first.operation, first.ranks)]
+    time = sum(sum(row.time_ns) for row in of_kind)
+    sent = sum(row.bytes * len(row.time_ns) for row in of_kind)
+    calls, factor = sum(len(row.time_ns) for row in of_kind), first.factor
+    least = "" if all(row.is_complete for row in of_kind) else "at least "
+    rate = f"{least}{sent / time:.4g} GB/s" + (f" ({factor * sent / time:.4g} GB/s on the bus)" if factor else "")
+    among = f" among {first.ranks} ranks" if first.ranks else ""
+    head = f"{first.operation}{among}: {calls} call{'s' * (calls != 1)}, {readable(time, 'ns', 4)}, {rate}"
+    if result.waits and result.waits[0].held_up_ns:
+        late, waited = result.waits[0], sum(row.waited_ns for row in result.waits)
+        n_timed = sum(len(_skews(row)) for row in result.speeds)
+        return (f"{head}; {late.rank} is last in {late.n_last} of {n_timed}, ranks wait "
+                f"{readable(waited, 'ns', 4)} in total")  # fmt: skip
+    return head
+
+
+def _plots(result: MessageTable) -> list[Plot]:
+    """The matrix of bytes, bright for many, and the sizes; of a run without messages its collectives."""
+    if not len(result.sizes):
+        names = [row.operation for row in result.collectives]
+        bars = Bars(range(len(names)), [row.bytes for row in result.collectives], is_horizontal=True)
+        of_names = Axis("collective", scale="category", names=names, is_reversed=True)
+        return [Plot("collectives", [bars], Axis("bytes", "B"), of_names)]
+    senders, receivers = np.nonzero(result.bytes)
+    amounts = result.bytes[senders, receivers]
+    most = int(amounts.max(initial=1))
+    cells = Spans(
+        (receivers - 0.5).tolist(), (receivers + 0.5).tolist(), "", [f"size:{a / most:.3f}" for a in amounts.tolist()],
+        (senders - 0.5).tolist(), (senders + 0.5).tolist(),
+    )  # fmt: skip
+    n = len(result.locations)
+    names = [shortened(name, _LETTERS) for name in result.locations] if n <= _MOST_NAMED else []
+    receiver, sender = (
+        Axis(label, scale="category", names=names, is_reversed=label == "sender") if names else
+        Axis(label, limits=(-0.5, n - 0.5), is_reversed=label == "sender")
+        for label in ("receiver", "sender")
+    )  # fmt: skip
+    sizes = Axis("message size, at most [B]", scale="category", names=[str(size) for size in result.sizes.tolist()])
+    bars = Bars(range(len(result.sizes)), result.of_size.tolist())
+    return [
+        Plot("bytes", [cells], receiver, sender, f"bytes (bright: {most:,}, dark: few)", width=0.58),
+        Plot("sizes", [bars], sizes, Axis("messages"), width=0.42),
+    ]

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 PARTS = frozenset({"since", "until", "only", "region", "locations"})  # options that ask for parts
 _FLAGS = {"since": "--from", "until": "--to"}
 _MEMORY = re.compile(r"\[memory\]")
-
-
 _Amount = Annotated[int, msgspec.Meta(ge=-(1 << 62), le=1 << 62)]
 GROUPS = Path(__file__).with_name("kernel_groups.toml")  # of kernels, such as GEMM or attention; users extend them
 OTHER = "other"
@@ -114,8 +112,12 @@ def operator_times(
     notes: list[str] = []
     for run, path in enumerate(paths):
         arguments_of = OPERATORS if by == "shape" else None
-        if by == "module":
-            activity = _with_modules(path)
+        if by == "module":  # functions of Python if no module of PyTorch is recorded
+            activity = require_gpu_activity(path, scope="module")
+            activity = activity if activity.has_operators else require_gpu_activity(path, scope="function")
+            if not activity.has_operators:
+                raise DataError(f"{path}: no modules or functions of Python around the launches; with_modules=True or "
+                                "with_stack=True of the profiler records them")  # fmt: skip
         else:
             activity = first if first is not None and not run else require_gpu_activity(path, arguments_of)
         if by not in ("kernel", "group") and not activity.has_operators:
@@ -173,26 +175,19 @@ def paths_of(sources: Sequence[Any], by: str, how: Mapping[str, Any]) -> list[Pa
     return paths
 
 
-def _with_modules(path: Path) -> GpuActivity:
-    """Modules of PyTorch in the place of operators, or functions of Python where no module is recorded."""
-    activity = require_gpu_activity(path, scope="module")
-    activity = activity if activity.has_operators else require_gpu_activity(path, scope="function")
-    if not activity.has_operators:
-        raise DataError(f"{path}: no modules or functions of Python around the launches; with_modules=True or "
-                        "with_stack=True of the profiler records them")  # fmt: skip
-    return activity
-
-
 def rows_of(activity: GpuActivity, by: str, groups: Sequence[Group] = ()) -> list[dict[str, Any]]:
     """Own and total time, calls and pieces of everything that has or encloses GPU work."""
     labels, group = group_of_pieces(activity, groups) if by == "group" else activity.keys(by)
     n, time = len(labels), activity.time_ns
-    own, pieces = _sums(group, time, n), np.bincount(group, minlength=n)
-    total, calls = own, pieces
-    if by not in ("kernel", "group"):
+    own, total = np.zeros((2, n), np.int64)
+    np.add.at(own, group, time)
+    calls = pieces = np.bincount(group, minlength=n)
+    if by in ("kernel", "group"):
+        total = own
+    else:
         piece, around, call = activity.within(by)
         once, around_piece = np.unique(np.stack([piece, around]), axis=1)
-        total = _sums(around_piece, time[once], n)
+        np.add.at(total, around_piece, time[once])
         total[-2:] = own[-2:]
         owner = activity.pieces["owner"]
         mine = np.unique(np.stack([group, owner])[:, owner >= 0], axis=1)[0]
@@ -207,12 +202,6 @@ def rows_of(activity: GpuActivity, by: str, groups: Sequence[Group] = ()) -> lis
     if by == "shape":
         add_work(activity, rows, activity.groups_of_host, {k: row for row, k in enumerate(shown)})
     return rows
-
-
-def _sums(group: Any, time: Any, n: int) -> Any:
-    sums = np.zeros(n, np.int64)
-    np.add.at(sums, group, time)
-    return sums
 
 
 class _Change(msgspec.Struct):
@@ -457,8 +446,18 @@ def launch_times(sources: Sequence[Any], how: Mapping[str, Any]) -> LaunchTimes:
             lasting = activity.host["end"][call] - activity.host["start"][call]
             times = begin[rows] - returned, activity.time_ns[rows], (lasting / pieces)[of_call]
             device, stream = activity.locations[place]
-            queue = _queue(called, np.maximum(called, begin[rows]))
-            streams.append({"stream": f"{mark}{device} / {stream}", **_figures(lasting, *times), **queue})
+            # The queue over time, from the first launch to the last begin.
+            moments = np.concatenate([np.maximum(called, begin[rows]), called])
+            change = np.repeat([-1, 1], len(called))
+            order = np.lexsort((change, moments))
+            length, widths = np.cumsum(change[order])[:-1], np.diff(moments[order])
+            window = int(widths.sum())
+            streams.append({
+                "stream": f"{mark}{device} / {stream}", **_figures(lasting, *times), "most_queued": int(length.max()),
+                "mean_queued": float(length @ widths / window) if window else None,
+                "empty_share": float(widths[length == 0].sum() / window) if window else None,
+                "queue_window_ns": window,
+            })  # fmt: skip
             columns.append(times)
             calls.append(lasting)
         for cause, time in activity.idle_ns().items():
@@ -484,16 +483,4 @@ def _figures(call: Ints, delay: Ints, time: Ints, call_of_each: Floats) -> dict[
         "long_calls": int((call > _LONG_CALL_NS).sum()), "long_calls_ns": int(call[call > _LONG_CALL_NS].sum()),
         "short": int(short.sum()), "short_ns": int(time[short].sum()),
         "shorter_than_call": int((time < call_of_each).sum()),
-    }  # fmt: skip
-
-
-def _queue(called: Ints, begin: Ints) -> dict[str, Any]:
-    """Length over time, from the first launch to the last begin."""
-    moments, change = np.concatenate([begin, called]), np.repeat([-1, 1], len(called))
-    order = np.lexsort((change, moments))
-    length, widths = np.cumsum(change[order])[:-1], np.diff(moments[order])
-    whole = int(widths.sum())
-    return {
-        "most_queued": int(length.max()), "mean_queued": float(length @ widths / whole) if whole else None,
-        "empty_share": float(widths[length == 0].sum() / whole) if whole else None, "queue_window_ns": whole,
     }  # fmt: skip

@@ -95,16 +95,14 @@ _RANKS = [
 ]
 
 
-def report_of_profile(profile: OverheadProfile, data: Any = None) -> Report:
-    """Return the report of one run."""
-    return _single([profile], "category" if profile.n_phases == 1 else "phase", None, stacked([profile]))
-
-
-def report_of(runs: OverheadRuns, data: Any = None) -> Report:
+def report_of(runs: OverheadRuns | OverheadProfile, data: Any = None) -> Report:
     """Return the report of one run, of the groups of a run, or of several runs side by side."""
-    if runs.is_comparison:
-        return _comparison(runs)
-    return _single(list(runs), runs.by or "category", runs.remedies, runs.data_table)
+    if isinstance(runs, OverheadProfile):
+        return _single([runs], "category" if runs.n_phases == 1 else "phase", None, stacked([runs]))
+    table, several = stacked(runs.profiles, runs.settings), len(runs.profiles) + len(runs.others) > 1
+    if several and not any(each.group for each in runs.profiles) and runs.by in (None, "burst"):
+        return _comparison(runs, table)
+    return _single(list(runs), runs.by or "category", runs.remedies, table)
 
 
 def _single(profiles: list[OverheadProfile], by: By, remedies: Remedies | None, data_table: Table) -> Report:
@@ -137,25 +135,23 @@ def _single(profiles: list[OverheadProfile], by: By, remedies: Remedies | None, 
     )  # fmt: skip
 
 
-def _comparison(runs: OverheadRuns) -> Report:
+def _comparison(runs: OverheadRuns, data_table: Table) -> Report:
     profiles = list(runs)
-    check = limit(profiles)
-    n = len(profiles)
+    check, n = limit(profiles), len(profiles)
     head = f"{n} run{'s' * (n != 1)}"
     sentence, figures = check or (f"{head}: {_answer(profiles[-1])[0]}", _answer(profiles[-1])[1])
     bursts = burst_tables(profiles) if runs.by == "burst" else []
     if runs.by == "burst" and not bursts:  # all runs have one size
         bursts = [table for profile in profiles if (table := burst_table(profile)) is not None]
     tables = [*scaling_table(profiles, runs.others), *_breakdown_by_run(profiles), *bursts]
-    files = " ".join(existing_file(profile.source) for profile in profiles)
+    files = [existing_file(profile.source) for profile in profiles]
     sizes = {len(profile.locations) for profile in profiles}
     following = ""
-    if files and all(existing_file(profile.source) for profile in profiles) and not runs.others:
-        largest = max(sizes)
-        following = f"perf project {files} --at p={2 * largest}" if len(sizes) > 1 else (
+    if all(files) and not runs.others:
+        following = f"perf project {' '.join(files)} --at p={2 * max(sizes)}" if len(sizes) > 1 else (
             "a run at another number of locations: perf project needs two or more")  # fmt: skip
     return Report(
-        f"Lost cycles of {n} runs", f"{head}: {sentence}" if check else sentence, figures, [runs.data_table, *tables],
+        f"Lost cycles of {n} runs", f"{head}: {sentence}" if check else sentence, figures, [data_table, *tables],
         lambda: comparison_plots(runs), _notes(common_notes(profiles)), following, work_differs(profiles),
     )  # fmt: skip
 
@@ -201,12 +197,8 @@ def _answer(profile: OverheadProfile, remedies: Remedies | None = None) -> tuple
         figures = [Figure("start-up", profile.startup_ns / profile.elapsed_ns, format=".1%"), *figures[:1]]
         head, _, tail = text.partition(": ")
         text = f"{head}: start-up {figures[0].text} (until MPI_Init ends); {tail.partition(': ')[0]}"
-    gains = (
-        []
-        if remedies is None or dominates
-        else [each for each in remedies.gains if each.share >= _LEAST_GAIN][:_MOST_GAINS]
-    )
-    if gains:
+    known = () if remedies is None or dominates else remedies.gains
+    if gains := [each for each in known if each.share >= _LEAST_GAIN][:_MOST_GAINS]:
         verbs = [f"would save {'at most ' if gains[0].is_bound else ''}", *[""] * len(gains[1:])]
         gains = [gains[0], *(replace(gain, of="") for gain in gains[1:])]  # all are of the same time
         text += f"; {', '.join(gain.text(verb) for gain, verb in zip(gains, verbs, strict=True))}"
@@ -229,20 +221,20 @@ def _balance_of_gpus(profile: OverheadProfile) -> float:
 
 def _waits(profile: OverheadProfile) -> float:
     """The share of GPUs' time in which they wait for the host."""
-    times = dict(zip(profile.categories, profile.by_category_ns.tolist(), strict=True))
-    return float(times.get(_HOST, 0) / profile.total_ns)
+    return _shares_of_all(profile).get(_HOST, 0.0)
 
 
 def _gpu_figures(profile: OverheadProfile) -> list[Figure]:
     """Shares of GPUs' time: busy, and what they wait for."""
-    shares = dict(zip(profile.categories, (profile.by_category_ns / profile.total_ns).tolist(), strict=True))
-    named = {
-        _HOST: _HOST, "launched but not started": _NOT_STARTED, "idle": "idle",
-        **{name: name for name in _WHILE_BUSY},
-    }  # fmt: skip
+    shares = _shares_of_all(profile)
+    named = {_HOST: _HOST, "launched but not started": _NOT_STARTED, **{name: name for name in ("idle", *_WHILE_BUSY)}}
     parts = [Figure(name, shares.get(category, 0.0), format=".1%") for name, category in named.items()]
     busy = 1.0 - sum(shares.get(name, 0.0) for name in _IDLE)
     return [Figure("device busy", busy, format=".1%"), *(each for each in parts if each.value >= _LEAST_SHARE)]
+
+
+def _shares_of_all(profile: OverheadProfile) -> dict[str, float]:
+    return dict(zip(profile.categories, (profile.by_category_ns / profile.total_ns).tolist(), strict=True))
 
 
 def _limits(profile: OverheadProfile) -> tuple[Figure | None, list[Figure]]:
@@ -252,13 +244,11 @@ def _limits(profile: OverheadProfile) -> tuple[Figure | None, list[Figure]]:
         return None, []
     factors = factors_in_order(profile)
     parallel = Figure("parallel efficiency", float(efficiencies.parallel[0]), format=".1%")
-    lowest = sorted(factors.items(), key=lambda item: item[1])[:_MOST_FACTORS]
     if not (profile.threads or profile.communicates):
         return parallel, []
-    limiting = [(name, value) for name, value in lowest if value < _NEARLY_ALL]
-    order = list(factors)
-    limiting.sort(key=lambda item: order.index(item[0]))
-    return parallel, [Figure(name, value, format=".1%") for name, value in limiting]
+    lowest = sorted(factors, key=lambda name: factors[name])[:_MOST_FACTORS]
+    limiting = [name for name, value in factors.items() if name in lowest and value < _NEARLY_ALL]
+    return parallel, [Figure(name, factors[name], format=".1%") for name in limiting]
 
 
 def _about(profile: OverheadProfile) -> list[Note]:
@@ -294,7 +284,7 @@ def _next(profile: OverheadProfile, remedies: Remedies | None) -> str:
         return ""
     if profile.startup_ns >= _DOMINATES * profile.elapsed_ns:
         return f"perf overheads {file} --from {profile.startup_ns / 1e9:.9g}s"
-    shares = dict(zip(profile.categories, (profile.by_category_ns / profile.total_ns).tolist(), strict=True))
+    shares = _shares_of_all(profile)
     if profile.devices:
         if _waits(profile) >= _HOST_BOUND:
             return f"perf whatif {file}" if _host_cause(profile, remedies) else f"perf overheads {file} --by launch"
@@ -463,7 +453,7 @@ def _gpu_table(profile: OverheadProfile) -> list[Table]:
     efficiencies = profile.efficiencies()
     if len(profile.locations) == 1 or efficiencies is None:
         return []
-    shares = dict(zip(profile.categories, (profile.by_category_ns / profile.total_ns).tolist(), strict=True))
+    shares = _shares_of_all(profile)
     busy = 1.0 - sum(shares.get(name, 0.0) for name in _IDLE)
     rows = [
         ("device busy", busy, "mean time in which a GPU does anything / elapsed"),
@@ -566,12 +556,9 @@ def _by_location(profile: OverheadProfile) -> Plot:
         for group in members
     ]
     bars = _stacked_bars(shares, _present(profile), 1.0 if 20 <= len(names) <= _MOST_BARS else 0.9)
-    of_time, of_rows = Axis("share of time", limits=(0.0, 1.0), format=".0%"), _rows_axis(names)
+    of_time = Axis("share of time", limits=(0.0, 1.0), format=".0%")
+    of_rows = Axis(scale="category", names=names, is_reversed=True)
     return Plot("locations", bars, of_time, of_rows, title, width=0.25)
-
-
-def _rows_axis(names: Sequence[str], label: str = "") -> Axis:
-    return Axis(label, scale="category", names=names, is_reversed=True)
 
 
 def _stacked_bars(shares: Any, present: Sequence[tuple[int, str, str]], width: float = 0.8) -> list[Bars]:
@@ -604,7 +591,8 @@ def comparison_plots(runs: OverheadRuns) -> list[Plot]:
     ]
     of_time = Axis("share of the run's cycles", limits=(0.0, 1.0), format=".0%")
     bars = _stacked_bars(shares, sorted(present))
-    plots = [Plot("categories", bars, of_time, _rows_axis(names, "run (locations)"), height=2.4, width=1.0)]
+    of_runs = Axis("run (locations)", scale="category", names=names, is_reversed=True)
+    plots = [Plot("categories", bars, of_time, of_runs, height=2.4, width=1.0)]
     rows = efficiencies_of_runs(profiles) or []
     columns = [(len(each.locations), each.source, row) for each, row in zip(profiles, rows, strict=False)]
     columns += [(other.p, other.source, dict(other.factors)) for other in runs.others]
@@ -626,16 +614,13 @@ def _efficiency_plot(columns: list[tuple[int, str, dict[str, float | None]]]) ->
         [f"size:{min(max(size, 0.0), 1.0):.4f}" for size in sizes],
         [row - 0.48 for _, row, _ in known], [row + 0.48 for _, row, _ in known],
     )  # fmt: skip
-    texts = [
-        Text([column for column, *_ in each], [row for _, row, _ in each], [f"{share:.1%}" for *_, share in each],
-             colour, "center")
-        for colour, each in (
-            ("paper", [cell for cell, size in zip(known, sizes, strict=True) if size < _BRIGHT]),
-            ("data", [cell for cell, size in zip(known, sizes, strict=True) if size >= _BRIGHT]),
-        )
-        if each
-    ]  # fmt: skip
+    texts = []
+    for colour, is_bright in (("paper", False), ("data", True)):
+        if each := [cell for cell, size in zip(known, sizes, strict=True) if (size >= _BRIGHT) == is_bright]:
+            columns_of, rows_of, shares = zip(*each, strict=True)
+            texts.append(Text(columns_of, rows_of, [f"{share:.1%}" for share in shares], colour, "center"))
     heads = [f"{p} ({shortened(Path(source).name, _MOST_LETTERS)})" for p, source, _ in columns]
     title = "POP efficiencies (darker is less)"
     runs = Axis("locations", scale="category", names=heads)
-    return Plot("efficiencies", [spans, *texts], runs, _rows_axis(factors), title, height=3.2, width=1.0)
+    of_factors = Axis(scale="category", names=factors, is_reversed=True)
+    return Plot("efficiencies", [spans, *texts], runs, of_factors, title, height=3.2, width=1.0)

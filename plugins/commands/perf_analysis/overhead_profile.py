@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import functools
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,7 +34,7 @@ _OWN = ("category", "phase", "time_s", "all_locations_ns")  # columns of the tab
 class OverheadProfile(Result):
     """Cycles of one run; the categories are complete and orthogonal, so that their sum is locations x elapsed time."""
 
-    reporter: ClassVar[str] = "perf_analysis.overhead_answers:report_of_profile"
+    reporter: ClassVar[str] = "perf_analysis.overhead_answers:report_of"
 
     categories: tuple[str, ...]  # names, and what each means
     texts: tuple[str, ...]
@@ -59,6 +60,18 @@ class OverheadProfile(Result):
     startup_ns: int = 0  # until MPI_Init has ended at all locations
     group: str = ""  # of several in one trace, such as its applications
 
+    @cached_property
+    def by_category_ns(self) -> Ints:
+        return np.asarray(self.cycles_ns.sum(axis=(1, 2)))
+
+    @cached_property
+    def by_phase_ns(self) -> Ints:
+        return np.asarray(self.cycles_ns.sum(axis=1))  # (n_categories, n_phases)
+
+    @cached_property
+    def by_location_ns(self) -> Ints:
+        return np.asarray(self.cycles_ns.sum(axis=2))  # (n_categories, n_locations)
+
     @property
     def elapsed_ns(self) -> int:
         return int(self.edges_ns[-1] - self.edges_ns[0])
@@ -78,29 +91,10 @@ class OverheadProfile(Result):
         rows = [row for row, name in enumerate(self.classes) if name in ("communicating", "waiting")]
         return bool(self.class_cycles_ns[rows].sum() >= 1e-3 * self.total_ns)
 
-    @functools.cached_property
-    def by_category_ns(self) -> Ints:
-        """Cycles of each category (n_categories,)."""
-        total: Ints = self.cycles_ns.sum(axis=(1, 2))
-        return total
-
-    @functools.cached_property
-    def by_phase_ns(self) -> Ints:
-        """Cycles of each category in each phase (n_categories, n_phases)."""
-        total: Ints = self.cycles_ns.sum(axis=1)
-        return total
-
-    @functools.cached_property
-    def by_location_ns(self) -> Ints:
-        """Cycles of each category in each location (n_categories, n_locations)."""
-        total: Ints = self.cycles_ns.sum(axis=2)
-        return total
-
     def efficiencies(self, by_phase: bool = False) -> Efficiencies | None:
         """POP's efficiencies of the run, or of each phase; None where the set has no class of computing states."""
         if COMPUTING not in self.classes:
             return None
-
         times: Ints = self.class_cycles_ns[self.classes.index(COMPUTING)]
         if by_phase:
             return efficiencies(times, np.diff(self.edges_ns))
@@ -125,8 +119,8 @@ class OverheadProfile(Result):
                 for name in ("devices", "ranks", "markers", "threads")
                 if getattr(self, name)
             },
-            **({} if self.replayed is None else {"replay": asdict(self.replayed)}),
-            **({} if self.bursts is None else {"bursts": self.bursts.to_dict()}),
+            **({"replay": asdict(self.replayed)} if self.replayed else {}),
+            **({"bursts": self.bursts.to_dict()} if self.bursts else {}),
             "efficiencies": {name: None if part is None else _plain(part) for name, part in parts.items()},
             **({"factors": levels} if levels else {}),
             **({"startup_ns": self.startup_ns} if self.startup_ns else {}),
@@ -182,13 +176,11 @@ def stacked(profiles: Sequence[OverheadProfile], settings: Mapping[str, Sequence
 
 
 def _plain(stretches: Efficiencies) -> list[dict[str, float | None]]:
-    columns = stretches.columns
+    unknown = [math.nan] * len(stretches.load_balance)
+    columns = [unknown if column is None else column.tolist() for column in stretches.columns.values()]
+    rows = zip(*columns, strict=True)
     return [
-        {
-            name: None if column is None or np.isnan(column[stretch]) else float(column[stretch])
-            for name, column in columns.items()
-        }
-        for stretch in range(len(stretches.load_balance))
+        {name: None if math.isnan(v) else v for name, v in zip(stretches.columns, row, strict=True)} for row in rows
     ]
 
 
@@ -242,23 +234,13 @@ def without_counts(rules: CategorySet) -> CategorySet:
     for category in rules.categories:
         shares = [group for group in groups if any(set(category.classes) & set(each.classes) for each in group)]
         merged = [*(each for group in shares for each in group), category]
-        if shares:
-            groups[groups.index(shares[0])] = merged
-            groups = [group for group in groups if not any(group is other for other in shares[1:])]
-        else:
-            groups.append(merged)
-    return replace(
-        rules,
-        categories=tuple(
-            Category(
-                " or ".join(category.name for category in group),
-                tuple(dict.fromkeys(name for category in group for name in category.classes)),
-                None,
-                "; ".join(category.text for category in group if category.text),
-            )
-            for group in groups
-        ),
-    )
+        place = groups.index(shares[0]) if shares else len(groups)
+        groups = [*groups[:place], merged, *(each for each in groups[place:] if each not in shares)]
+    united = []
+    for group in groups:
+        name, text = " or ".join(each.name for each in group), "; ".join(each.text for each in group if each.text)
+        united.append(Category(name, tuple(dict.fromkeys(of for each in group for of in each.classes)), None, text))
+    return replace(rules, categories=tuple(united))
 
 
 def _summed(times: Ints, to: Ints, count: int) -> Ints:

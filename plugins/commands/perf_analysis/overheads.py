@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,6 @@ from perf_analysis.overhead_profile import (
     OverheadProfile,
     add_communication_metrics,
     check_same_categories,
-    stacked,
     whole_run_only,
 )
 from perf_analysis.scaling_efficiencies import ExternalMetrics, efficiencies_of_runs, losses_as_data, runs_of_table
@@ -53,12 +52,7 @@ from perfcore.data.units import readable
 from perfcore.models.model import Model
 from perfcore.reading import Read
 from perfcore.reading.recognise import read as read_data
-from perfcore.report import Result, Table
-
-if TYPE_CHECKING:
-    pass
-    from perf_analysis.overhead_profile import OverheadProfile
-
+from perfcore.report import Result
 
 By = Literal["category", "location", "phase", "marker", "burst"]
 Named = str | os.PathLike[str]
@@ -67,7 +61,6 @@ _MOST_INTERVALS, _MOST_CALLS = 1_000_000, 300_000
 _LONGEST = 3
 _LEAST_USED = 0.05  # of the locations, from which on more of it is an advice
 _MUCH = 1.05  # times the span of the GPUs, from which on that of host and GPU is named
-
 OTHERS, _OTHER_COLLECTIVES, _COPYING = "other bursts", "others", "transferring"
 _MOST_COLLECTIVES = 5
 _MOST_CLASSES = 12  # the rest together is one part, as each law takes time to fit and adds to the table
@@ -86,17 +79,6 @@ class OverheadRuns(Result):
     others: tuple[ExternalMetrics, ...] = ()  # what other tools say of such runs
     remedies: Remedies | None = None  # of a single run
 
-    @property
-    def is_comparison(self) -> bool:
-        """Whether the runs are shown in one table."""
-        several = len(self.profiles) + len(self.others) > 1 and not any(each.group for each in self.profiles)
-        return several and self.by in (None, "burst")
-
-    @property
-    def data_table(self) -> Table:
-        """A row for each run, phase and category."""
-        return stacked(self.profiles, self.settings)
-
     def __len__(self) -> int:
         return len(self.profiles)
 
@@ -110,10 +92,8 @@ class OverheadRuns(Result):
         """All profiles as plain data, see `OverheadProfile.to_dict`; of several runs also their efficiencies."""
         scaling: dict[str, Any] = {}
         if len(self.profiles) > 1:
-            scaling = {
-                "efficiencies_of_runs": efficiencies_of_runs(self.profiles),
-                "losses_by_burst": losses_as_data(self.profiles),
-            }
+            scaling["efficiencies_of_runs"] = efficiencies_of_runs(self.profiles)
+            scaling["losses_by_burst"] = losses_as_data(self.profiles)
         if self.others:
             scaling["other_tools"] = [other.to_dict() for other in self.others]
         remedies = {} if self.remedies is None else {"remedies": self.remedies.to_dict()}
@@ -146,11 +126,6 @@ class Question:
     pop: Definition = "strict"
     settings: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether nothing but the whole run is asked for."""
-        return self.by is None and self.phases is None and self.ready is None
-
 
 def overheads_of(sources: Sequence[Named | Trace], question: Question, read: Read) -> OverheadRuns:
     """Break down runs, read one at a time."""
@@ -166,7 +141,8 @@ def overheads_of(sources: Sequence[Named | Trace], question: Question, read: Rea
         for part, group in groups_of(item):
             profile = replace(_profile(part, question, rules, amount), group=group, source=item.source)
             profiles.append(profile)
-        is_whole = len(sources) == 1 and question.is_plain and not question.classes and rules is None
+        is_plain = question.by is None and question.phases is None and ready is None
+        is_whole = len(sources) == 1 and is_plain and not question.classes and rules is None
         remedies = remedies_of(part, profile) if is_whole and not group else None
     if not profiles:
         raise DataError(
@@ -210,7 +186,13 @@ def _profile(trace: Trace, question: Question, rules: CategorySet | None, ready:
     if question.phases is not None:
         if isinstance(trace, SummarizedTrace):
             raise whole_run_only(trace)
-        edges = edges_of_phases(trace, question.phases, question.degree, rules, question.classes)
+        # Phases of the curve of the states that the categories take as computing.
+        chosen = usual_categories(trace) if rules is None else rules
+        busy = None
+        if COMPUTING in chosen.classes:
+            computing = classify(trace, chosen, question.classes).states_of(COMPUTING)
+            busy = [state for state in computing if state in trace.states]
+        edges = phase_edges(trace, question.phases, degree=question.degree, busy=busy)
     profile = profile_overheads(
         _with_named_calls(trace, rules, question.classes), rules, classes=question.classes, ready=ready,
         ready_column=question.ready_column, phase_edges_ns=edges, by_marker=by_marker,
@@ -238,21 +220,6 @@ def _with_named_calls(trace: Trace, rules: CategorySet | None, classes: Mapping[
     state[rows[within]] = len(trace.states) + calls.operation[call[within]]
     columns = (trace.location, state, trace.start_ns, trace.end_ns)
     return with_intervals(trace, columns, states=(*trace.states, *calls.operations))
-
-
-def edges_of_phases(
-    trace: Trace,
-    phases: Named | int | Model,
-    degree: str,
-    categories: CategorySet | None,
-    classes: Mapping[str, Sequence[str]],
-) -> list[int]:
-    """Phases of the curve of the states that the categories take as computing."""
-    rules = usual_categories(trace) if categories is None else categories
-    if COMPUTING not in rules.classes:
-        return phase_edges(trace, phases, degree=degree)
-    computing = classify(trace, rules, classes).states_of(COMPUTING)
-    return phase_edges(trace, phases, degree=degree, busy=[state for state in computing if state in trace.states])
 
 
 # What would help a run most without other hardware, and its longest operators or functions, for one first answer.
@@ -308,16 +275,24 @@ class Remedies:
 
 def remedies_of(trace: Trace, profile: OverheadProfile) -> Remedies | None:
     """Return what would help a run, and its longest operators or functions; None where that would take too long."""
+    from perf_analysis.profiles import profile_of
+
     if trace.n_intervals > _MOST_INTERVALS:
         return None
     try:
         if devices_of(trace) is not None:
             return _of_gpus(trace, profile.elapsed_ns) if of_gpus(profile) else None
-        kind, longest, whole = _longest_functions(trace)
+        run = profile_of(trace)
+        times, calls = run.by_function_ns, run.calls.sum(axis=(1, 2)).tolist()
+        unnamed = {NO_STATE, *classify(trace, usual_categories(trace), None).states_of("idle")}
+        order = np.argsort(-times, kind="stable").tolist()
+        named = [k for k in order if run.functions[k] not in unnamed and times[k]][:_LONGEST]
+        longest = tuple((run.functions[k], int(times[k]), (run.has_calls and calls[k]) or None) for k in named)
         gains = _gains_of_calls(trace, profile) or _bounds(trace, profile)
+        gains.sort(key=lambda each: each.runtime_ns)
         if CUT in trace.facts:  # `perf whatif` replays whole runs
-            gains = tuple(replace(each, option="") for each in gains)
-        return Remedies(gains, kind, longest, whole)
+            gains = [replace(each, option="") for each in gains]
+        return Remedies(tuple(gains), longest=longest, whole_ns=run.total_ns)
     except PerfError:  # the commands of their own say why
         return None
 
@@ -337,18 +312,15 @@ def _of_gpus(trace: Trace, elapsed_ns: int) -> Remedies | None:
     note = silence(activity)
     answers = None if note else gpu_answers(trace.source, paths, None, [], lambda *_: trace, first=activity)
     gains = []
-    is_copying = answers is not None and any(each.part == "copies" for each in answers.scenarios)
-    passed_over = "gpu" if is_copying else ""  # which copies between host and GPU do not take less time on
-    for each in () if answers is None else answers.scenarios:
-        if answers is not None and each.zero_time == (each.part == "collectives") and each.part != passed_over:
-            whole = answers.runtime_ns
-            of = (
-                ""
-                if whole < _MUCH * elapsed_ns
-                else f" of the {readable(whole, 'ns', 4)} since the first event of the host"
-            )
-            option = f"--compute {each.part}={'inf' if each.zero_time else '2x'}"
-            gains.append(Gain(each.question, each.runtime_ns, whole, option, of=of))
+    if answers is not None:
+        whole = answers.runtime_ns
+        of = f" of the {readable(whole, 'ns', 4)} since the first event of the host"
+        is_copying = any(each.part == "copies" for each in answers.scenarios)
+        passed_over = "gpu" if is_copying else ""  # which copies between host and GPU do not take less time on
+        for each in answers.scenarios:
+            if each.zero_time == (each.part == "collectives") and each.part != passed_over:
+                option = f"--compute {each.part}={'inf' if each.zero_time else '2x'}"
+                gains.append(Gain(each.question, each.runtime_ns, whole, option, of=of * (whole >= _MUCH * elapsed_ns)))
     by = "operator" if activity.has_operators else "kernel"
     rows = sorted(rows_of(activity, by), key=lambda row: -row["own_ns"])
     longest = tuple((row["name"], row["own_ns"], row["calls"]) for row in rows[:_LONGEST] if row["own_ns"])
@@ -356,11 +328,12 @@ def _of_gpus(trace: Trace, elapsed_ns: int) -> Remedies | None:
     whole = max(sum(row["own_ns"] for row in rows), 1)
     where = " (first rank)" if len(paths) > 1 else ""
     length = float((ends - starts).mean()) if len(starts) else 0.0
+    gains.sort(key=lambda each: each.runtime_ns)
     host = None if where else activity.host_while_waiting()
-    return Remedies(_sorted(gains), by, longest, whole, where, note, len(starts), length, host)
+    return Remedies(tuple(gains), by, longest, whole, where, note, len(starts), length, host)
 
 
-def _gains_of_calls(trace: Trace, profile: OverheadProfile) -> tuple[Gain, ...]:
+def _gains_of_calls(trace: Trace, profile: OverheadProfile) -> list[Gain]:
     """Balanced computing, and messages that take no time."""
     from perf_analysis.whatif import balanced
     from perf_traces.messages.bursts import BurstTimes
@@ -370,8 +343,8 @@ def _gains_of_calls(trace: Trace, profile: OverheadProfile) -> tuple[Gain, ...]:
 
     communication = None if profile.replayed is None or profile.threads else communication_of(trace)
     if communication is None or profile.replayed is None or len(communication.calls) > _MOST_CALLS:
-        return ()
-    elapsed, gains, replay = profile.elapsed_ns, [], Replay(communication, keeps_startup=True)
+        return []
+    elapsed, gains, replay = profile.elapsed_ns, list[Gain](), Replay(communication, keeps_startup=True)
     silent = max(0, elapsed - replay.runtime_ns())
     if profile.replayed.definition == "strict":
         ideal = replay.runtime_ns(0) + silent
@@ -383,10 +356,10 @@ def _gains_of_calls(trace: Trace, profile: OverheadProfile) -> tuple[Gain, ...]:
         after, _ = balanced(replay.burst_ns, inside, communication, [""] * len(trace.locations))
         runtime = replay.runtime_ns(burst_ns=after) + silent
         gains.append(Gain("balancing computing", runtime, elapsed, "--balance computing", is_bound=True))
-    return _sorted(gains)
+    return gains
 
 
-def _bounds(trace: Trace, profile: OverheadProfile) -> tuple[Gain, ...]:
+def _bounds(trace: Trace, profile: OverheadProfile) -> list[Gain]:
     """What no schedule can save more of, without knowing what waits for what.
 
     All computing takes at least its mean over the locations, and what is not computed in one state goes on.
@@ -406,23 +379,7 @@ def _bounds(trace: Trace, profile: OverheadProfile) -> tuple[Gain, ...]:
         curve = trace.utilization([name])
         within = np.diff(curve.edges)[curve.heights > 0].sum() / (curve.end - curve.start)
         gains.append(Gain(f"{name} twice as fast", round(elapsed * (1.0 - within / 2)), elapsed, "", True, "profile"))
-    return _sorted(gains)
-
-
-def _sorted(gains: Sequence[Gain]) -> tuple[Gain, ...]:
-    return tuple(sorted(gains, key=lambda each: each.runtime_ns))
-
-
-def _longest_functions(trace: Trace) -> tuple[str, tuple[tuple[str, int, int | None], ...], int]:
-    from perf_analysis.profiles import profile_of
-
-    run = profile_of(trace)
-    order = np.argsort(-run.by_function_ns, kind="stable").tolist()
-    unnamed = {NO_STATE, *classify(trace, usual_categories(trace), None).states_of("idle")}
-    named = [k for k in order if run.functions[k] not in unnamed and run.by_function_ns[k]][:_LONGEST]
-    calls = run.calls.sum(axis=(1, 2)).tolist()
-    longest = tuple((run.functions[k], int(run.by_function_ns[k]), (run.has_calls and calls[k]) or None) for k in named)
-    return "function", longest, run.total_ns
+    return gains
 
 
 # The parts of runs' times, of which models over the number of locations are made (`perf project`).
@@ -445,7 +402,7 @@ class TimeComponents:
 
 
 def time_components(profiles: Sequence[OverheadProfile]) -> TimeComponents:
-    """The parts of each run."""
+    """Return the parts of each run."""
     if any(COMPUTING not in each.classes for each in profiles):
         raise DataError(f"a projection needs a class of states called {COMPUTING}, which the categories lack")
     if any(each.replayed is not None and each.replayed.definition == "bsc" for each in profiles):

@@ -261,10 +261,8 @@ def _icicle(run: RunProfile) -> list[Plot]:
     )  # fmt: skip
     wide = [path for path in shown if share[path] * _LETTERS_ACROSS >= 4]  # of a name at least four letters
     texts = [shortened(short[int(paths.function[path])], int(share[path] * _LETTERS_ACROSS)) for path in wide]
-    marks: list[Any] = [
-        boxes,
-        Text([begins[path] + 0.002 for path in wide], [depth[path] + 0.47 for path in wide], texts),
-    ]
+    labels = Text([begins[path] + 0.002 for path in wide], [depth[path] + 0.47 for path in wide], texts)
+    marks: list[Any] = [boxes, labels]
     deepest = float(tops.max(initial=0.0)) + 1.0
     y = Axis("call depth", limits=(0.0, deepest), ticks=[-1.0], is_reversed=True)
     x = Axis("share of total time", format=".1%", limits=(0.0, max(ends.get(-1, 1.0), 1e-9)))

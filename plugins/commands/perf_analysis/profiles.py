@@ -40,12 +40,10 @@ By = Literal["function", "location", "rank", "phase", "marker"]
 
 FUNCTION, PATH, STATE = "function", "path", "state"
 _ARROW = "->"  # as Extra-P's files part the names of a path
-_OWN = frozenset(
-    [
-        *(FUNCTION, PATH, STATE, "location", "rank", "phase", "marker", "time_s", "longest_s", "all_locations_ns"),
-        *("inclusive_s", "calls", "imbalance", "longest_location", "file"),
-    ]
-)
+_OWN = {
+    *(FUNCTION, PATH, STATE, "location", "rank", "phase", "marker", "time_s", "longest_s", "all_locations_ns"),
+    *("inclusive_s", "calls", "imbalance", "longest_location", "file"),
+}
 _INCLUSIVE = "inclusive_"  # before the column of a counter: with what callees counted
 _ALIKE = 2.0  # runs of one point that differ by more are hardly repetitions
 

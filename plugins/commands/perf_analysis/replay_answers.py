@@ -276,14 +276,6 @@ class Answer:
     is_bound: bool = False  # whether it takes at least that long
     value: StochasticValue | None = None  # with noise the runtime, in seconds
 
-    @property
-    def carried_by(self) -> tuple[str, float] | None:
-        """The alternative that moves the answer most, and by which share of it."""
-        if not self.otherwise_ns or not self.runtime_ns:
-            return None
-        name = max(self.otherwise_ns, key=lambda each: abs(self.otherwise_ns[each] - self.runtime_ns))
-        return name, self.otherwise_ns[name] / self.runtime_ns - 1.0
-
     def to_dict(self) -> dict[str, Any]:
         return {
             "question": self.question, "runtime_ns": self.runtime_ns, "is_bound": self.is_bound,

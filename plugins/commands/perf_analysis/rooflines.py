@@ -80,7 +80,10 @@ def work_of(name: str, text: bytes) -> tuple[int, int, str] | None:
         given = _DECODER.decode(text)
         kind = given.types[0]
         if name in _MATMULS:
-            flop, tensors = _matmul(given.dims, _MATMULS[name])
+            first = _MATMULS[name]
+            (*batch, m, k), other = given.dims[first : first + 2]
+            flop = math.prod(batch) * (2 * m * other[-1] * k + first * m * other[-1])
+            tensors = [*given.dims[: first + 2], [*batch, m, other[-1]]]
         elif name in _CONVOLUTIONS:
             flop, tensors = _convolution(name, given)
         else:
@@ -91,12 +94,6 @@ def work_of(name: str, text: bytes) -> tuple[int, int, str] | None:
         return None
     short = kind.rpartition("::")[2].replace(" ", "").lower()
     return (flop, moved, "fp8" if short.startswith("float8") else _KINDS.get(short, short)) if moved > 0 else None
-
-
-def _matmul(dims: Sequence[Any], first: int) -> tuple[int, list[Any]]:
-    one, other = dims[first : first + 2]
-    (*batch, m, k), n = one, other[-1]
-    return math.prod(batch) * (2 * m * n * k + first * m * n), [*dims[: first + 2], [*batch, m, n]]
 
 
 def _convolution(name: str, given: _Arguments) -> tuple[int, list[Any]]:

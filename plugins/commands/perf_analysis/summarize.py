@@ -61,8 +61,7 @@ class RunSummary(SummarizedTrace, Result):
 
     @property
     def _missing(self) -> list[str]:
-        facts = self.summary.facts
-        return [facts.run.files[index].name for index in facts.missing()]
+        return [self.summary.facts.run.files[index].name for index in self.summary.facts.missing()]
 
     @property
     def _counts(self) -> dict[str, int]:
@@ -130,10 +129,21 @@ def summary_of(
             raise OptionError("--part is of traces, and these are summaries")
         return _merge(parts, output, allow_missing, overwrite)
     folder, run = run_of(names, cells=cells, reader=reader, from_name=from_name, options=options)
-    chosen = None if part is None else _part_of(part)
-    positions = range(len(run.files)) if chosen is None else run.positions(chosen)
+    positions, chosen = range(len(run.files)), None
+    if part is not None:
+        if (match := _PART.fullmatch(part)) is None:
+            raise OptionError(f"--part {part}: K/N is expected, such as 3/10 for the third of ten")
+        chosen = int(match[1]), int(match[2])
+        positions = run.positions(chosen)
     if output is not None and not overwrite and Path(output).is_file():
-        return _existing(output, run, frozenset(positions))
+        made = RunSummary(load(output), os.fsdecode(output))
+        difference = made.summary.facts.run.difference(run)
+        if difference is None and made.summary.facts.positions != frozenset(positions):
+            difference = "another part"
+        if difference is not None:
+            raise InputError(output, f"exists, and is not what is asked for: {difference}; --overwrite replaces it")
+        progress.note(f"{os.fsdecode(output)}: already there")
+        return made
     if by_slurm and output is not None:
         how = {"--cells": cells, "--reader": reader, "--from-name": from_name}
         words = [word for name, value in how.items() if value is not None for word in (name, str(value))]
@@ -174,36 +184,14 @@ def _summaries_among(names: Sequence[Named]) -> list[Path] | None:
     files: list[Path] = []
     for name in names:
         files += [Path(name)] if Path(name).is_dir() else named_files(os.fspath(name)) or [Path(name)]
-    readable = [path for path in files if path.is_file()]
-    summaries = [path for path in readable if _begins_a_summary(path)]
+    readable, summaries = [path for path in files if path.is_file()], []
+    for path in readable:
+        with path.open("rb") as file:
+            summaries += [path] if is_summary(file.read(64)) else []
     if summaries and len(summaries) < len(readable):
         trace = next(path for path in readable if path not in summaries)
         raise InputError(trace, f"is no summary, and {summaries[0]} is: name traces, or summaries of their parts")
     return files if summaries else None
-
-
-def _begins_a_summary(path: Path) -> bool:
-    with path.open("rb") as file:
-        return is_summary(file.read(64))
-
-
-def _part_of(text: str) -> tuple[int, int]:
-    match = _PART.fullmatch(text)
-    if match is None:
-        raise OptionError(f"--part {text}: K/N is expected, such as 3/10 for the third of ten")
-    return int(match[1]), int(match[2])
-
-
-def _existing(output: Named, run: Run, positions: frozenset[int]) -> RunSummary:
-    """Return what is already there, if it is what is asked for."""
-    summary = add_up([output])
-    difference = summary.facts.run.difference(run)
-    if difference is None and summary.facts.positions != positions:
-        difference = "another part"
-    if difference is not None:
-        raise InputError(output, f"exists, and is not what is asked for: {difference}; --overwrite replaces it")
-    progress.note(f"{os.fsdecode(output)}: already there")
-    return RunSummary(summary, os.fsdecode(output))
 
 
 def _submit(

@@ -6,7 +6,6 @@ import fnmatch
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from perf_traces.states import COMPUTING, OTHER, state_classes
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.trace import Trace
+from perfcore.reading.recognise import read
 from perfcore.stochastic import default_name, representation_named
 
 _LONGEST_NS = 2.0**62
@@ -124,7 +124,14 @@ def answers_of(
     processes = threads_beside(data, communication)
     communication = communication if processes is None else without_helpers(communication, processes)
     run = _Run(data, Replay(communication, keeps_startup=True), representation, seed, processes)
-    questions = [each for pair in asked for each in _questions(*pair, balance, noise)]
+    questions = [
+        _Question(
+            None if network is None else network_from_text(network),
+            tuple((name or COMPUTING, times) for name, times in faster.items()), tuple(balance), noise,
+        )
+        for network, faster in asked
+        if network is not None or faster or balance or noise
+    ]  # fmt: skip
     if not questions:
         questions = [_Question(Network(0.0)), _Question(Network(0.5))]
         if COMPUTING in run.classes:
@@ -142,6 +149,13 @@ def answers_of(
     )  # fmt: skip
 
 
+def answer_of_worker(trace: str, asked: str, rest: str) -> bytes:
+    """Return the answer to one question as JSON; see `answers_elsewhere`."""
+    question, reading = json.loads(rest)
+    data, communication = trace_and_calls(trace, lambda path, wanted: read(path, wanted=wanted, **reading))
+    return json.dumps(answers_of(data, communication, [json.loads(asked)], *question).answers[0].to_dict()).encode()
+
+
 def answers_elsewhere(
     parallel: str, trace: str, asked: Sequence[tuple[str | None, Mapping[str, float]]], question: Sequence[Any],
     reading: Mapping[str, Any],
@@ -152,27 +166,6 @@ def answers_elsewhere(
     with executor_of(parallel) as executor:
         records = list(in_order(executor, answer_of_worker, tasks, [trace] * len(tasks)))
     return [Answer.from_dict(json.loads(record)) for record in records]
-
-
-def answer_of_worker(trace: str, asked: str, rest: str) -> bytes:
-    """Return the answer to one question as JSON; see `answers_elsewhere`."""
-    question, reading = json.loads(rest)
-    data, communication = trace_and_calls(trace, partial(_read, reading))
-    return json.dumps(answers_of(data, communication, [json.loads(asked)], *question).answers[0].to_dict()).encode()
-
-
-def _read(reading: Mapping[str, Any], path: str, wanted: Sequence[type]) -> Any:
-    from perfcore.reading.recognise import read
-
-    return read(path, wanted=wanted, **reading)
-
-
-def _questions(network: str | None, faster: Mapping[str, float], balance: Sequence[str], noise: float) -> list[Any]:
-    if network is None and not faster and not balance and not noise:
-        return []
-    chosen = None if network is None else network_from_text(network)
-    faster = {name or COMPUTING: times for name, times in faster.items()}
-    return [_Question(chosen, tuple(faster.items()), tuple(balance), noise)]
 
 
 class _Run:

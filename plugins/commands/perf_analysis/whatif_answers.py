@@ -71,8 +71,9 @@ def _details(result: Answers) -> list[str]:
     for answer in result.answers:
         lines.append(f"{answer.question}: {readable(answer.runtime_ns, 'ns')}{_gain(answer, result)}")
         lines.append(f"  assumes: {'; '.join(answer.assumptions)}")
-        if (carried := answer.carried_by) is not None:
-            lines.append(f"  sensitivity ({carried[0]}): {carried[1]:+.2%}")
+        if answer.otherwise_ns and answer.runtime_ns:  # the alternative that moves the answer most
+            name, time = max(answer.otherwise_ns.items(), key=lambda item: abs(item[1] - answer.runtime_ns))
+            lines.append(f"  sensitivity ({name}): {time / answer.runtime_ns - 1.0:+.2%}")
         if answer.value is not None:
             low, high = (readable(float(answer.value.quantile(share)), "s") for share in (0.025, 0.975))
             lines.append(f"  95% interval [{low}, {high}]")
@@ -83,8 +84,9 @@ def _tables_of_messages(result: Answers) -> list[Table]:
     paths = _paths(result)
     messages = [(name, path, *row) for name, path in (paths if len(paths) == 2 else paths[:1]) for row in path.messages]
     runs: list[Any] = [("baseline", result.runtime_ns, None, None)]
-    runs += [(a.question, a.runtime_ns, a.runtime_ns / result.runtime_ns - 1.0, _interval(a))
-             for a in _changing(result.answers, result)]  # fmt: skip
+    for each in _changing(result.answers, result):
+        ends = None if each.value is None else [1e9 * float(each.value.quantile(share)) for share in (0.025, 0.975)]
+        runs.append((each.question, each.runtime_ns, each.runtime_ns / result.runtime_ns - 1.0, ends))
     questions = [
         Column("question", "question"), Column("runtime_ns", "runtime_ns"),
         Column("before_ns", lambda _: result.runtime_ns), Column("is_bound", "is_bound"),
@@ -158,14 +160,6 @@ def _paths(result: Answers) -> list[tuple[str, PathShares]]:
     return [("baseline", result.path), *((each.question, each.path) for each in changed)]
 
 
-def _interval(answer: Answer) -> tuple[float, float] | None:
-    """95% interval of a runtime with noise, in nanoseconds."""
-    if answer.value is None:
-        return None
-    low, high = (1e9 * float(answer.value.quantile(share)) for share in (0.025, 0.975))
-    return low, high
-
-
 def _gain(answer: Answer, result: Answers) -> str:
     change = answer.runtime_ns / result.runtime_ns - 1.0
     return f" ({change:+.2%}{', upper bound' if answer.is_bound else ''})"
@@ -188,11 +182,8 @@ def _path_table(heading: str, paths: list[tuple[str, PathShares]], times: list[A
 def report_of_gpu(result: GpuAnswers, data: Any = None) -> Report:
     """Return the critical path through host and GPU by class, with runtimes next to each."""
     whole, path = result.runtime_ns, result.path
-    times_by_class = {
-        GPU: path.by_class[GPU],
-        _HOST: path.host_ns,
-        **{name: path.by_class.get(name, 0) for name in _WAITS},
-    }
+    waits = {name: path.by_class.get(name, 0) for name in _WAITS}
+    times_by_class = {GPU: path.by_class[GPU], _HOST: path.host_ns, **waits}
     longest = max(times_by_class, key=lambda name: times_by_class[name])
     of = f"{Path(result.source).name}{f', {result.region}' if result.region else ''}"
     words = _SUBJECTS.get(longest, f"{longest} is")

@@ -246,11 +246,12 @@ def _per_cent(text: str) -> str:
 
 def _fact_rows(facts: Mapping[str, object]) -> list[tuple[str, str]]:
     """Names and texts, the name once."""
-    rows = []
+    rows, most = [], _LONGEST_NAME
     for name, value in facts.items():
         text = value
         if isinstance(value, list) and name not in _ONE_LINE_EACH:
-            text = _functions(value) if name in _FUNCTIONS else listing(map(_shortened, value), _MOST_NAMES)
+            short = [str(each) if len(str(each)) <= most else f"{str(each)[: most - 3]}..." for each in value]
+            text = _functions(value) if name in _FUNCTIONS else listing(short, _MOST_NAMES)
         elif name == "mean utilization":
             text = _per_cent(str(value))
         label = _LABELS.get(name, name)
@@ -266,11 +267,6 @@ def _functions(names: list[str]) -> str:
     if len(short) > _MOST_NAMES:
         text += ", ..."
     return text if len(short) == len(names) <= _MOST_NAMES else f"{text} ({len(names)} in all)"
-
-
-def _shortened(name: object) -> str:
-    text = str(name)
-    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 3] + "..."
 
 
 def listing_report(result: Listing, data: Any = None) -> Report:

@@ -202,15 +202,8 @@ def plugins() -> Listing:
 
 def _facts(entry: Entry) -> dict[str, Any]:
     """What a reader says of itself; one that lacks its library is listed with what to install."""
-    facts: dict[str, Any] = {
-        "name": entry.name,
-        "endings": list(entry.suffixes),
-        "gives": "",
-        "writes": False,
-        "help": entry.help,
-        "problem": None,
-        "example": "",
-    }
+    facts: dict[str, Any] = {"name": entry.name, "endings": list(entry.suffixes), "gives": "", "writes": False}
+    facts |= {"help": entry.help, "problem": None, "example": ""}
     try:
         reader = entry.load()
     except PerfError as error:

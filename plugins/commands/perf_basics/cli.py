@@ -528,17 +528,9 @@ def _one(entry: Entry, as_json: bool) -> None:
         return
     fields = describe(entry.load_options())
     if as_json:
-        print_json(
-            "plugin",
-            {
-                "type": entry.kind[:-1],
-                "name": entry.name,
-                "from": entry.distribution,
-                "options": [
-                    {"name": f.name, "default": f.default, "choices": f.choices, "help": f.help} for f in fields
-                ],
-            },
-        )
+        options = [{"name": f.name, "default": f.default, "choices": f.choices, "help": f.help} for f in fields]
+        about = {"type": entry.kind[:-1], "name": entry.name, "from": entry.distribution}
+        print_json("plugin", {**about, "options": options})
         return
     lines = textwrap.wrap(f"{entry.kind[:-1]} {entry.name} ({entry.distribution}): {entry.help}", _COLUMNS)
     summary = inspect.cleandoc(entry.load().__doc__ or "").split("\nExamples\n")[0]
@@ -548,10 +540,10 @@ def _one(entry: Entry, as_json: bool) -> None:
             lines += ["", *(paragraph.splitlines() if "\n " in paragraph else wrapped)]
     if fields:
         lines.append("")
-    options = [_option_lines(f, max(len(field.name) for field in fields)) for f in fields]
-    for number, option in enumerate(options):
-        if not VERBOSE.get() and len(lines) + len(option) + (number + 1 < len(options)) > _LINES:
-            left_out = len(options) - number
+    described = [_option_lines(f, max(len(field.name) for field in fields)) for f in fields]
+    for number, option in enumerate(described):
+        if not VERBOSE.get() and len(lines) + len(option) + (number + 1 < len(described)) > _LINES:
+            left_out = len(described) - number
             lines.append(f"... {left_out} more option{'s' * (left_out > 1)} (--all)")
             break
         lines += option

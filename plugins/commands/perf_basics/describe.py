@@ -82,12 +82,8 @@ def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[st
     every = list(dict.fromkeys([*getattr(data, "notes", ()), *noted]))
     warnings = [note.replace(WARNING, "") for note in every if WARNING in note]
     notes = [note for note in every if WARNING not in note and note not in warnings]
-    return {
-        "file": name,
-        **facts,
-        **({"notes": notes} if notes else {}),
-        **({"warnings": warnings} if warnings else {}),
-    }
+    noted_facts = {"notes": notes, "warnings": warnings}
+    return {"file": name, **facts, **{label: texts for label, texts in noted_facts.items() if texts}}
 
 
 def _curve(curve: UtilizationCurve) -> dict[str, Any]:
@@ -105,6 +101,7 @@ def _curve(curve: UtilizationCurve) -> dict[str, Any]:
 
 
 def _trace(trace: Trace, name: str) -> dict[str, Any]:
+    from perf_traces.joined_trace import run_of
     from perf_traces.summaries.summarized_trace import SummarizedTrace
     from perf_traces.windows import marker_lines
 
@@ -125,23 +122,14 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
     else:
         facts |= _seen_by_fitter(trace, name)
         facts["next"].append(_plot(name))
-    facts["next"] = [*_breakdowns(trace, name), *facts["next"]]
+    if communication:
+        facts["next"].insert(0, f"perf {'messages' if communication.not_replayed else 'whatif'} {name}")
+    with contextlib.suppress(PerfError):  # it does not last
+        run_of(trace)
+        facts["next"].insert(0, f"perf overheads {name}")
     if not isinstance(trace, SummarizedTrace):
         facts["next"].append(f"perf convert {name} -o trace.parquet")
     return facts
-
-
-def _breakdowns(trace: Trace, name: str) -> list[str]:
-    """Return the commands that break down the time of a trace, and that of its messages."""
-    from perf_traces.joined_trace import run_of
-
-    commands = []
-    with contextlib.suppress(PerfError):  # it does not last
-        run_of(trace)
-        commands.append(f"perf overheads {name}")
-    if communication := _communication(trace):
-        commands.append(f"perf messages {name}" if communication.not_replayed else f"perf whatif {name}")
-    return commands
 
 
 def _communication(trace: Trace) -> Communication | None:
@@ -200,7 +188,11 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         f"{names[symbol]}: {len(set(values))} values, {_levels(sorted(set(values.tolist())))}"
         for symbol, values in observations.points.items()
     ]
-    mixed = _mixed_runs(data)
+    mixed = ""  # why rows of one point are no repeated runs, if something else was varied in them
+    try:
+        refuse_unnamed_of_codes(data, by="path")
+    except OptionError as error:
+        mixed = str(error)
     lowest, highest = observations.value.min(), observations.value.max()
     facts |= {
         "observations": f"none: {mixed}" if mixed else len(observations),
@@ -225,11 +217,8 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
 
 def _categories(data: Measurements) -> tuple[dict[str, Any], str]:
     """Return facts about the code and system that most rows are of, and options of a fit of these."""
-    conditions = [
-        f"{column}={data.table[column].mode().iloc[0]}"
-        for column in (*data.roles.code, *data.roles.system)
-        if _varies(data, column)
-    ]
+    varied = [column for column in (*data.roles.code, *data.roles.system) if _varies(data, column)]
+    conditions = [f"{column}={data.table[column].mode().iloc[0]}" for column in varied]
     from perf_tables.category_table import by_category
 
     chosen = data.where(conditions) if conditions else data
@@ -303,15 +292,6 @@ def _with_factors(data: Measurements) -> tuple[Measurements, list[str]]:
             several = [*roles.parameters.values(), *factors]
             return data.with_roles(several), [f"parameters {', '.join(several)} (set with --parameter)"]
     return data, []
-
-
-def _mixed_runs(data: Measurements) -> str:
-    """Why rows of one point are no repeated runs, where something else was varied in them; else nothing."""
-    try:
-        refuse_unnamed_of_codes(data, by="path")
-    except OptionError as error:
-        return str(error)
-    return ""
 
 
 def _to_be_told(data: Measurements) -> dict[str, Any]:
@@ -390,12 +370,8 @@ def _varies(data: Measurements, column: str) -> bool:
 def _summary(data: Measurements, name: str) -> list[str]:
     """The summary of runs in which nothing was varied."""
     roles = data.roles
-    if (
-        roles.value is None
-        or roles.category
-        or len(data.table) == 1
-        or any(_varies(data, column) for column in (*roles.parameters.values(), *roles.code, *roles.system))
-    ):
+    varied = (*roles.parameters.values(), *roles.code, *roles.system)
+    if roles.value is None or roles.category or len(data.table) == 1 or any(_varies(data, each) for each in varied):
         return []
     return [f"perf stochastic summarize {name} --column {shlex.quote(roles.value)}"]
 
@@ -409,10 +385,7 @@ def _more_files(data: Measurements, name: str) -> str | None:
     pattern = str(path.with_name("*" + path.suffix))
     if len(list(path.parent.glob("*" + path.suffix))) == 1:
         return None
-    with (
-        progress.show_with(progress.Sink()),
-        contextlib.suppress(PerfError),
-    ):  # files of another kind may stand next to it
+    with progress.show_with(progress.Sink()), contextlib.suppress(PerfError):  # those next to it may be of another kind
         read(pattern)
         return f"perf info {shlex.quote(pattern)}"
     return None

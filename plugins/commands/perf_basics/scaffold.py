@@ -127,7 +127,9 @@ def new(name: str, kind: str, folder: str | Path = ".") -> list[Path]:
     asked = " This one does not look for steps." if kind == "segmenter" else ""
     suite = f'class TestContract({kind.capitalize()}Suite):\n    """What perfcore asks of every {kind}.{asked}"""\n\n'
     tests = _COMMAND_TEST if kind == "command" else f"\n{suite}{_BODIES[kind]}"
-    test = f'"""The {kind} keeps its contract."""\n\n' + _filled(f"{_IMPORTS.get(kind, usual)}\n{tests}", facts)
+    test = f'"""The {kind} keeps its contract."""\n\n{_IMPORTS.get(kind, usual)}\n{tests}'
+    for fact in ("name", "target", "module"):  # other braces stay
+        test = test.replace("{" + fact + "}", facts[fact])
     more = {
         "fitter": ', options="perfcore.models.fitting:CurveOptions"',
         "reader": ', suffixes=(".txt",)',
@@ -143,13 +145,6 @@ def new(name: str, kind: str, folder: str | Path = ".") -> list[Path]:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         write_bytes(root / path, text.encode())
     return [root / path for path in contents]
-
-
-def _filled(text: str, facts: dict[str, str]) -> str:
-    """Return a text with facts in place of their names in braces; other braces stay."""
-    for name in ("name", "target", "module"):
-        text = text.replace("{" + name + "}", facts[name])
-    return text
 
 
 def synthetic(fitter: Any) -> Any:

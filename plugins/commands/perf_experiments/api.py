@@ -311,6 +311,7 @@ def run(
     from perf_experiments.design import Design, read_design, with_rounds, with_versions, words_of
     from perf_experiments.run_records import RunOptions
     from perf_experiments.runner import run_design
+    from perf_experiments.store import Store
 
     if not isinstance(versions, Mapping):
         versions = parse_named(versions, "--version", "NAME=COMMAND, such as old='./old/app input',")
@@ -337,7 +338,10 @@ def run(
         if isinstance(design, Design):
             raise OptionError("store is missing: a design that is no file does not tell where its runs are kept")
         store = default_store(design)
-    version_names = list(options.versions) or ([] if options.command else _kept_versions(store))
+    version_names = list(options.versions)
+    if not version_names and not options.command and Path(store).exists():  # those whose runs the store holds
+        with Store.read(store) as opened:
+            version_names = list((opened.study or {}).get("versions", {}))
     if design is None and not version_names:
         raise OptionError("give a DESIGN (see `perf experiment design`), or each version with --version NAME=COMMAND")
     plan = design if isinstance(design, Design) or design is None else read_design(design)
@@ -355,16 +359,6 @@ def run(
         again = f"`perf experiment run{more}{'' if rounds is None else f' --rounds {rounds}'}`"
         progress.note(f"all runs that ended are kept in {store}; {again} goes on")
         raise
-
-
-def _kept_versions(store: PathLike) -> list[str]:
-    """Return the versions whose runs a store holds; none where there is no store."""
-    from perf_experiments.store import Store
-
-    if not Path(store).exists():
-        return []
-    with Store.read(store) as opened:
-        return list((opened.study or {}).get("versions", {}))
 
 
 def runs(

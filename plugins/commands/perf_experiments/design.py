@@ -140,16 +140,6 @@ def full_factorial(factors: Factors) -> list[Point]:
     return [dict(zip(factors, levels, strict=True)) for levels in itertools.product(*factors.values())]
 
 
-def centre_of(factors: Factors, centre: Point) -> Point:
-    """Return the centre of a one-at-a-time design: the middle level of each factor, the lower of two, unless given."""
-    for name, level in centre.items():
-        if name not in factors:
-            raise UnknownNameError("factor of the centre", name, factors)
-        if level not in factors[name]:
-            raise UnknownNameError(f"level of {name} for the centre", str(level), map(level_text, factors[name]))
-    return {name: centre.get(name, levels[(len(levels) - 1) // 2]) for name, levels in factors.items()}
-
-
 def fraction(factors: Factors, part: int) -> list[Point]:
     """About one in ``part`` of all combinations, balanced over the levels: a generalized subset design.
 
@@ -251,7 +241,16 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.kind == "points":
             points = _listed([_levels_alone(point) for point in self.points], factors, "points")
         elif self.kind == "one-at-a-time":
-            centre = centre_of(factors, self.centre)
+            for name, level in self.centre.items():
+                if name not in factors:
+                    raise UnknownNameError("factor of the centre", name, factors)
+                if level not in factors[name]:
+                    raise UnknownNameError(
+                        f"level of {name} for the centre", str(level), map(level_text, factors[name])
+                    )
+            # The middle level of each factor, the lower of two, unless given.
+            middle = {name: levels[(len(levels) - 1) // 2] for name, levels in factors.items()}
+            centre = {**middle, **self.centre}
             moved = ((name, level) for name, levels in factors.items() for level in levels if level != centre[name])
             points = [dict(centre), *({**centre, name: level} for name, level in moved)]
         else:

@@ -258,13 +258,8 @@ def program_fingerprint(program: str) -> dict[str, str | None]:
 
 
 def _git(*words: str) -> str | None:
+    command = ["git", "-c", "core.fsmonitor=false", *words]  # the user's git, without a repository's monitor
     try:
-        command = [
-            "git",
-            "-c",
-            "core.fsmonitor=false",
-            *words,
-        ]  # whichever git the user has, without a repository's monitor
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return None
@@ -290,9 +285,7 @@ class Finished:
             return f"stopped by the time limit after {self.wall_ns / 1e9:.3g} s"
         if self.signal is not None:
             return f"ended by {self.signal}"
-        if self.exit_status:
-            return f"exit status {self.exit_status}"
-        return None
+        return f"exit status {self.exit_status}" if self.exit_status else None
 
 
 def cut(output: bytes) -> bytes:

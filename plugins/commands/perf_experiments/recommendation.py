@@ -6,7 +6,7 @@ import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -33,10 +33,6 @@ from perfcore.data.units import seconds_per
 from perfcore.models.model import Model
 from perfcore.models.points import DesignRows
 from perfcore.report import Result
-
-if TYPE_CHECKING:
-    from perfcore.models.model import Model
-
 
 Places = str | Iterable[str] | Mapping[str, Any]
 
@@ -86,13 +82,12 @@ def candidate_points(model: Model, candidates: Any, constraints: Sequence[str]) 
         if constraints:
             raise OptionError("--constraint needs --candidates")
         return None
-    texts = [candidates] if isinstance(candidates, str) else candidates
-    if isinstance(candidates, os.PathLike) or any(
-        isinstance(item, str) and item.lower().endswith(".toml") for item in texts
-    ):
-        if not isinstance(candidates, os.PathLike) and len(texts) > 1:
+    texts = [candidates] if isinstance(candidates, (str, os.PathLike)) else candidates
+    is_file = isinstance(candidates, os.PathLike)
+    if is_file or any(isinstance(item, str) and item.lower().endswith(".toml") for item in texts):
+        if len(texts) > 1:
             raise OptionError("--candidates: one design, or levels of each variable, are expected")
-        candidates = read_design(candidates if isinstance(candidates, os.PathLike) else texts[0])
+        candidates = read_design(texts[0])
     if isinstance(candidates, Design):
         points = candidates.chosen()
     elif isinstance(candidates, Mapping) or (texts and all(isinstance(item, str) for item in texts)):
@@ -426,8 +421,7 @@ def _rivals(
 ) -> tuple[Disagreement, ...]:
     """Return those models near the chosen one that are farthest from it at the target."""
     columns = _columns(model, [target, *({**fixed, **point} for point in points)])
-    rivals = model.rivals(columns)
-    if not rivals:
+    if not (rivals := model.rivals(columns)):
         return ()
     predictions = np.asarray(model.predict(columns)).reshape(len(points) + 1, -1)[1:, 0]
     noise = np.sqrt(rows.errors.sum()) * rows.scale[1:]
@@ -626,10 +620,7 @@ def needed_replications(
         values = [np.array([run.value(name) for run in point_runs if run.succeeded]) for point_runs in points]
     except KeyError:
         raise OptionError(f"no value {name!r} in a run; `perf experiment list STORE` shows what was reported") from None
-    spreads = [
-        float(measured.var(ddof=1) / measured.mean() ** 2) if len(measured) > 1 and measured.mean() else 0.0
-        for measured in values
-    ]
+    spreads = [float(v.var(ddof=1) / v.mean() ** 2) if len(v) > 1 and v.mean() else 0.0 for v in values]
     freedom = np.array([len(measured) - 1 for measured in values])
     if not freedom.any():
         raise DataError("no point was measured twice, so the spread is unknown; make two repetitions first")

@@ -85,13 +85,6 @@ def as_query(options: Mapping[str, str]) -> dict[str, str]:
     return {_PREFIX + name: text for name, text in options.items()}
 
 
-def shown_options(fitter: str, settings: Mapping[str, str], state: page.Query) -> dict[str, str]:
-    """The options of the fit that a view shows: where its own state has an option's name, as a slider, that counts."""
-    groups = option_fields(registry().entry("fitters", fitter), settings)
-    names = {item.name for options in groups.values() for item in options}
-    return {**settings, **{name: text for name, text in state.items() if name in names and text}}
-
-
 def option_form(fitter: str, settings: Mapping[str, str], path: page.ViewPath, is_folded: bool = False) -> page.Form:
     """Return all options of a fitter, those of the parts that it selects included."""
     groups = option_fields(registry().entry("fitters", fitter), settings)
@@ -216,9 +209,8 @@ class DataViews(Nested):
     def __init__(self, data: Any, name: str, files: tuple[str, ...] = ()) -> None:
         self._data, self._name, self.files = data, name, files
         self._fits: OrderedDict[_Key, tuple[Model, page.Viewable]] = OrderedDict()
-        self._changed: dict[
-            _Key, page.Viewable
-        ] = {}  # no file may hold them, and fitting again would not bring them back
+        # No file may hold these, and fitting again would not bring them back.
+        self._changed: dict[_Key, page.Viewable] = {}
         kind = _kind_of(data)
         self._commands = command_views(kind, (data,), files)
         self._timeline = TimelineViews.of(data) if isinstance(data, Trace) else None
@@ -295,10 +287,12 @@ class DataViews(Nested):
 
     def _save(self, fitter: str, options: Mapping[str, str], view_state: page.Query) -> page.Change:
         """Write the fit that is shown to a model file."""
-        options_key, shown_key = (
-            self._key(fitter, each) for each in (options, shown_options(fitter, options, view_state))
-        )
-        key = options_key if options_key in self._changed else shown_key
+        key = self._key(fitter, options)
+        if key not in self._changed:  # where the view's own state has an option's name, as a slider, that counts
+            groups = option_fields(registry().entry("fitters", fitter), options)
+            names = {item.name for group in groups.values() for item in group}
+            shown = {name: text for name, text in view_state.items() if name in names and text}
+            key = self._key(fitter, {**options, **shown})
         subject = self._fitted(fitter, dict(key[1]))
         if key not in self._changed:
             model = self._fits[key][0]
@@ -471,8 +465,10 @@ def open_subjects(subjects: Sequence[Any], how: Opening | None = None) -> page.V
             left[:0] = runs
         elif isinstance(subject, str):
             viewables[name] = _file_views(subject, how)
+        elif isinstance(subject, Result) and not isinstance(subject, page.Viewable):
+            viewables[name] = views_of(subject)
         else:
-            viewables[name] = _object_views(subject, name)
+            viewables[name] = subject if isinstance(subject, page.Viewable) else DataViews(subject, name)
     for option in how.options:
         if option not in used:
             raise OptionError(f"--{option.replace('_', '-')} is for none of the files; leave it out")
@@ -553,12 +549,6 @@ def _model_views(subject: str | Model, follower: Any, how: Opening) -> page.View
     if isinstance(data, Trace) and getattr(model, "phases", None):
         return ModelOfTrace(model, data, file)
     return views_of(model, data, file)
-
-
-def _object_views(subject: Any, name: str) -> page.Viewable:
-    if isinstance(subject, page.Viewable):
-        return subject
-    return views_of(subject) if isinstance(subject, Result) else DataViews(subject, name)
 
 
 def _is_data(subject: Any) -> bool:

@@ -133,17 +133,13 @@ def document(
 ) -> str:
     """Return a whole HTML document with its style sheets in it, and a policy of contents if no server sends one."""
     sheets = colour_sheet() + "".join(map(asset, styles))
-    return (
-        templates()
-        .get_template(template)
-        .render(title=title, sheets=sheets, policy=policy, on_dark=script_data(ON_DARK), **content)
-    )
+    page = templates().get_template(template)
+    return page.render(title=title, sheets=sheets, policy=policy, on_dark=script_data(ON_DARK), **content)
 
 
 def report_text(
     subject: Viewable,
     most_views: int = MOST_VIEWS,
-    remarks: Sequence[str] = (),
     has_more: str = _MORE,
     draws_static: bool = False,
 ) -> str:
@@ -172,7 +168,7 @@ def report_text(
         scripts.insert(0, bokeh_script())
     return document(
         subject.title, "report.html", ("page.css", "report.css"), _policy(scripts), items=_items(views), more=more,
-        has_top=views[0].title != subject.title, remarks=remarks, sections=sections, scripts=scripts,
+        has_top=views[0].title != subject.title, sections=sections, scripts=scripts,
     )  # fmt: skip
 
 

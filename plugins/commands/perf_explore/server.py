@@ -280,9 +280,8 @@ class Page:
         except PerfError:  # the view went with an edit of another tab
             action = None
         if action is None:  # texts with the names of the fields
-            action = Action(
-                tuple(Field(name, name.replace("_", " "), text, "lines") for name, text in form.items()), path
-            )
+            fields = (Field(name, name.replace("_", " "), text, "lines") for name, text in form.items())
+            action = Action(tuple(fields), path)
         return self._frame().refused(message, action, address(*place))
 
 
@@ -337,16 +336,14 @@ def serve(page: Page, listener: socket.socket) -> None:
         timeout_graceful_shutdown=1,
     )  # fmt: skip
     server = uvicorn.Server(config)
-    logging.getLogger("uvicorn.error").addFilter(_is_of_the_program)
+    # A client whose request breaks off or breaks the protocol is no error of the program.
+    breaks = ("LocalProtocolError", "RemoteProtocolError")
+    logging.getLogger("uvicorn.error").addFilter(
+        lambda record: not record.exc_info or type(record.exc_info[1]).__name__ not in breaks
+    )
     if hasattr(signal, "SIGHUP"):  # its terminal goes; an exception would be raised in whatever is being served
         signal.signal(signal.SIGHUP, lambda *_: setattr(server, "should_exit", True))
     server.run(sockets=[listener])
-
-
-def _is_of_the_program(record: logging.LogRecord) -> bool:
-    """Return whether an error is none of a client whose request breaks off or breaks the protocol."""
-    error = record.exc_info[1] if record.exc_info else None
-    return type(error).__name__ not in ("LocalProtocolError", "RemoteProtocolError")
 
 
 @contextlib.contextmanager

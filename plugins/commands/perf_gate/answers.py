@@ -118,11 +118,8 @@ def _report_of_benchmark(result: VersionGate, name: str) -> Report:
 
 def _answer_of_versions(result: VersionGate) -> tuple[str, list[Figure]]:
     count, judged, order = len(result), result.judged, _order(result)
-    limit, ratios, bounds = (
-        f"{judged.threshold:g}x",
-        np.exp(result.estimates.log_ratio),
-        np.exp(result.estimates.bounds()),
-    )
+    ratios, bounds = np.exp(result.estimates.log_ratio), np.exp(result.estimates.bounds())
+    limit = f"{judged.threshold:g}x"
     benchmarks = f"{count} benchmarks"
     is_pair = count == 1 and result.commands is not None and result.sources[0] == result.sources[1]
     pair = " against ".join(shortened(name, _WIDE) for name in reversed(result.names))
@@ -136,12 +133,9 @@ def _answer_of_versions(result: VersionGate) -> tuple[str, list[Figure]]:
     if judged.slower.any():
         name, ratio, figures = named(next(k for k in order if judged.slower[k]))
         errors = "family-wise error 5%" if result.errors == "fwer" else "false discovery rate 5%"
-        if count == 1:
-            return f"FAIL  {name} {ratio}, slower than {limit} (95% confidence)", figures
-        return (
-            f"FAIL  {int(judged.slower.sum())} of {benchmarks} slower than {limit} ({errors}); {name} {ratio}",
-            figures,
-        )
+        several = f"{int(judged.slower.sum())} of {benchmarks} slower than {limit} ({errors}); {name} {ratio}"
+        text = f"{name} {ratio}, slower than {limit} (95% confidence)" if count == 1 else several
+        return f"FAIL  {text}", figures
     if result.outcome is Outcome.FAILED:
         missing = [name for names in result.only for name in names]
         verb = f"benchmark{'s are' if len(missing) != 1 else ' is'} missing in one version"
@@ -221,12 +215,8 @@ def _notes_of_versions(result: VersionGate) -> list[Note]:
     if result.larger_is_better.any():
         units = dict.fromkeys(u or "no unit" for u, x in zip(result.units, result.larger_is_better, strict=True) if x)
         notes.append(Note("Assumed", f"larger is better ({listing(units, 3)}), and ratios are old/new"))
-    unclear = dict.fromkeys(
-        unit or "no unit"
-        for unit, larger in zip(result.units, result.larger_is_better, strict=True)
-        if not larger and not seconds_per(unit) and not is_rate(unit)
-    )
-    if unclear:
+    smaller = [unit for unit, larger in zip(result.units, result.larger_is_better, strict=True) if not larger]
+    if unclear := dict.fromkeys(unit or "no unit" for unit in smaller if not seconds_per(unit) and not is_rate(unit)):
         notes.append(Note("Assumed", f"smaller is better ({listing(unclear, 3)}); --better sets it"))
     notes += [Note("Assumed", text) for text in _designs(result)]
     notes += _computed(result)
@@ -246,10 +236,8 @@ def _next_of_versions(result: VersionGate) -> str:
     rounds = int(result.more_rounds.max())
     minutes = ""
     if rounds > 0:
-        seconds = rounds * sum(
-            float(pair.sum()) * (seconds_per(unit) or 0.0)
-            for pair, unit in zip(result.values.T, result.units, strict=True)
-        )
+        both = zip(result.values.sum(axis=0).tolist(), result.units, strict=True)
+        seconds = rounds * sum(total * (seconds_per(unit) or 0.0) for total, unit in both)
         minutes = f" ({rounds} rounds decide, 90% likely{f', {seconds / 60.0:.2g} min' if seconds >= 1.0 else ''})"
     if command and not result.what_differs and result.estimates.decides.any():
         return f"{command}, for both versions; or {interleaved}{minutes}"
@@ -297,14 +285,9 @@ def _ratios(result: VersionGate) -> Plot:
     limit = f"limit {result.judged.threshold:g}x"
     marks += [Rule([1.0]), Rule([result.judged.threshold], label=limit, colour="careful", style="dashed")]
     names = [result.benchmarks[k] for k in order]
-    return Plot(
-        "ratios",
-        marks,
-        Axis(f"{result.names[1]} over {result.names[0]}, ratio (95% CI)"),
-        Axis(scale="category", names=names, is_reversed=True),
-        height=max(2.2, 0.25 * len(order) + 1.0),
-        width=1.0,
-    )
+    x = Axis(f"{result.names[1]} over {result.names[0]}, ratio (95% CI)")
+    y = Axis(scale="category", names=names, is_reversed=True)
+    return Plot("ratios", marks, x, y, height=max(2.2, 0.25 * len(order) + 1.0), width=1.0)
 
 
 def _order(result: VersionGate) -> list[int]:
@@ -373,11 +356,11 @@ def report_of_history(result: HistoryGate, data: Any = None) -> Report:
     )
 
 
-def _size(step: Step, spec: str = "+.1%") -> tuple[str, Figure]:
+def _size(step: Step) -> tuple[str, Figure]:
     from perf_gate.change_detection import change_of
 
     size, low, high = (change_of(value) for value in (step.size, step.lower, step.upper))
-    return f"{size:{spec}} [{low:{spec}}, {high:{spec}}]", Figure("change", size, "", (low, high), format=spec)
+    return f"{size:+.1%} [{low:+.1%}, {high:+.1%}]", Figure("change", size, "", (low, high), format="+.1%")
 
 
 def _answer_of_history(result: HistoryGate) -> tuple[str, list[Figure]]:
@@ -417,10 +400,8 @@ def _answer_of_history(result: HistoryGate) -> tuple[str, list[Figure]]:
             doubt = f"in {values} values so far" if values < FEWEST_AFTER else "or it drifts"
             return f"INCONCLUSIVE  {name} {size} since {since}, {doubt}; more commits decide", [figure]
         change, sigma = first.newest[0] - 1.0, first.newest[1]
-        text = (
-            f"newest commit {_commit(first.series.commits[-1])}: {name} {change:+.1%}, {sigma:.1f} sigma; run it again"
-        )
-        return f"INCONCLUSIVE  {text}", [Figure("change", change, "", format="+.1%")]
+        newest = f"newest commit {_commit(first.series.commits[-1])}: {name} {change:+.1%}, {sigma:.1f} sigma"
+        return f"INCONCLUSIVE  {newest}; run it again", [Figure("change", change, "", format="+.1%")]
     sight = max(change_of(each.detected.sight) for each in able if each.detected is not None)
     text = f"PASS  no slowdown in {what} {where}; {sight:+.1%} six commits ago is detectable (90%)"
     return text, [Figure("detectable", sight, format="+.1%")]
@@ -466,10 +447,8 @@ def _tables_of_history(result: HistoryGate) -> list[Table]:
     seconds = [seconds_per(each.unit) for each in own]
     unit = own[0].unit if len({each.unit for each in own}) == 1 else ""
     are_times = all(seconds)
-    latest = [
-        None if each not in own else float(each.values[-1]) * ((seconds_per(each.unit) or 1.0) if are_times else 1.0)
-        for each in series
-    ]
+    scales = [(seconds_per(each.unit) or 1.0) if are_times else 1.0 for each in series]
+    latest = [float(s.values[-1]) * scale if s in own else None for s, scale in zip(series, scales, strict=True)]
     how: dict[str, Any] = {"unit": "s", "format": "time"} if are_times else {"unit": unit}
     benchmarks = [
         Column("benchmark", full, format=names.__getitem__),
@@ -573,6 +552,7 @@ def report_of_self_test(result: SelfTest, data: Any = None) -> Report:
         y = Axis(scale="category", names=[row["benchmark"] for row in rows], is_reversed=True)
         return [Plot("noise", marks, Axis("noise", "%"), y)]
 
+    following = f"measure in turn: {_interleaved(None)} --max-rounds {int(rounds.max())}"
     return Report(
         title=f"{result.source}: the same version against itself",
         answer=f"{most} interleaved rounds decide {limit} (90% likely); {alarms}",
@@ -583,25 +563,19 @@ def report_of_self_test(result: SelfTest, data: Any = None) -> Report:
         tables=[Table(columns, rows, limit=_MOST_ROWS)],
         draw=draw,
         notes=notes,
-        next=f"measure in turn: {_interleaved(None)} --max-rounds {int(rounds.max())}"
-        if is_decided and rounds.max() <= _MANY
-        else "",
+        next=following if is_decided and rounds.max() <= _MANY else "",
     )
 
 
 def report_of_added(result: Added, data: Any = None) -> Report:
     """Return what was added to a history."""
     count = len(result.benchmarks)
-    columns = [
-        Column("benchmark", lambda name: name),
-        Column("commit", lambda name: result.commit),
-        Column("file", lambda name: result.path),
-    ]
+    shown = (("benchmark", result.benchmarks), ("commit", [result.commit] * count), ("file", [result.path] * count))
     return Report(
         title=result.path,
         answer=f"{result.path}: {count} value{'s' * (count != 1)} of {result.commit} added; {result.values} in all",
         figures=[Figure("values", count, format="d")],
-        tables=[Table(columns, result.benchmarks, importance="data")],
+        tables=[Table([Column(name, values) for name, values in shown], importance="data")],
     )
 
 

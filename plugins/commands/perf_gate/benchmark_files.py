@@ -72,7 +72,8 @@ def read_set(name: str, read_file: ReadFile, values: Sequence[str] = ()) -> Long
         results = sorted([*folder.glob("*/*.json"), *folder.glob("*.json")])
         return _asv_table([file for file in results if file.name not in _NOT_RESULTS], folder, name, is_history=True)
     files = named_files(name) or [folder]
-    if all(map(_is_asv_result, files)):
+    contents = (file.read_bytes() if file.suffix == ".json" and file.is_file() else b"" for file in files)
+    if all(b'"commit_hash"' in each and b'"env_name"' in each and b'"results"' in each for each in contents):
         return _asv_table(files, files[0].parent.parent, name, is_history=False)
     readings = [read_json_lines(file) if is_json_lines(file) else read_file(str(file)) for file in files]
     tables = [long_table(reading, values, session) for session, reading in enumerate(readings)]
@@ -193,11 +194,6 @@ class _Results(msgspec.Struct):
     results: dict[str, Any] = {}
 
 
-def _is_asv_result(path: Path) -> bool:
-    content = path.read_bytes() if path.suffix == ".json" and path.is_file() else b""
-    return b'"commit_hash"' in content and b'"env_name"' in content and b'"results"' in content
-
-
 def _asv_table(files: Sequence[Path], folder: Path, name: str, is_history: bool) -> LongTable:
     """Read results of asv: a history, in the order of its commits' dates, or a session of each file."""
     import pandas as pd
@@ -252,9 +248,7 @@ def _asv_rows(document: _Results) -> Iterator[dict[str, Any]]:
         for index, value in enumerate(values):
             if not (isinstance(value, (int, float)) and value > 0.0):
                 continue
-            found = [
-                column[index] if isinstance(column, list) and index < len(column) else None for column in quartiles
-            ]
+            found = [each[index] if isinstance(each, list) and index < len(each) else None for each in quartiles]
             low, high, number = (float(x) if isinstance(x, (int, float)) else math.nan for x in found)
             known = number > 1.0 and math.isfinite(high - low)
             yield {

@@ -31,8 +31,6 @@ NEVER = -1e300  # likelihood of what is not tried
 EXACT = 1e-10  # variance below which values of unit variance have no noise
 _NEGLIGIBLE = 1e-12  # of a whitened outlier's tail
 _DEPENDENT = 0.02  # squared length of a whitened step or outlier that the regressors leave, below which it is not tried
-
-
 _FREEDOMS = (2.5, 3.0, 4.0, 6.0, 10.0)
 _LIGHTEST = 10.0  # the first to be tried: it too is better than normal where tails are heavy
 # Twice the difference of log-likelihoods from which on tails are heavy: normal noise with a step has less in 19 of 20
@@ -361,9 +359,12 @@ def detect(values: Floats, alpha: float = 0.05, machines: Floats | None = None) 
         return Detected((), (), Noise(scale, 0.0, False), np.array(values, dtype=float), 0.0)
     y = (np.asarray(values, dtype=float) - centre) / scale
 
+    def scan_with(steps: list[int], outliers: list[int]) -> tuple[Any, ...]:
+        places = (np.array(sorted(each), dtype=np.int64) for each in (steps, outliers))
+        return tuple(scan(y, dense, *places, GRID, _MARGIN))
+
     def scanned(steps: list[int], outliers: list[int]) -> _Scan:
-        places = (np.array(sorted(steps), dtype=np.int64), np.array(sorted(outliers), dtype=np.int64))
-        with_step, with_outlier, grid_of_step, without, grid_without = scan(y, dense, *places, GRID, _MARGIN)
+        with_step, with_outlier, grid_of_step, without, grid_without = scan_with(steps, outliers)
         _exclude(with_step, with_outlier, steps, outliers)
         gain = np.maximum(GAIN[grid_of_step], GAIN[grid_without])
         return _Scan(2.0 * (with_step - without), 2.0 * (with_outlier - without), gain)
@@ -375,8 +376,7 @@ def detect(values: Floats, alpha: float = 0.05, machines: Floats | None = None) 
         if len(lasting) < len(steps):
             steps[:] = lasting
             placed = _backward(n, scanned, steps, outliers, alpha)
-    places = (np.array(sorted(steps), dtype=np.int64), np.array(sorted(outliers), dtype=np.int64))
-    phi, theta = GRID[scan(y, dense, *places, GRID, _MARGIN)[4]].tolist()
+    phi, theta = GRID[scan_with(steps, outliers)[4]].tolist()
     fitted = _fitted(y, dense, steps, outliers, phi, theta)
     sizes = [
         Step(step, low, high, scale * size, scale * lower, scale * upper, probability)
@@ -384,13 +384,9 @@ def detect(values: Floats, alpha: float = 0.05, machines: Floats | None = None) 
     ]
     noise = Noise(fitted.spread * scale, fitted.autocorrelation, fitted.drifts)
     critical = _critical(fitted.gain, n, alpha)
-    return Detected(
-        steps=tuple(sorted(sizes)),
-        outliers=tuple(sorted(outliers)),
-        noise=noise,
-        levels=np.asarray(centre + scale * fitted.levels),
-        sight=scale * fitted.recent_error * (math.sqrt(critical) + _NINE_IN_TEN),
-    )
+    levels = np.asarray(centre + scale * fitted.levels)
+    sight = scale * fitted.recent_error * (math.sqrt(critical) + _NINE_IN_TEN)
+    return Detected(tuple(sorted(sizes)), tuple(sorted(outliers)), noise, levels, sight)
 
 
 def _critical(gain: float, n: int, alpha: float) -> float:
@@ -571,10 +567,8 @@ def gradual_change(values: Floats, detected: Detected, alpha: float, machines: F
     if ratio[place] <= critical:
         return None
     error = math.sqrt(left[best, place] / freedom / square[best, place])
-    size, side = (
-        scale * product[best, place] / square[best, place],
-        scale * error * _WIDER * float(stdtrit(freedom, 0.975)),
-    )
+    size = scale * product[best, place] / square[best, place]
+    side = scale * error * _WIDER * float(stdtrit(freedom, 0.975))
     first, last = (int(starts[k]) for k in _places(ratio))
     probability = alpha * math.exp(min(0.0, (critical - float(ratio[place])) / _OF_ALPHA))
     return Step(int(starts[place]), first, last, float(size), float(size - side), float(size + side), probability, True)
@@ -596,17 +590,12 @@ def with_recent(values: Floats, detected: Detected, recent: Recent) -> Detected:
     levels = np.array(detected.levels)
     levels[begin : step.place] = np.median(values[begin : step.place])
     levels[step.place :] = levels[step.place - 1] + step.size
-    return detected._replace(
-        steps=steps,
-        outliers=tuple(place for place in detected.outliers if place < step.place),
-        noise=detected.noise._replace(spread=recent.spread, drifts=False),
-        levels=levels,
-    )
+    outliers = tuple(place for place in detected.outliers if place < step.place)
+    noise = detected.noise._replace(spread=recent.spread, drifts=False)
+    return detected._replace(steps=steps, outliers=outliers, noise=noise, levels=levels)
 
 
-def recent_step(
-    values: Floats, detected: Detected, window: int, machines: Floats | None = None, level: float = RECENT_LEVEL
-) -> Recent | None:
+def recent_step(values: Floats, detected: Detected, window: int, machines: Floats | None = None) -> Recent | None:
     """Find a step up among the last `window` values, by the noise that the values before them have.
 
     Unlike in `detect` the step itself is in no estimate of the noise, so that it is found however large it is, and the
@@ -647,7 +636,11 @@ def recent_step(
     probability = min(1.0, _PLACES * float(stdtr(freedom, -size / error)))
     sums = np.cumsum(np.r_[0.0, y[:before]])
     earlier = np.abs(sums[after:] - sums[:-after]) / after
-    if probability > level or size <= 0.0 or (1.0 + _DOUBT / before) * float(earlier.max()) > float(y[-after:].mean()):
+    if (
+        probability > RECENT_LEVEL
+        or size <= 0.0
+        or (1.0 + _DOUBT / before) * float(earlier.max()) > float(y[-after:].mean())
+    ):
         return None
     if float(np.quantile(y[-after:], 0.5, method="lower")) < 0.5 * size:  # a few outliers
         return None

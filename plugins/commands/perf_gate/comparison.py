@@ -89,10 +89,8 @@ def ratio_bounds(old: Floats, new: Floats, coverage: float = 0.95) -> Floats:
     bounds = np.empty((len(old), 2))
     sides = [0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage]
     for begin in range(0, len(old), _ROWS_AT_ONCE):
-        below, above = (
-            side[begin : begin + _ROWS_AT_ONCE].reshape(-1, _BLOCKS, side.shape[1] // _BLOCKS).mean(axis=2)
-            for side in (old, new)
-        )
+        rows = (side[begin : begin + _ROWS_AT_ONCE] for side in (old, new))
+        below, above = (row.reshape(-1, _BLOCKS, row.shape[1] // _BLOCKS).mean(axis=2) for row in rows)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = above[:, :, None] / below[:, None, :]
         ratios[(above[:, :, None] == 0.0) & (below[:, None, :] == 0.0)] = 1.0
@@ -437,9 +435,7 @@ def compare_models(
     along = next((s for s in one.variables if s not in one.levels and np.ptp(columns[s]) > 0.0), "")
     crossings: tuple[Crossing, ...] = ()
     if along and all(part.total is not None for part in drawn):
-        crossings = crossings_of(
-            lambda point_columns: np.stack([_total(model, point_columns) for model in (one, other)]), columns, along
-        )
+        crossings = crossings_of(lambda at: np.stack([_total(model, at) for model in (one, other)]), columns, along)
     elif along:  # sums of thousands of parts take too long for a search
         crossings = crossings_between(totals.values, columns, along)
     # Where both call it the same; a symbol stands for two names.

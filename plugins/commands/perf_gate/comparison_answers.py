@@ -313,9 +313,8 @@ def _difference_plot(comparison: Comparison) -> Plot:
     """What each part adds to the difference, along the parameter; the other variables as at the last point."""
     x, difference = comparison.points[comparison.along], comparison.of_part.values[1] - comparison.of_part.values[0]
     fixed = [name for name in comparison.points if name != comparison.along]
-    chosen = np.all(
-        [np.ones(len(x)), *(comparison.points[name] == comparison.points[name][-1] for name in fixed)], axis=0
-    )
+    on_line = (comparison.points[name] == comparison.points[name][-1] for name in fixed)
+    chosen = np.all([np.ones(len(x)), *on_line], axis=0)
     order = np.flatnonzero(chosen)[np.argsort(x[chosen], kind="stable")]
     largest = np.argsort(-np.abs(difference).max(axis=1), kind="stable").tolist()
     marks: list[Mark] = [
@@ -335,10 +334,8 @@ def _part_plot(comparison: Comparison, order: list[int]) -> Plot:
     marks: list[Mark] = []
     for number, name in enumerate(comparison.names):
         shape: Any = "square" if number else "circle"
-        present = has[number]
-        marks.append(
-            Points(values[number, present].tolist(), rows[present].tolist(), name, f"series:{number}", shape=shape)
-        )
+        of_model, places = values[number, has[number]].tolist(), rows[has[number]].tolist()
+        marks.append(Points(of_model, places, name, f"series:{number}", shape=shape))
     names = [*(_short(comparison.parts[k]) for k in order), "total"]
     at = Axis(f"at {where(comparison, -1)}", comparison.unit or "", "log")
     return Plot("parts", marks, at, Axis(scale="category", names=names), width=0.5)

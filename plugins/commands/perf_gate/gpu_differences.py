@@ -104,10 +104,8 @@ def differences(
         (n1, t1, each1), (n2, t2, each2) = (
             table.get(name, (0, 0, np.zeros(count))) for table, count in zip(tables, counts, strict=True)
         )
-        calls1, calls2, old, new = (
-            value / d if per_step else value
-            for value, d in zip((n1, n2, t1, t2), divisors * 2, strict=True)
-        )  # fmt: skip
+        amounts = zip((n1, n2, t1, t2), divisors * 2, strict=True)
+        calls1, calls2, old, new = (value / d if per_step else value for value, d in amounts)
         row: dict[str, Any] = {"name": name, "old_calls": calls1, "new_calls": calls2, "old_ns": old, "new_ns": new}
         row |= {"difference_ns": new - old, "change": "new" if not n1 else "gone" if not n2 else "changed"}
         if n1 and n2:

@@ -75,14 +75,6 @@ class Verification(Result):
         """Which points (n,) lie inside their interval."""
         return (self.lower <= self.measured) & (self.measured <= self.upper)
 
-    def coverage_interval(self, kept: Booleans) -> tuple[float, float]:
-        """Return Wilson's interval of the share of points that the intervals hold (E. B. Wilson, 1927)."""
-        from scipy.stats import binomtest
-
-        inside = self.inside[kept & np.isfinite(self.lower)]
-        interval = binomtest(int(inside.sum()), len(inside)).proportion_ci(method="wilson")
-        return float(interval.low), float(interval.high)
-
     def category_figures(self, kept: Booleans) -> list[dict[str, str | float | None]]:
         """Return how well each category is predicted at the points of a group, the largest error first.
 
@@ -94,14 +86,11 @@ class Verification(Result):
             finite = np.isfinite(measured)
             if finite.any():
                 total, error = self.measured[kept], np.abs(predicted - measured)
-                rows.append(
-                    {
-                        "category": name,
-                        "share": float(measured[finite].sum() / total[finite].sum()),
-                        "r2_centered": _r2_centered(measured[finite], predicted[finite]),
-                        "error_of_total": float(np.median((error / total)[finite])),
-                    }
-                )
+                row: dict[str, str | float | None] = {"category": name}
+                row["share"] = float(measured[finite].sum() / total[finite].sum())
+                row["r2_centered"] = _r2_centered(measured[finite], predicted[finite])
+                row["error_of_total"] = float(np.median((error / total)[finite]))
+                rows.append(row)
         return sorted(rows, key=lambda row: -float(row["error_of_total"] or 0.0))
 
     def to_dict(self) -> dict[str, Any]:
@@ -132,7 +121,12 @@ def verify_model(model: Model, data: Any, interval: float = 0.95, where: str | N
     observed = model.observed(data, where)
     if None not in (model.unit, observed.unit) and model.unit != observed.unit:
         raise DataError(f"{observed.source}: the values are in {observed.unit}, those of the model in {model.unit}")
-    value, lower, upper = _predicted(model, points_of(model, observed.points), interval)
+    points = points_of(model, observed.points)
+    try:
+        value, lower, upper = model.predict_array(points, interval=interval).T
+    except PerfError:  # models of this kind, or of these data, have no bounds
+        value = model.predict(points)
+        lower = upper = np.full(len(value), np.nan)
     parts, of_part = _parts(model, observed)
     return Verification(
         model=model.title,
@@ -152,15 +146,6 @@ def verify_model(model: Model, data: Any, interval: float = 0.95, where: str | N
         categories=parts,
         of_category=of_part,
     )
-
-
-def _predicted(model: Model, points: Any, interval: float) -> tuple[Floats, Floats, Floats]:
-    try:
-        value, lower, upper = model.predict_array(points, interval=interval).T
-    except PerfError:  # models of this kind, or of these data, have no bounds
-        value = model.predict(points)
-        lower = upper = np.full(len(value), np.nan)
-    return value, lower, upper
 
 
 def _parts(model: Model, observed: Observed) -> tuple[tuple[str, ...], Floats]:
@@ -186,6 +171,8 @@ def _fitted(model: Model, points: Mapping[str, Any]) -> npt.NDArray[np.bool_] | 
 
 def _report_of(result: Verification, data: Any = None) -> Report:
     """Return whether intervals hold and how large errors are, of held-out points if there are any."""
+    from scipy.stats import binomtest
+
     name, kept = next(iter(result.groups.items()))
     figures = result.figures(kept)
     answer = score = _score(result, name)
@@ -194,7 +181,8 @@ def _report_of(result: Verification, data: Any = None) -> Report:
         Figure("largest error", figures["max_relative_error"], format=".1%"),
     ]
     if figures["coverage"] is not None:
-        low, high = result.coverage_interval(kept)
+        inside = result.inside[kept & np.isfinite(result.lower)]
+        low, high = map(float, binomtest(int(inside.sum()), len(inside)).proportion_ci(method="wilson"))
         shown.insert(0, Figure("coverage", figures["coverage"], "", (low, high), "95% confidence interval", ".0%"))
         level, count = f"{result.interval:.0%}", f"{figures['n_points']:,} {_GROUPS[name]}"
         verdict = "Predictions agree with what was measured"
@@ -289,9 +277,5 @@ def _error_plot(result: Verification) -> Plot:
         shares = np.arange(1, len(order) + 1) / len(order)
         edges = [*order.tolist(), float(order[-1]) * 1.05 + 1e-12]
         marks.append(Steps(edges, shares.tolist(), _GROUPS[name], _COLOURS[name]))
-    return Plot(
-        "errors",
-        marks,
-        Axis("absolute relative error", limits=(0.0, None)),
-        Axis("share of points", limits=(0.0, 1.02)),
-    )
+    x, y = Axis("absolute relative error", limits=(0.0, None)), Axis("share of points", limits=(0.0, 1.02))
+    return Plot("errors", marks, x, y)

@@ -130,9 +130,8 @@ def _by_round(first: Runs, second: Runs, seconds: float) -> tuple[Floats, Floats
     """Rounds that are numbered, in the same session."""
     if np.isnan(first.round).any() or np.isnan(second.round).any():
         return None
-    (names, values), (others, other_values) = (
-        side.medians(side.session * 1e9 + side.round) for side in (first, second)
-    )
+    sides = (side.medians(side.session * 1e9 + side.round) for side in (first, second))
+    (names, values), (others, other_values) = sides
     _, one, other = np.intersect1d(names, others, return_indices=True)
     return (values[one], other_values[other]) if len(one) else None
 
@@ -398,11 +397,10 @@ def gate_versions(
             estimates = replace(estimates, decides=estimates.decides & (not are_other_machines(machines, between)))
         judged = judge(estimates, threshold, errors, is_strict)
     else:
-        for name, order in zip(matched.names, orders, strict=True):
-            if order.design != "interleaved":
-                raise DataError(
-                    f"{name}: versions must be measured interleaved where rounds are added until it is decided"
-                )
+        apart = [name for name, order in zip(matched.names, orders, strict=True) if order.design != "interleaved"]
+        if apart:
+            problem = "versions must be measured interleaved where rounds are added until it is decided"
+            raise DataError(f"{apart[0]}: {problem}")
         logs = [order.first for order in orders], [order.second for order in orders]
         estimates, judged = judge_sequentially(*logs, threshold, plan, errors, rounding, is_strict)
     return VersionGate(

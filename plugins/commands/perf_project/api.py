@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -112,9 +112,8 @@ def project(
     from perf_project.build import components_of, projected
     from perf_traces.runs import without_sidecars
 
-    sources = (
-        [runs] if isinstance(runs, (str, os.PathLike)) or not isinstance(runs, Sequence) else without_sidecars(runs)
-    )
+    is_one = isinstance(runs, (str, os.PathLike)) or not isinstance(runs, Sequence)
+    sources: Sequence[Any] = [runs] if is_one else without_sidecars(cast("Sequence[Any]", runs))
     if not sources:
         raise OptionError("there is no run; give traces or tables of several scales")
     table_options = {"parameter": parameter, "value": value, "where": where}

@@ -217,21 +217,23 @@ def projected(
         nearest = f"the {pattern} nearest to " if pattern else ""
         assumed.append(f"target {point_text(at)}, {nearest}four times the largest scale (set with --at)")
     targets = targets_of(at, law.columns)
-    if odd := [
-        p for target in targets if power > 1 and round((p := target[next(iter(points))]) ** (1 / power)) ** power != p
-    ]:
+    asked = [target[next(iter(points))] for target in targets if power > 1]
+    if odd := [p for p in asked if round(p ** (1 / power)) ** power != p]:
         uncertain.append(f"{symbol}={odd[0]:g} is no {pattern}, and all measured scales are")
-    reasons = {
-        name: law.unfitted.get(name, "too few scales")
-        for name in measured
-        if name not in law.paths and any(measured[name])
-    }
+    unfitted = [name for name in measured if name not in law.paths and any(measured[name])]
+    reasons = {name: law.unfitted.get(name, "too few scales") for name in unfitted}
     kinds = {name: components.kinds.get(name, MEAN) for name in measured if name in law.paths}
     if len(points) > 1:
         scaling = "strong"
         assumed.append(f"efficiencies are over a predicted run at {symbol}={sizes.min():g} of the target's problem")
     elif scaling == "auto":
-        scaling = "weak" if law.scaling == "weak" else _scaling_of(sizes, measured, kinds)
+        # Whether the time of all locations, of traces that in which they compute, grows about as their number.
+        computing = [name for name in measured if kinds.get(name) == TOTAL]
+        totals = sizes * np.sum([measured[name] for name in computing or measured], axis=0)
+        low, high = int(sizes.argmin()), int(sizes.argmax())
+        growth = math.log(totals[high] / totals[low]) / math.log(sizes[high] / sizes[low])
+        is_weak = law.scaling == "weak" or growth > (_WEAK if computing else _WEAK_WITH_LOSSES)
+        scaling = "weak" if is_weak else "strong"
         how = f"grows with {symbol}" if scaling == "weak" else "is constant"
         assumed.append(f"{scaling} scaling: the problem size {how} (set with --scaling)")
     if (n_scales := len(np.unique(law.measured[:, 0]))) < 3:
@@ -241,11 +243,9 @@ def projected(
         uncertain.insert(0, f"no scaling model of {names} ({why}): each goes on as in its last scales")
     if missing := int(np.isnan(law.means[law.whole.counted]).any(axis=1).sum()) if not components.times else 0:
         assumed.append(f"{missing} component{'s' * (missing > 1)} without a time at some {symbol} took none there")
-    counters = (
-        None
-        if components.counters is None
-        else perfcore.fit(components.counters, fitter=_FITTER, **{**components.options, "value": "count"})
-    )
+    counters: Any = None
+    if components.counters is not None:
+        counters = perfcore.fit(components.counters, fitter=_FITTER, **{**components.options, "value": "count"})
     check, law_weight = _check(components, law, scaling, measured, points)
     model = ProjectionModel(
         origin=Origin("", {"at": [point_text(each, ",") for each in targets]}, components.source,
@@ -332,15 +332,6 @@ def _measured(components: Components, law: Any) -> tuple[dict[str, tuple[float, 
 def _refuse_one_scale(sizes: Floats, symbol: str) -> None:
     if len(sizes) and len(set(sizes.tolist())) == 1:
         raise DataError(f"all runs are at {symbol}={sizes[0]:g}; give runs at two or more scales")
-
-
-def _scaling_of(sizes: Floats, measured: Mapping[str, Sequence[float]], kinds: Mapping[str, str]) -> str:
-    """Whether the time of all locations, of traces that in which they compute, grows about as their number."""
-    names = [name for name in measured if kinds.get(name) == TOTAL]
-    limit, names = (_WEAK, names) if names else (_WEAK_WITH_LOSSES, list(measured))
-    totals = sizes * np.sum([measured[name] for name in names], axis=0)
-    low, high = int(sizes.argmin()), int(sizes.argmax())
-    return "weak" if math.log(totals[high] / totals[low]) / math.log(sizes[high] / sizes[low]) > limit else "strong"
 
 
 def _check(

@@ -63,12 +63,8 @@ def power_of_scales(sizes: Sequence[float]) -> tuple[int, str]:
     distinct = set(sizes)
     for power, name in ((3, "cube"), (2, "square")):
         roots = [round(p ** (1.0 / power)) for p in distinct]
-        powers_of_two = all(math.log2(root).is_integer() for root in roots)
-        if (
-            len(distinct) > 1
-            and not powers_of_two
-            and all(root**power == p for root, p in zip(roots, distinct, strict=True))
-        ):
+        is_power = all(root**power == p for root, p in zip(roots, distinct, strict=True))
+        if len(distinct) > 1 and is_power and not all(math.log2(root).is_integer() for root in roots):
             return power, name
     return 1, ""
 
@@ -94,13 +90,10 @@ def extrapolate(sizes: Floats, times: Floats, targets: Floats, drift: float = 0.
     has_grown = slope(sizes, times) > 0.0 and times[-1] > _GROWN * times[times > 0.0].min()
     forms = (False, True) if grows and has_grown else (False,)
     estimates = np.array([between_forms(sizes, times, targets, form) for form in forms])
-    held_out = [
-        [
-            log_error(between_forms(sizes[:n], times[:n], sizes[n : n + 1], form)[0], times[n], sizes[n] / sizes[n - 1])
-            for form in forms
-        ]
-        for n in range(2, len(sizes))
-    ]
+    held_out = []
+    for n in range(2, len(sizes)):
+        smaller = (between_forms(sizes[:n], times[:n], sizes[n : n + 1], form)[0] for form in forms)
+        held_out.append([log_error(estimate, times[n], sizes[n] / sizes[n - 1]) for estimate in smaller])
     errors = np.array([row for row in held_out if None not in row], float).reshape(-1, len(forms))
     weights = np.array([1.0, _GROWTH][: len(forms)])
     if len(errors):

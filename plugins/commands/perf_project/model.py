@@ -227,9 +227,8 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         elapsed, total = np.sum(list(shifted.values()), axis=0), np.sum(list(times.values()), axis=0)
         errors = extrapolation.check_errors(sizes, measured, self.alone, names)
         spread = extrapolation.TRACES if self.alone else extrapolation.TABLES
-        ascending = total * np.exp(
-            extrapolation.log_errors(errors, spread, (np.arange(_DRAWS) + 0.5) / _DRAWS, doublings)
-        )
+        ranks = (np.arange(_DRAWS) + 0.5) / _DRAWS
+        ascending = total * np.exp(extrapolation.log_errors(errors, spread, ranks, doublings))
         # Of the joint draws those with such elapsed times are taken, so that certain components remain certain.
         drawn_beyond = {name: np.empty_like(elapsed) for name in names}
         for t in range(len(targets)):
@@ -474,15 +473,10 @@ def _at(
         bounds = middle_time, lower, upper
         speedup = first / middle_time, first / upper, first / lower
         shares = dict.fromkeys(shares, (ideal * speedup[0], ideal * speedup[1], ideal * speedup[2]))
-    return At(
-        dict(model.targets[k]),
-        bounds,
-        speedup,
-        shares,
-        tuple(sorted(components, key=lambda each: -each.time[0])),
-        float(sum(map(np.median, unchanged.values()))) if model.factors else None,
-        {name: _bounds(draws[:, k]) for name, draws in counted.items()},
-    )
+    components.sort(key=lambda each: -each.time[0])
+    baseline = float(sum(map(np.median, unchanged.values()))) if model.factors else None
+    counters = {name: _bounds(draws[:, k]) for name, draws in counted.items()}
+    return At(dict(model.targets[k]), bounds, speedup, shares, tuple(components), baseline, counters)
 
 
 def _counter_growth(model: Any, places: Floats) -> dict[str, Floats]:

@@ -11,7 +11,7 @@ Only what holds for every value is used: roots are not squared away, since a roo
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -35,6 +35,7 @@ _NEAR = 1e-3  # of log T
 _AT_ONCE = 1 << 13
 _SMALL = 1e-4  # times in units of the correlation's: there the closed form is all rounding
 _LEVEL = FUNCTIONS["max"].level
+_SHARE = "share of a processor"
 # An equation of a thousand terms is written by a program and is meant; ten thousand take a second.
 LIMITS = Limits(length=100_000, nodes=10_000)
 # The fewest and the most arguments of each function.
@@ -306,11 +307,8 @@ class Algebra:
                     numbers.append(member.value)
                 else:
                     members[member] = None
-        kept = [
-            member
-            for member in members
-            if not (isinstance(member, Extremum) and any(operand in members for operand in member.operands))
-        ]
+        of_members = {m for m in members if isinstance(m, Extremum) and any(each in members for each in m.operands)}
+        kept = [member for member in members if member not in of_members]
         if numbers:
             kept.append(self.constant(max(numbers) if largest else min(numbers)))
         if len(kept) == 1:
@@ -359,11 +357,6 @@ def sum_of_first(*arguments: npt.ArrayLike) -> Floats:
     for place, value in enumerate(values, start=1):
         total = total + np.where(place <= number, value, 0.0)
     return total
-
-
-def mean_of_first(*arguments: npt.ArrayLike) -> Floats:
-    """Return the mean of the first copies, 1 to all; arguments as of `sum_of_first`."""
-    return sum_of_first(*arguments) / as_integer("number of copies", arguments[-1], 1, len(arguments) - 1)
 
 
 def extreme_of_first(choose: np.ufunc, *arguments: npt.ArrayLike) -> Floats:
@@ -425,7 +418,7 @@ def barrier_progress(*arguments: npt.ArrayLike) -> Floats:
     """Return the share of full speed of workers that meet at barriers, of their shares of their processors."""
     *shares, last = arguments
     exponent = checked("exponent", last, 0.0, 1.0)
-    spread = np.array(np.broadcast_arrays(*_shares(shares)))
+    spread = np.array(np.broadcast_arrays(*(checked(_SHARE, share, 0.0, 1.0) for share in shares)))
     slowest = spread.min(axis=0)
     with np.errstate(all="ignore"):
         others = np.where(slowest > 0.0, spread.prod(axis=0) / slowest, 1.0)
@@ -438,7 +431,8 @@ def grained_progress(*arguments: npt.ArrayLike) -> Floats:
     time_slice = checked("slice", length, 0.0)
     if not np.all(time_slice > 0.0):
         raise DataError("the slice came to 0; more than 0 is accepted")
-    spread = np.broadcast_arrays(checked("grain", grain, 0.0) / time_slice, *_shares(shares))
+    each_checked = (checked(_SHARE, share, 0.0, 1.0) for share in shares)
+    spread = np.broadcast_arrays(checked("grain", grain, 0.0) / time_slice, *each_checked)
     shape = spread[0].shape
     slices, each = spread[0].ravel(), np.array([share.ravel() for share in spread[1:]])
     if slices.size > 1 and not np.ptp(slices) and not np.ptp(each, axis=1).any():
@@ -448,10 +442,6 @@ def grained_progress(*arguments: npt.ArrayLike) -> Floats:
         for first in range(0, slices.size, _AT_ONCE)
     ]
     return np.concatenate(parts).reshape(shape)
-
-
-def _shares(shares: Sequence[npt.ArrayLike]) -> list[Floats]:
-    return [checked("share of a processor", share, 0.0, 1.0) for share in shares]
 
 
 def _progress(shares: Floats, slices: Floats) -> Floats:
@@ -497,7 +487,7 @@ def _least_of(shares: Floats, times: Floats) -> Floats:
 COMPUTED: Mapping[str, Callable[..., Floats]] = {
     "where": np.where,
     "sum_over": sum_of_first,
-    "mean_over": mean_of_first,
+    "mean_over": lambda *args: sum_of_first(*args) / as_integer("number of copies", args[-1], 1, len(args) - 1),
     "max_over": partial(extreme_of_first, np.maximum),
     "min_over": partial(extreme_of_first, np.minimum),
     "k_th": kth_smallest,

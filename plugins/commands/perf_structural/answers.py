@@ -139,11 +139,8 @@ def report_of_prediction(result: Prediction, data: Any = None) -> Report:
             kept = f"at most {evaluation.limit:g}{_after(unit)} with {figures[0].text} probability; "
         answer = f"{result.name}: {kept}{median}"
     errors = evaluation.errors
-    columns = [
-        Column("statistic", 0),
-        Column("value", 1, unit, ".6g", key="value"),
-        Column("standard error", lambda row: errors.get(row[0]), format=".2g"),
-    ]
+    standard_error = Column("standard error", lambda row: errors.get(row[0]), format=".2g")
+    columns = [Column("statistic", 0), Column("value", 1, unit, ".6g", key="value"), standard_error]
     rows = list(statistics.items())
     known = [row for row in rows if not math.isnan(row[1])]
     return Report(
@@ -331,12 +328,8 @@ def report_of_value(result: MeasuredValue, data: Any = None) -> Report:
     ]
     errors = ("CDF error", None if result.run else round(result.cdf_error, 9), *result.other_errors.values(), None)
     others = [Column(name, 2 + number, format=".6g", key=name) for number, name in enumerate(result.others)]
-    columns = [
-        Column("statistic", 0),
-        Column("model", 1, format=".6g"),
-        Column("samples", 2 + len(others), format=".6g"),
-        *others,
-    ]
+    of_samples = Column("samples", 2 + len(others), format=".6g")
+    columns = [Column("statistic", 0), Column("model", 1, format=".6g"), of_samples, *others]
     shown = [*rows, errors] if not math.isnan(result.cdf_error) else rows
     figures_of_rows = [Column(row[0], [row[1], row[-1]], format=".6g", key=row[0]) for row in rows]
     data = Table([Column("source", ["model", "samples"], key="of"), *figures_of_rows], importance="data")
@@ -371,10 +364,8 @@ def report_of_model(result: StructuralModel, data: Any = None) -> Report:
     """Report a structural model: its equation and its inputs."""
     equations = [f"{name} = {part.equation or part.model}" for name, part in result.components.items()]
     components = [line for equation in equations for line in equation.split("\n")]
-    counts = [
-        f"{len(parts)} {name}{'s' * (len(parts) != 1)}"
-        for name, parts in (("component", result.components), ("input", result.inputs))
-    ]
+    named = (("component", result.components), ("input", result.inputs))
+    counts = [f"{len(parts)} {name}{'s' * (len(parts) != 1)}" for name, parts in named]
     title = result.name or result.equation
     inputs = [
         Column("input", 0),
@@ -553,11 +544,8 @@ def report_of_recalibration(result: Recalibration, data: Any = None) -> Report:
     answer = f"Recalibration learned from {result.runs} runs"
     if result.held_after:
         after, before = result.held_after[_OUTER], result.held_before[_OUTER]
-        figures = [
-            Figure("coverage", after, format=".0%"),
-            Figure("coverage before", before, format=".0%"),
-            Figure("gain in CRPS", gain, format=".1%"),
-        ]
+        figures = [Figure("coverage", after, format=".0%"), Figure("coverage before", before, format=".0%")]
+        figures.append(Figure("gain in CRPS", gain, format=".1%"))
         scores = f"mean CRPS {2.0 * result.score_before:.4g} to {2.0 * result.score_after:.4g} ({-gain:+.1%})"
         covered = f"covered {after:.0%} of {result.runs} held-out runs ({before:.0%} as predicted)"
         answer = f"Corrected {_OUTER:.0%} intervals {covered}; {scores}"
@@ -572,10 +560,8 @@ def report_of_recalibration(result: Recalibration, data: Any = None) -> Report:
         Column("predicted level", key="is_the_predicted", value=result.places_of(_SHOWN_LEVELS), format=".4f"),
     ]
     outside = f"{result.outside:.1%} of the runs lie outside the predicted range and cannot be recalibrated"
-    marks: list[Any] = [
-        Rule(slope=1.0, label="no correction"),
-        Line(result.levels, result.places, "correction", "data"),
-    ]
+    correction = Line(result.levels, result.places, "correction", "data")
+    marks: list[Any] = [Rule(slope=1.0, label="no correction"), correction]
     axes = Axis("quantile level", limits=(0.0, 1.0)), Axis("predicted quantile level", limits=(0.0, 1.0))
     return Report(
         title=f"Recalibration learned from {result.runs} runs",

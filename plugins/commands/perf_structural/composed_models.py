@@ -64,15 +64,6 @@ def shared_levels(models: Mapping[str, Model]) -> dict[str, tuple[str, ...]]:
     return shared
 
 
-def shared_ranges(models: Mapping[str, Model]) -> dict[str, tuple[float, float]]:
-    """Return where all models of a variable were measured; where there is no such range, where any was."""
-    ranges: dict[str, tuple[float, float]] = {}
-    for symbol in dict.fromkeys(symbol for model in models.values() for symbol in model.ranges):
-        lows, highs = zip(*(m.ranges[symbol] for m in models.values() if symbol in m.ranges), strict=True)
-        ranges[symbol] = (max(lows), min(highs)) if max(lows) < min(highs) else (min(lows), max(highs))
-    return ranges
-
-
 def points_of_each(points: Points, models: Mapping[str, Model]) -> dict[str, Any]:
     """Return points as a user gives them, for each model with its own variables."""
     named = {symbol for model in models.values() for symbol in model.levels}
@@ -190,9 +181,8 @@ def unit_of(node: Node, units: Mapping[str, str | None]) -> str | None:
     operands = [(operand, unit) for operand, unit in parts if unit is not None]
     if node.rule.symbol in ("*", "/"):
         # Of an unknown factor the product is unknown; the order of factors does not matter.
-        return (
-            "*".join(sorted("*".join(unit for _, unit in operands).split("*"))) if len(operands) == len(parts) else None
-        )
+        product = "*".join(sorted("*".join(unit for _, unit in operands).split("*")))
+        return product if len(operands) == len(parts) else None
     for operand, unit in operands[1:]:
         if unit != operands[0][1]:
             raise OptionError(
@@ -275,7 +265,15 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     @functools.cached_property
     def ranges(self) -> Mapping[str, tuple[float, float]]:
         """Where all components were measured, or where there is no such range, any."""
-        return shared_ranges(self.components)
+        of_symbol: dict[str, list[tuple[float, float]]] = {}
+        for model in self.components.values():
+            for symbol, ends in model.ranges.items():
+                of_symbol.setdefault(symbol, []).append(ends)
+        ranges = {}
+        for symbol, several in of_symbol.items():
+            lows, highs = zip(*several, strict=True)
+            ranges[symbol] = (max(lows), min(highs)) if max(lows) < min(highs) else (min(lows), max(highs))
+        return ranges
 
     def predict_array(self, points: Points, interval: float | None = None) -> Floats:
         if interval is not None:
@@ -292,12 +290,12 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         # Ordered by what the components are: a + b and b + a draw the same numbers.
         names = sorted(self.components, key=lambda name: digest(self.components[name].to_dict()))
         values = self._formula.evaluate({name: self.components[name].predict(where[name]) for name in names})
-        bounds = bounds_of_function(
-            lambda drawn: self._formula.evaluate(dict(zip(names, drawn, strict=True))),
-            [self.components[name] for name in names],
-            [where[name] for name in names],
-            interval,
-        )
+
+        def evaluated(drawn: Sequence[Floats]) -> Floats:
+            return self._formula.evaluate(dict(zip(names, drawn, strict=True)))
+
+        parts = [self.components[name] for name in names], [where[name] for name in names]
+        bounds = bounds_of_function(evaluated, *parts, interval)
         return np.column_stack([values, np.minimum(bounds[:, 0], values), np.maximum(bounds[:, 1], values)])
 
     def remarks(self, points: Points) -> list[str]:
@@ -357,9 +355,8 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             Column("data", lambda row: row[1].origin.source),
             Column("unit", lambda row: row[1].unit),
         ]
-        composed = (
-            f"{self.expression}{f' [{self.unit}]' if self.unit else ''}, composed of {len(self.components)} models"
-        )
+        unit = f" [{self.unit}]" if self.unit else ""
+        composed = f"{self.expression}{unit}, composed of {len(self.components)} models"
         report = super().report(data)
         is_predicted = any(each.name == "prediction" for each in report.figures)
         return replace(

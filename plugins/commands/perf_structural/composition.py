@@ -306,13 +306,11 @@ class Composer:
         if symbol in {"+", "-"}:
             parts, unit = aligned(symbol, parts, algebra)
             weights = [*[1.0] * (len(parts) - 1), 1.0 if symbol == "+" else -1.0]
-            return joined(
-                text,
-                lambda *cells: algebra.add(algebra.scale(w, cell) for w, cell in zip(weights, cells, strict=True)),
-                parts,
-                self.sizes,
-                unit,
-            )
+
+            def added(*cells: Expression) -> Expression:
+                return algebra.add(algebra.scale(weight, cell) for weight, cell in zip(weights, cells, strict=True))
+
+            return joined(text, added, parts, self.sizes, unit)
         if symbol in {"*", "/"}:
             powers = [*[1] * (len(parts) - 1), 1 if symbol == "*" else -1]
             unit = PLAIN
@@ -486,11 +484,10 @@ class Composing:
         for name in in_order:
             with error_context(self.source, f"components.{name}"):
                 component = self.components[name]
-                self.known[name] = (
-                    self.composer.compose(component.equation, component.unit, component.over)
-                    if component.equation is not None
-                    else self.fitted(name, component)
-                )
+                if component.equation is None:
+                    self.known[name] = self.fitted(name, component)
+                else:
+                    self.known[name] = self.composer.compose(component.equation, component.unit, component.over)
         with error_context(self.source, "equation"):
             result = self.composer.compose(equation, unit)
             used = set(variables(parsed(equation)))

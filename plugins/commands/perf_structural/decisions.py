@@ -172,15 +172,12 @@ def all_candidates(
 ) -> dict[str, Mapping[str, Any]]:
     """Return candidates of a model and of files or mappings, each name once."""
     gathered = dict(model.candidates)
-    sources = (
-        {"candidates": candidates}
-        if isinstance(candidates, Mapping)
-        else {os.fspath(path): read_candidates(path) for path in candidates}
-    )
-    for source, inputs_by_name in sources.items():
-        for name, inputs in inputs_by_name.items():
+    of_mapping = isinstance(candidates, Mapping)
+    for path in ["candidates"] if of_mapping else candidates:
+        added = candidates if isinstance(candidates, Mapping) else read_candidates(path)
+        for name, inputs in added.items():
             if name in gathered:
-                raise OptionError(f"{source}: there is a candidate {name!r} already")
+                raise OptionError(f"{os.fspath(path)}: there is a candidate {name!r} already")
             gathered[name] = inputs
     return gathered
 
@@ -191,16 +188,11 @@ def divided(
     """Divide work so that all machines end at the same time by a statistic."""
     if unit_time is None:
         raise OptionError("--divide needs --unit-time NAME, the component with each machine's time for one unit")
-    (times,) = predict_jointly([model.part_named(unit_time)], options)
+    (times,) = predict_jointly([model.part(name=unit_time)], options)
     draws = [time.draws.ravel() for time in times if time.draws is not None]
-    return balance(
-        [time.value for time in times],
-        total,
-        statistic,
-        times[0].unit,
-        np.array(draws) if len(draws) == len(times) else None,
-        [time.evaluation for time in times],
-    )
+    values, evaluations = [time.value for time in times], [time.evaluation for time in times]
+    joint = np.array(draws) if len(draws) == len(times) else None
+    return balance(values, total, statistic, times[0].unit, joint, evaluations)
 
 
 @dataclass(frozen=True)
@@ -234,10 +226,8 @@ class Solution(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        integer_trials = [trial for trial in self.tried if isinstance(trial.value, int)]
-        if self.found is None or not any(
-            abs(trial.probability - self.probability) <= _SURE * trial.error for trial in integer_trials
-        ):
+        near = [each for each in self.tried if abs(each.probability - self.probability) <= _SURE * each.error]
+        if self.found is None or not any(isinstance(each.value, int) for each in near):
             return ()
         return ("a probability is too near to what is asked for to be sure of the value; --samples takes more points",)
 

@@ -175,8 +175,17 @@ def _quantity(kind: str, content: Any, table: _Table, folder: Path) -> Quantity:
     match kind:
         case "value":
             return _number(content)
-        case "file":
-            return _of_file(folder / content, table)
+        case "file":  # a value that was written down, or samples that were measured
+            path = folder / content
+            measured = table.representation is not None or any(getattr(table, name) is not None for name in _OF_FILES)
+            if not measured and path.suffix == ".json":
+                return read_value(path)
+            samples, warnings = read_samples(
+                path, table.window or DEFAULT_WINDOW, table.column, where=table.where, within=table.within
+            )
+            check_within(samples.values, table.within, f"{samples.column}_s" if is_time(table.unit) else "")
+            value = _of_samples(samples.values, table)
+            return replace(value, notes=(*value.notes, *warnings))
         case "samples":
             check_within(content, table.within, "samples_s" if is_time(table.unit) else "")  # lengths of time
             return _of_samples(content, table)
@@ -190,19 +199,6 @@ def _of_samples(samples: npt.ArrayLike, table: _Table) -> StochasticValue:
     representation = representation_named(table.representation or default_name("samples"))
     options = build(representation.Options, table.options, representation.name)
     return representation.from_samples(samples, options)
-
-
-def _of_file(path: Path, table: _Table) -> StochasticValue:
-    """Return a value that was written down, or samples that were measured."""
-    measured = table.representation is not None or any(getattr(table, name) is not None for name in _OF_FILES)
-    if not measured and path.suffix == ".json":
-        return read_value(path)
-    samples, warnings = read_samples(
-        path, table.window or DEFAULT_WINDOW, table.column, where=table.where, within=table.within
-    )
-    check_within(samples.values, table.within, f"{samples.column}_s" if is_time(table.unit) else "")
-    value = _of_samples(samples.values, table)
-    return replace(value, notes=(*value.notes, *warnings))
 
 
 def read_value(path: Path) -> StochasticValue:

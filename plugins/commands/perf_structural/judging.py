@@ -194,6 +194,8 @@ class Judgement(Result):
         return {"runs": len(self.actual), **means}
 
     def to_dict(self) -> dict[str, Any]:
+        names = ("actual", "mean", "lower", "upper", "place", "crps")
+        each = np.column_stack([self.actual, self.mean, self.support, self.place, self.crps]).tolist()
         return {
             **self.statistics,
             "representations": self.representations,
@@ -204,12 +206,7 @@ class Judgement(Result):
                 "predicted": self.masses.mean(axis=0).tolist() if len(self.ranks) else None,
             },
             "place_counts": self.place_counts().tolist(),
-            "each": [
-                {"actual": actual, "mean": mean, "lower": lower, "upper": upper, "place": place, "crps": score}
-                for actual, mean, (lower, upper), place, score in zip(
-                    *(a.tolist() for a in (self.actual, self.mean, self.support, self.place, self.crps)), strict=True
-                )
-            ],
+            "each": [dict(zip(names, row, strict=True)) for row in each],
         }
 
 
@@ -347,9 +344,12 @@ def _ranked(values: Sequence[StochasticValue], actual: Floats) -> tuple[Floats, 
         if edges[0] <= x <= edges[-1]:  # the bin to the right of an edge; one without width has its own value
             left, after = (int(edges.searchsorted(x, side=side)) for side in ("left", "right"))
             found = left if after - left > 1 else min(after - 1, len(edges) - 2)
-        *shares, outside = shares_by_rank(masses, found)
-        ranks[row, : len(masses)], ranks[row, -1] = shares, outside
-        ordered[row, : len(masses)] = np.sort(masses)[::-1]
+        ordered[row, : len(masses)] = ranked = np.sort(masses)[::-1]
+        if found is None:
+            ranks[row, -1] = 1.0
+        else:
+            ties = np.flatnonzero(np.isclose(ranked, masses[found], rtol=1e-12, atol=0.0))
+            ranks[row, ties] = 1.0 / len(ties)
     return ranks, ordered
 
 
@@ -382,19 +382,6 @@ def quantile_loss(quantile: npt.ArrayLike, level: float | Floats, actual: npt.Ar
     """Return the loss of a predicted quantile (the source's equation 42): the distance, by the side's share."""
     distance = np.asarray(actual, dtype=np.float64) - np.asarray(quantile, dtype=np.float64)
     return np.maximum(level * distance, (level - 1.0) * distance)
-
-
-def shares_by_rank(masses: npt.ArrayLike, bin_of_actual: int | None) -> Floats:
-    """Return which of the bins, ordered from the most to the least probable, the actual value fell into."""
-    probability = np.asarray(masses, dtype=np.float64)
-    shares = np.zeros(len(probability) + 1)
-    if bin_of_actual is None:
-        shares[-1] = 1.0
-        return shares
-    ranked = np.sort(probability)[::-1]
-    ties = np.isclose(ranked, probability[bin_of_actual], rtol=1e-12, atol=0.0)
-    shares[:-1][ties] = 1.0 / ties.sum()
-    return shares
 
 
 @dataclass(frozen=True, repr=False)
@@ -498,10 +485,8 @@ def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) 
         levels[left_out] = learned.levels_of(places[left_out])
         for run in scored[left_out[scored]].tolist():
             corrected = np.clip(learned.places_of(_SCORED_LEVELS), _NEXT_TO_NONE, 1.0 - _NEXT_TO_NONE)
-            before[run], after[run] = (
-                quantile_loss(values[run].quantile(at), _SCORED_LEVELS, actual[run]).mean()
-                for at in (_SCORED_LEVELS, corrected)
-            )
+            for losses, at in ((before, _SCORED_LEVELS), (after, corrected)):
+                losses[run] = quantile_loss(values[run].quantile(at), _SCORED_LEVELS, actual[run]).mean()
     gains = before[scored] - after[scored]
     if gains.mean() <= gains.std() / np.sqrt(len(gains)):
         raise DataError(
@@ -521,9 +506,8 @@ def _map_of(places: Floats) -> Recalibration:
     """Return the map of the places' normal scores: lines between some quantiles, drawn towards the levels' own."""
     knots = min(_MOST_KNOTS, len(places) // _RUNS_A_KNOT)
     expected_scores = ndtri(np.arange(1, knots) / knots)
-    observed_scores = np.quantile(
-        ndtri(np.clip(places, _TAIL[0], 1.0 - _TAIL[0])), np.arange(1, knots) / knots, method="hazen"
-    )
+    own_scores = ndtri(np.clip(places, _TAIL[0], 1.0 - _TAIL[0]))
+    observed_scores = np.quantile(own_scores, np.arange(1, knots) / knots, method="hazen")
     weight = len(places) / (len(places) + _EVIDENCE)
     drawn = weight * observed_scores + (1.0 - weight) * expected_scores
     edge_scores = ndtri(_EDGES)

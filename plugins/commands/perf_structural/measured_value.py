@@ -110,10 +110,8 @@ def modes_of(values: Floats) -> list[tuple[float, float]]:
         weak = [max(one, _LEAST_SHARE / max(share, 1e-9)) for one, share in zip(weak, shares, strict=True)]
         if max(weak) <= 1.0:
             return [(float(edges[peak]), share) for peak, share in zip(peaks, shares, strict=True)]
-        worst = max(weak)
-        peaks.remove(
-            min((peak for peak, one in zip(peaks, weak, strict=True) if one == worst), key=lambda k: density[k])
-        )
+        weakest = [peak for peak, one in zip(peaks, weak, strict=True) if one == max(weak)]
+        peaks.remove(min(weakest, key=lambda k: density[k]))
     return [(float(edges[peak]), 1.0) for peak in peaks]
 
 
@@ -159,10 +157,9 @@ def limits_of_quantile(samples: Floats, level: float, size: float = math.inf) ->
     if size < samples_needed(level):
         return math.nan, math.nan
     outside, count = 0.5 * (1.0 - CONFIDENCE), level * size
-    levels: Floats = np.asarray(
-        beta.ppf([outside, 1.0 - outside], [count, count + 1.0], [size - count + 1.0, size - count])
-    )
-    return float(np.quantile(samples, levels[0])), float(np.quantile(samples, levels[1]))
+    levels = beta.ppf([outside, 1.0 - outside], [count, count + 1.0], [size - count + 1.0, size - count])
+    low, high = np.quantile(samples, np.asarray(levels)).tolist()
+    return low, high
 
 
 @dataclass(frozen=True, repr=False)
@@ -219,11 +216,8 @@ class MeasuredValue(Result):
         """What must be known to read the answer, most important first."""
         notes = [Note("Uncertain", text) for text in self.notes]
         if self.levels != SUMMARY_LEVELS:
-            limits = [
-                f"{name} {low:.6g} to {high:.6g}"
-                for name, (low, high) in self.quantile_limits.items()
-                if math.isfinite(low) and math.isfinite(high)
-            ]
+            known = [(name, *ends) for name, ends in self.quantile_limits.items() if all(map(math.isfinite, ends))]
+            limits = [f"{name} {low:.6g} to {high:.6g}" for name, low, high in known]
             notes += [Note("Uncertain", f"95% CI {', '.join(limits)}")] * bool(limits)
             notes += [Note("Uncertain", text) for text in self.too_few]
         if isinstance(self.window, Window) and (hours := hours_of(self.window)):
@@ -234,10 +228,8 @@ class MeasuredValue(Result):
             notes.append(Note("Uncertain", f"{len(modes)} modes: {text}"))
         count = self.count
         if self.effective_size < _INDEPENDENT * count:
-            text = (
-                f"samples depend on those before: {count:,} are worth about {self.effective_size:,.0f} independent ones"
-            )
-            notes.append(Note("Uncertain", text))
+            worth = f"{count:,} are worth about {self.effective_size:,.0f} independent ones"
+            notes.append(Note("Uncertain", f"samples depend on those before: {worth}"))
         if (normal := self.others.get(default_name("moments"))) is not None and normal.has_distribution:
             right, there = np.quantile(self.window.values, _COMPARED), np.asarray(normal.quantile(_COMPARED))
             off = np.abs(np.divide(there, right, out=np.full(len(right), math.inf), where=right != 0.0) - 1.0)
@@ -252,17 +244,11 @@ class MeasuredValue(Result):
         if not self.files:
             words = ["perf", "stochastic", "summarize", self.window.source, "--column", self.window.column]
             words += ["--run", self.run] * bool(self.run)
-            words += ["--as", self.value.name] * (
-                self.value.name not in {default_name("samples"), default_name("number")}
-            )
+            is_usual = self.value.name in {default_name("samples"), default_name("number")}
+            words += [] if is_usual else ["--as", self.value.name]
             return "" if self.window.source in ("-", "series") else shlex.join([*words, "-o", "value.json"])
-        name = (
-            "time"
-            if self._is_duration
-            else "share"
-            if 0.0 <= self.value.support[0] <= self.value.support[1] <= 1.0
-            else "x"
-        )
+        low, high = self.value.support
+        name = "time" if self._is_duration else "share" if 0.0 <= low <= high <= 1.0 else "x"
         is_free = is_named("free", self.window.column)
         formula = {"time": "10*time", "share": "120/share" if is_free else "120*(1 + share)"}.get(name, "2*x")
         return f"perf stochastic eval {shlex.quote(formula)} --with {name}={shlex.quote(self.files[-1])}"
@@ -275,17 +261,12 @@ class MeasuredValue(Result):
         if not self.run and len(off) >= _FEWEST_OF_TAIL and off.max() > _TAIL_GROWTH * len(off) * np.median(off) > 0.0:
             notes.append("heavy tail: mean and std are those of few samples, and may not exist; use the quantiles")
         # What has no jumps is off by up to each sample's share, whatever its shape.
-        if (
-            not self.run
-            and self.value.binned is not None
-            and self.cdf_error > _LARGEST_ERROR + 1.0 / len(self.window.values)
-        ):
+        accepted = _LARGEST_ERROR + 1.0 / len(self.window.values)
+        if not self.run and self.value.binned is not None and self.cdf_error > accepted:
             notes.append(f"the bins hide the shape: CDF error {self.cdf_error:.2g}; --rule adaptive keeps it")
         if self.value.has_distribution and self.window.values.min() >= 0.0:
-            below, nothing = (
-                float(self.value.cdf(np.nextafter(0.0, -math.inf))),
-                "time" if self._is_duration else "sample",
-            )
+            below = float(self.value.cdf(np.nextafter(0.0, -math.inf)))
+            nothing = "time" if self._is_duration else "sample"
             if below > _NOTEWORTHY:
                 of_value = f"{below:.2g} of the {self.value.name} is below 0, where no {nothing} is"
                 notes.append(f"{of_value}; --support 0,inf leaves it out")
@@ -403,9 +384,9 @@ def represent_run(
 
     if not isinstance(window, Window):
         raise OptionError(f"--run {run}: {window.source} is no series over time")
-    step_ns = (
-        float(np.median(np.diff(window.times))) * nanoseconds_per(window.time_unit) if len(window.times) > 1 else 1.0
-    )
+    step_ns = 1.0
+    if len(window.times) > 1:
+        step_ns = float(np.median(np.diff(window.times))) * nanoseconds_per(window.time_unit)
     count = max(1, round(parse_duration(run) / step_ns))
     support = bounds or support_of(window.values, "auto", f"{window.column} {Path(window.source).name}")[0]
     try:

@@ -56,15 +56,6 @@ _ACCEPTED_ERROR = 0.01  # of probability, beyond which a sample takes the place 
 _MOST_NUMBERS = 2**25  # a quarter of a gigabyte; of more results than that each is drawn alone
 
 
-def inexact_reason(root: Expression) -> str | None:
-    """Return the reason why arithmetic on independent values would not give the expression; None where it does."""
-    twice = repeated(root)
-    if twice:
-        others = f", and so do {len(twice) - 1} others" if len(twice) > 1 else ""
-        return f"{twice[0]!r} occurs more than once in {shown(root)}{others}"
-    return without_arithmetic(root)
-
-
 def without_arithmetic(root: Expression) -> str | None:
     """Return the operation for which stochastic values have no arithmetic, in words; None where there is none."""
     for node in ordered(root):
@@ -96,25 +87,20 @@ def _value(
             terms = [_scaled(weight, operand, bins) for weight, operand in zip(node.weights, operands, strict=True)]
             return _joined(arithmetic.add, [*terms, node.constant] if node.constant else terms, bins)
         case Product():
-            return _quotient(node, operands, bins)
+            # What has negative powers is multiplied up first: one division loses less than many.
+            above, below = list[Quantity](), list[Quantity]()
+            for operand, exponent in zip(operands, node.powers, strict=True):
+                factor = operand if abs(exponent) == 1 else _applied(arithmetic.power, [operand, abs(exponent)], bins)
+                (above if exponent > 0 else below).append(factor)
+            numerator = _scaled(node.factor, _joined(arithmetic.multiply, above, bins), bins) if above else node.factor
+            if not below:
+                return numerator
+            return _applied(arithmetic.divide, [numerator, _joined(arithmetic.multiply, below, bins)], bins)
         case Extremum():
             return _joined(arithmetic.maximum if node.largest else arithmetic.minimum, operands, bins)
         case Call():
             return _applied(_FUNCTIONS[node.ufunc], operands, bins)
     raise TypeError(node)
-
-
-def _quotient(node: Product, operands: Sequence[Quantity], bins: int) -> Quantity:
-    """Return a quotient; what has negative powers is multiplied up first: one division loses less than many."""
-    above: list[Quantity] = []
-    below: list[Quantity] = []
-    for operand, exponent in zip(operands, node.powers, strict=True):
-        factor = operand if abs(exponent) == 1 else _applied(arithmetic.power, [operand, abs(exponent)], bins)
-        (above if exponent > 0 else below).append(factor)
-    numerator = _scaled(node.factor, _joined(arithmetic.multiply, above, bins), bins) if above else node.factor
-    if not below:
-        return numerator
-    return _applied(arithmetic.divide, [numerator, _joined(arithmetic.multiply, below, bins)], bins)
 
 
 def _scaled(factor: float, quantity: Quantity, bins: int) -> Quantity:
@@ -129,14 +115,13 @@ def _joined(function: Callable[..., StochasticValue], operands: Sequence[Quantit
 
 
 def _applied(function: Callable[..., StochasticValue], operands: Sequence[Quantity], bins: int) -> StochasticValue:
-    stochastic = [operand for operand in operands if isinstance(operand, StochasticValue)]
-    return function(*operands, **_options(performer_of(stochastic), bins))
+    performer = performer_of([operand for operand in operands if isinstance(operand, StochasticValue)])
+    return function(*operands, **({"bins": bins} if _takes_bins(performer) else {}))
 
 
 @functools.cache
-def _options(performer: type[StochasticValue], bins: int) -> dict[str, Any]:
-    """Return the number of bins, for a representation whose arithmetic takes one."""
-    return {"bins": bins} if any(field.name == "bins" for field in describe(performer.arithmetic())) else {}
+def _takes_bins(performer: type[StochasticValue]) -> bool:
+    return any(field.name == "bins" for field in describe(performer.arithmetic()))
 
 
 @dataclass(frozen=True)
@@ -216,8 +201,11 @@ def evaluate_expression(
     """Return the distribution of an expression."""
     names = leaves(root)
     pairs = {pair: value for pair, value in correlations.items() if value != 0.0 and pair <= set(names)}
-    obstacle = inexact_reason(root)
-    if obstacle is None and pairs:
+    obstacle = without_arithmetic(root)
+    if twice := repeated(root):
+        others = f", and so do {len(twice) - 1} others" if len(twice) > 1 else ""
+        obstacle = f"{twice[0]!r} occurs more than once in {shown(root)}{others}"
+    elif obstacle is None and pairs:
         obstacle = f"{' and '.join(sorted(next(iter(pairs))))} are correlated"
     without = [name for name in names if not values[name].has_distribution]
     if options.method == "exact" and obstacle is not None:

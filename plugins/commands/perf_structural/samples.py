@@ -30,7 +30,7 @@ from perfcore.data.observations import without_duplicates
 from perfcore.data.selection import parse_conditions, rows_that_meet
 from perfcore.data.series import Series
 from perfcore.data.units import unit_in_name, unit_of_text
-from perfcore.reading import Read
+from perfcore.reading import Read, read_file
 from perfcore.reading.source import Source, without_compressed_ending
 
 if TYPE_CHECKING:
@@ -376,7 +376,7 @@ def read_samples(
     within: Range | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
     """Return samples of a file, and warnings about them."""
-    data = _read_any(path, column, where, read or _read)
+    data = _read_any(path, column, where, read or read_file)
     if isinstance(data, Series) and where is not None:
         import pandas as pd
 
@@ -441,12 +441,6 @@ def _as_stdin(source: Source) -> Iterator[None]:
             yield
         finally:
             sys.stdin = before
-
-
-def _read(path: str, types: Sequence[type]) -> Any:
-    from perfcore.reading.recognise import read
-
-    return read(path, wanted=types)
 
 
 def samples_of(

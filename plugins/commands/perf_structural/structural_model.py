@@ -138,13 +138,10 @@ class StructuralModel(Result):
         corrected = replace(evaluation, value=value, sample=None, errors={}, notes=notes)
         return replace(prediction, evaluation=corrected, draws=draws)
 
-    def part(self, label: str = "equation", own_inputs: Collection[str] = ()) -> Part:
-        """Its result as a part of a prediction; see `perf_structural.prediction.Part`."""
-        return Part(self.name or self.equation, label, self.source, self.compose(), own_inputs)
-
-    def part_named(self, name: str) -> Part:
-        """Return a replicated component or input as a part of a prediction."""
-        return Part(name, "equation", self.source, self._composed(name, None))
+    def part(self, label: str = "equation", own_inputs: Collection[str] = (), name: str | None = None) -> Part:
+        """Return its result, or a replicated component or input, as a `Part` of a prediction."""
+        composition = self.compose() if name is None else self._composed(name, None)
+        return Part(name or self.name or self.equation, label, self.source, composition, own_inputs)
 
     def _composed(self, equation: str, unit: str | None) -> Composition:
         return Composing(self.inputs, self.components, self.source).result(equation, unit, self.correlations)

@@ -130,14 +130,19 @@ def rebin(law: Law, bins: int) -> tuple[Floats, Floats, Floats]:
     # Before the first edge there is nothing; a small single value at it belongs to the first bin.
     upper[0] = jumps[0]
     widths = edges[1:] - edges[:-1]
-    masses = np.where(widths > 0.0, lower[1:] - upper[:-1], jumps[1:])
-    masses = np.maximum(masses, 0.0)
+    masses = np.maximum(np.where(widths > 0.0, lower[1:] - upper[:-1], jumps[1:]), 0.0)
     # The integral over the bin of (z - left edge) dF, by parts.
     offsets = widths * lower[1:] - (integrals[1:] - integrals[:-1])
     means = edges[:-1] + np.divide(offsets, masses, out=0.5 * widths, where=masses > np.finfo(np.float64).tiny)
     masses /= masses.sum()
     means = np.clip(means, edges[:-1], edges[1:])
-    return edges, masses, _with_mean(law.mean, edges, masses, means)
+    # What rounding changed in the expected value is taken by the bin in which it matters least.
+    room = masses * widths
+    best = int(room.argmax())
+    if room[best] > 0.0:  # not of single values only
+        means[best] += (law.mean - float(masses @ means)) / masses[best]
+        means[best] = min(max(means[best], edges[best]), edges[best + 1])
+    return edges, masses, means
 
 
 def _large_atoms(law: Law, bins: int) -> tuple[Floats, Floats]:
@@ -148,17 +153,6 @@ def _large_atoms(law: Law, bins: int) -> tuple[Floats, Floats]:
     large = large[np.argsort(-masses[large], kind="stable")[: max(1, bins // 3)]]
     large.sort()
     return atoms[large], masses[large]
-
-
-def _with_mean(mean: float, edges: Floats, masses: Floats, means: Floats) -> Floats:
-    """Let what rounding changed in the expected value be taken by the bin in which it matters least."""
-    room = masses * np.diff(edges)
-    best = int(room.argmax())
-    if room[best] == 0.0:  # single values only
-        return means
-    means[best] += (mean - float(masses @ means)) / masses[best]
-    means[best] = min(max(means[best], edges[best]), edges[best + 1])
-    return means
 
 
 def place_edges(law: Law, bins: int) -> Floats:

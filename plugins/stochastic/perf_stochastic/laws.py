@@ -373,15 +373,9 @@ def negated(law: Law) -> ComputedLaw:
         # E[(z + Z)+] = z + E[Z] + E[(-z - Z)+]
         return 1.0 - below, z + law.mean + integral
 
-    return ComputedLaw(
-        (-high, -low),
-        -law.mean,
-        (-places, masses),
-        cdf_and_integral,
-        lambda: -law.places(),
-        law.is_smooth,
-        lambda: negated(law.coarse()),
-    )
+    support, atoms = (-high, -low), (-places, masses)
+    parts = (lambda: -law.places(), law.is_smooth, lambda: negated(law.coarse()))
+    return ComputedLaw(support, -law.mean, atoms, cdf_and_integral, *parts)
 
 
 def mixture(parts: Sequence[tuple[float, Law]]) -> ComputedLaw:
@@ -458,10 +452,6 @@ def image(function: Monotone, x: PiecewiseUniform) -> ComputedLaw:
     return ComputedLaw(support, float(x.masses @ averages), (function.at(atoms), masses), cdf_and_integral, places)
 
 
-def _exp_average(low: Floats, high: Floats) -> Floats:
-    return np.asarray(np.exp(low) * np.expm1(high - low) / (high - low))
-
-
 def _log_average(low: Floats, high: Floats) -> Floats:
     width = high - low
     return np.asarray(np.log(low) + (high / width * np.log1p(width / low) - 1.0))
@@ -472,10 +462,11 @@ def _sqrt_average(low: Floats, high: Floats) -> Floats:
     return np.asarray(2.0 / 3.0 * (a * a + a * b + b * b) / (a + b))
 
 
-EXP = Monotone(np.exp, lambda z: np.log(np.maximum(z, np.finfo(np.float64).tiny)), _exp_average)
-
+EXP = Monotone(
+    np.exp, lambda z: np.log(np.maximum(z, np.finfo(np.float64).tiny)),
+    lambda low, high: np.asarray(np.exp(low) * np.expm1(high - low) / (high - low)),
+)  # fmt: skip
 LOG = Monotone(np.log, np.exp, _log_average)
-
 SQRT = Monotone(np.sqrt, np.square, _sqrt_average)
 
 

@@ -356,10 +356,8 @@ class Normal(StochasticValue):
             return cls(lower, 0.0), ""
         if math.isnan(value.mean):
             normal = cls(0.5 * lower + 0.5 * upper, (upper - lower) / math.sqrt(12.0))
-            return (
-                normal,
-                f"assumed that all values are equally likely from {lower:.6g} to {upper:.6g}; then their shape",
-            )
+            note = f"assumed that all values are equally likely from {lower:.6g} to {upper:.6g}; then their shape"
+            return normal, note
         normal = cls(value.mean, value.std)
         levels = np.linspace(0.001, 0.999, 999)
         error = float(np.abs(normal.cdf(value.quantile(levels)) - levels).max())

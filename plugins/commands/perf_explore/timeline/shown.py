@@ -368,14 +368,9 @@ class TimelineData:
         intervals = self.search(find)[0] if find else self.index
         if not len(intervals):
             raise OptionError(self.search(find)[1] if find else "no interval lasts")
-        return self._longest_at(intervals, intervals.longest())
+        return self.longest_at(intervals, intervals.longest())
 
-    def longest_of_classes(self) -> dict[str, Longest]:
-        """Return the longest interval of each class."""
-        longest_intervals = zip(self.classes, self.index.longest_of_groups(), strict=True)
-        return {name: self._longest_at(self.index, which) for name, which in longest_intervals if which is not None}
-
-    def _longest_at(self, intervals: SortedIntervals, which: int) -> Longest:
+    def longest_at(self, intervals: SortedIntervals, which: int) -> Longest:
         location, start = intervals.location_of(which), int(intervals.start_ns[which])
         end = int(intervals.end_ns(which))
         name = state_name(self.trace.states[int(intervals.state[which])])

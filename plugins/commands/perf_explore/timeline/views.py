@@ -16,13 +16,12 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_explore.blocks import class_colour
+from perf_explore.blocks import chart_svg, class_colour
 from perf_explore.timeline.shown import (
     CLASS_PREFIX,
     MOST_COLUMNS,
     ROWS,
     Bins,
-    Lane,
     TimelineData,
     Window,
     state_name,
@@ -90,6 +89,21 @@ class TimelineViews:
             raise page.NoViewError(path)
         return answers[path[0]](self.data.window(query), query)
 
+    def _picture(self, window: Window, query: page.Query) -> page.Feed:
+        return page.Feed(chart_svg(self._chart(window), _KIND).encode(), "image/svg+xml")
+
+    def _perfetto(self, window: Window, query: page.Query) -> page.Feed:
+        """Return everything that overlaps a window, of all lanes, uncut; times count as those of the trace."""
+        trace, written = self.data.trace, io.BytesIO()
+        start, end = window.start_ns + self.data.run_ns[0], window.end_ns + self.data.run_ns[0]
+        n_inside = int(((trace.start_ns < end) & (trace.end_ns > start)).sum())
+        if n_inside > MOST_EVENTS:
+            raise OptionError(
+                f"{n_inside:,} intervals are in what is shown, and Perfetto opens {MOST_EVENTS:,}; zoom in first"
+            )
+        write_chrome_json(trace, written, (start, end))
+        return page.Feed(written.getvalue(), _JSON, f"{Path(self.data.given.source).name or 'trace'}.json")
+
     def _chart(self, window: Window) -> page.Chart:
         data = self.data
         factor = nanoseconds_per(data.time_unit)
@@ -150,12 +164,12 @@ class TimelineViews:
         time = index.time_in(edges, members, np.zeros_like(members), 1)[0, :, 0]
         total_time = data.duration_ns * len(members)
         rows = []
-        longest = data.longest_of_classes()
+        longest = data.index.longest_of_groups()
         for class_index in np.argsort(-time, kind="stable").tolist():
-            name = data.classes[class_index]
-            if name not in longest:
+            name, which = data.classes[class_index], longest[class_index]
+            if which is None:
                 continue
-            stretch, share = longest[name], float(time[class_index] / total_time)
+            stretch, share = data.longest_at(index, which), float(time[class_index] / total_time)
             shares = page.Cell(f"{share:.2%}", bar=share)
             n_states = data.class_of_state.count(name)
             ends = stretch.start_ns, stretch.end_ns
@@ -183,7 +197,10 @@ class TimelineViews:
 
     def _link(self, text: str, start_ns: int, end_ns: int, location: int | None = None, find: str = "") -> page.Link:
         """Return a way to a stretch, with a tenth of it on both sides, and to the lane of a location."""
-        query = _stretch_query(self.data, start_ns, end_ns)
+        margin, query = max((end_ns - start_ns) // 10, 1), dict[str, str]()
+        start, end = max(start_ns - margin, 0), min(end_ns + margin, self.data.duration_ns)
+        if start < end:
+            query |= Window(start, end).query(self.data.run_ns, self.data.time_unit)
         if location is not None:
             query |= self._lane_query(location, Window(0, 1))
         return page.Link(text, (), query | ({"find": find} if find else {}))
@@ -200,33 +217,31 @@ class TimelineViews:
 
         The class of which there is most, its share, and the share of what is searched, both of 255.
         """
-        data = self.data
+        data, lanes = self.data, self.data.lanes
         bins = data.bins(window, _count(query, "columns", MOST_COLUMNS))
         header = {
             "from": window.start_ns,
             "to": window.end_ns,
             "top": window.top,
-            "rows": [self._lane_said(position, lane, window) for position, lane in bins.lanes],
+            "rows": [
+                {
+                    "at": position, "name": state_name(lane.name), "label": state_name(lane.label), "depth": lane.depth,
+                    "open": lanes.is_open(position, window.toggled) if lanes.is_group(position) else None,
+                    "members": len(lane.locations),
+                }
+                for position, lane in bins.lanes
+            ],
             "lanes": bins.n_lanes,
             "columns": len(bins.busy),
             "busy": np.round(bins.busy, 4).tolist(),
             "markers": self._markers(window),
             "search": data.search(window.find)[1] if window.find else "",
-        }
+        }  # fmt: skip
         head = msgspec.json.encode(header)
-        planes = [bins.top.tobytes(), _bytes_of(bins.share), _bytes_of(bins.matching)]
-        return page.Feed(struct.pack("<I", len(head)) + head + b"".join(planes), "application/octet-stream")
-
-    def _lane_said(self, position: int, lane: Lane, window: Window) -> dict[str, Any]:
-        is_group = self.data.lanes.is_group(position)
-        return {
-            "at": position,
-            "name": state_name(lane.name),
-            "label": state_name(lane.label),
-            "depth": lane.depth,
-            "open": self.data.lanes.is_open(position, window.toggled) if is_group else None,
-            "members": len(lane.locations),
-        }
+        # What is there at all is not nothing.
+        shares = [np.ceil(np.clip(each, 0.0, 1.0) * 255.0).astype(np.uint8) for each in (bins.share, bins.matching)]
+        planes = b"".join(each.tobytes() for each in (bins.top, *shares))
+        return page.Feed(struct.pack("<I", len(head)) + head + planes, "application/octet-stream")
 
     def _markers(self, window: Window) -> list[tuple[str, int, int]]:
         """Return the longest of those that are seen, in the order of time."""
@@ -279,22 +294,6 @@ class TimelineViews:
             model = fit(subject, fitter=default_fitter(subject)[0])
         return [edge - self.data.run_ns[0] for edge in model_edges(model)]
 
-    def _picture(self, window: Window, query: page.Query) -> page.Feed:
-        from perf_explore.blocks import chart_svg
-
-        return page.Feed(chart_svg(self._chart(window), _KIND).encode(), "image/svg+xml")
-
-    def _perfetto(self, window: Window, query: page.Query) -> page.Feed:
-        return page.Feed(chrome_json(self.data, window), _JSON, f"{Path(self.data.given.source).name or 'trace'}.json")
-
-
-def _stretch_query(data: TimelineData, start_ns: int, end_ns: int) -> dict[str, str]:
-    margin = max((end_ns - start_ns) // 10, 1)
-    start, end = max(start_ns - margin, 0), min(end_ns + margin, data.duration_ns)
-    if start >= end:
-        return {}
-    return dict(Window(start, end).query(data.run_ns, data.time_unit))
-
 
 def _moved(window: Window, pages: int) -> Window:
     return replace(window, top=max(window.top + pages * window.rows, 0))
@@ -308,12 +307,6 @@ def _count(query: page.Query, name: str, most: int | None) -> int:
     if count < 0:
         raise OptionError(f"{name} {count}: at least 0 is expected")
     return count if most is None else min(count, most)
-
-
-def _bytes_of(share: Any) -> bytes:
-    """Return shares as bytes; what is there at all is not nothing."""
-    content: bytes = np.ceil(np.clip(share, 0.0, 1.0) * 255.0).astype(np.uint8).tobytes()
-    return content
 
 
 def _json(content: Any) -> page.Feed:
@@ -360,22 +353,7 @@ def painted(data: TimelineData, bins: Bins) -> npt.NDArray[np.float64]:
     strength = np.where(bins.share > 0, _FAINTEST + (1.0 - _FAINTEST) * bins.share, 0.0)[..., None]
     if bins.matching.size:
         chosen = np.where(bins.matching[..., None] > 0, to_rgb(FOUND), chosen)
-        strength = np.where(
-            bins.matching[..., None] > 0, np.maximum(bins.matching, 0.5)[..., None], _FAINTEST * strength
-        )
+        found = np.maximum(bins.matching, 0.5)[..., None]
+        strength = np.where(bins.matching[..., None] > 0, found, _FAINTEST * strength)
     image: npt.NDArray[np.float64] = 1.0 - strength * (1.0 - chosen)
     return image if len(image) else np.ones((1, 1, 3))
-
-
-def chrome_json(data: TimelineData, window: Window) -> bytes:
-    """Everything that overlaps a window, of all lanes, uncut; times count as those of the trace."""
-    trace = data.trace
-    start, end = window.start_ns + data.run_ns[0], window.end_ns + data.run_ns[0]
-    n_inside = int(((trace.start_ns < end) & (trace.end_ns > start)).sum())
-    if n_inside > MOST_EVENTS:
-        raise OptionError(
-            f"{n_inside:,} intervals are in what is shown, and Perfetto opens {MOST_EVENTS:,}; zoom in first"
-        )
-    written = io.BytesIO()
-    write_chrome_json(trace, written, (start, end))
-    return written.getvalue()
