@@ -136,7 +136,7 @@ def summary_of(
         chosen = int(match[1]), int(match[2])
         positions = run.positions(chosen)
     if output is not None and not overwrite and Path(output).is_file():
-        made = RunSummary(load(output), os.fsdecode(output))
+        made = RunSummary(add_up([output]), os.fsdecode(output))
         difference = made.summary.facts.run.difference(run)
         if difference is None and made.summary.facts.positions != frozenset(positions):
             difference = "another part"
