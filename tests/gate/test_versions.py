@@ -523,7 +523,7 @@ def test_every_round_has_each_version_once_in_random_order(tmp_path: Path) -> No
 def test_a_store_of_versions_goes_on_without_being_told_them(tmp_path: Path, perf, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     old = f"old={sys.executable} -S -c 'pass'"
-    versions = ["--version", old, "--version", old.replace("old", "new")]
+    versions = ["--version", old, "--version", old.replace("old=", "new=")]
     assert perf("experiment", "run", *versions, "--rounds", 1, "--max-load", 1) == 0
     assert perf("experiment", "run", "--rounds", 3, "--max-load", 1) == 0
     assert "versions.db: 4 new runs made, 6 in total" in capsys.readouterr().out
