@@ -215,6 +215,7 @@ def test_scaling_moves_edges_and_keeps_masses():
     for found, edges in ((2 * D, [2, 6, 10]), (D / -2, [-2.5, -1.5, -0.5]), (D + 1, [2, 4, 6]), (0 * D, [0, 0])):
         assert found.edges.tolist() == edges
     assert (D / -2).masses.tolist() == [0.75, 0.25]
+    assert multiply(D, 1e300).std == pytest.approx(1e300 * D.std)  # whose variance is no number
 
 
 def test_conversion_of_a_normal():

@@ -74,6 +74,7 @@ RUN_COLUMNS = (
 OUTPUT = ("stdout", "stderr", "results")  # the last one is empty
 READ_WAIT_S = 30.0  # a commit of another process takes milliseconds, on a network file system perhaps seconds
 _SEQUENCE = "CREATE TABLE sqlite_sequence(name,seq)"  # SQLite's own, of numbers that are not given twice
+_NUMBERS = ("replication", "wall_ns", "user_s", "system_s", "peak_memory_kib")  # in any type, so far as SQLite cares
 _JOB_COLUMNS = ("id", "point", "replication", "handed_over", "job")
 
 
@@ -404,6 +405,8 @@ class Store:
             try:
                 environment = msgspec.json.decode(environments[named.pop("environment")], type=dict[str, Any])
                 del named["output_checksum"]
+                if texts := [name for name in _NUMBERS if not isinstance(named[name], int | float)]:
+                    raise TypeError(f"{', '.join(texts)} of a run is no number")
                 records.append(
                     Run(
                         point=msgspec.json.decode(named.pop("point"), type=dict[str, int | float | str]),
@@ -466,10 +469,7 @@ class ExperimentStoreReader(Reader):
             raise InputError(source.name, f"holds no run that counts ({len(runs)} runs, {failed} failed)")
         if order:  # those of a round were made in random order
             kept.sort(key=lambda run: (run.replication, order.index(str(run.point[VERSION]))))
-        try:
-            return _as_measurements(kept, source.name)
-        except TypeError as error:  # a number that became a text
-            raise InputError(source.name, f"the store is damaged: {error}") from error
+        return _as_measurements(kept, source.name)
 
 
 def _as_measurements(runs: Sequence[Run], source: str) -> Measurements:

@@ -261,10 +261,11 @@ def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = 
         has_moments = float(off.max()) <= _SHARE_OF_SIZE * rows.size * float(np.median(off))
     quantiles = np.quantile(rows, options.quantile, axis=1, method="hazen")
     figures = dict(zip(map(quantile_name, options.quantile), quantiles, strict=True))
-    if has_moments:
-        figures = {"mean": rows.mean(axis=1), "std": np.array([row.std() for row in rows]), **figures}
-    finite = {name: figure for name, figure in figures.items() if np.isfinite(figure).all()}
-    errors = {name: float(figure.std(ddof=1)) / math.sqrt(len(rows)) for name, figure in finite.items()}
+    with np.errstate(over="ignore", invalid="ignore"):  # of the largest numbers
+        if has_moments:
+            figures = {"mean": rows.mean(axis=1), "std": np.array([row.std() for row in rows]), **figures}
+        finite = {name: figure for name, figure in figures.items() if np.isfinite(figure).all()}
+        errors = {name: float(figure.std(ddof=1)) / math.sqrt(len(rows)) for name, figure in finite.items()}
     sample = rows.reshape(-1)
     if sample.size > _BLOCK:
         sort_at_once(np.array_split(sample, [len(rows) // 2 * rows.shape[1]]))

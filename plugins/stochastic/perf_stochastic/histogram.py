@@ -311,8 +311,11 @@ class Histogram(StochasticValue):
     @property
     def std(self) -> float:
         knots, masses = self.distribution.knots - self.mean, self.distribution.masses
-        low, high = knots[:-1], knots[1:]
-        return math.sqrt(float(masses @ (low * low + low * high + high * high)) / 3.0)
+        scale = math.ldexp(
+            0.5, math.frexp(float(np.abs(knots).max()))[1]
+        )  # the square of a large knot may be no number
+        low, high = knots[:-1] / scale, knots[1:] / scale
+        return scale * math.sqrt(float(masses @ (low * low + low * high + high * high)) / 3.0)
 
     @property
     def support(self) -> tuple[float, float]:
