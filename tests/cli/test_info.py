@@ -216,7 +216,7 @@ def run_suggestions(perf, file):
             commands += run_suggestions(perf, words[1])
         else:
             outcome = perf(*words, status=(0, 3))
-            assert outcome.status == 0 or "not fitted: " in outcome.out
+            assert outcome.status == 0 or "Not fitted: " in outcome.out
     return commands
 
 

@@ -242,7 +242,10 @@ class ResultReader(Reader):
         if source.head.lstrip()[:1] in (b"{", b"[") or not self.sniff(source):
             return decode_document(source, self.shape, self.description)
         lines = (text for _, text in numbered_lines(source))
-        return msgspec.convert(self._of_table(list(csv.DictReader(lines, restval=""))), self.shape, strict=False)
+        try:
+            return msgspec.convert(self._of_table(list(csv.DictReader(lines, restval=""))), self.shape, strict=False)
+        except msgspec.ValidationError as error:  # as of a row with more fields than names
+            raise InputError(source.name, f"is no table of {self.description}: {error}") from None
 
     def _of_table(self, rows: list[dict[str, str]]) -> Any:
         raise NotImplementedError

@@ -457,7 +457,6 @@ def _time_of_unit(tidy: Tidy, named: Set[str]) -> None:
         is_chosen = frame[count].nunique() > 1 and 2 * frame[count].duplicated(keep=False).sum() >= len(frame)
         if is_chosen and (abs(constant / constant.mean() - 1) <= SUM_ROUNDING).all():
             tidy.roles["value"] = unit
-            tidy.notes.append(f"assumed {unit} as the value, since {count} differs (--value {guessed.value} otherwise)")
             return
 
 
