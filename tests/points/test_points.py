@@ -87,9 +87,12 @@ def test_levels_go_by_symbol_or_column(typed, at, p, n, codes):
     assert len(perfcore.predict(typed, at=at).values) == len(p) * len(n) * len(codes)
 
 
-def test_as_many_points_as_are_allowed(typed):
+def test_as_many_points_as_are_allowed(typed, monkeypatch):
     """The limit counts points, the first among them."""
-    assert len(perfcore.predict(typed, at="p=1..250000:1,n=1").values) == 1_000_000
+    monkeypatch.setattr("perf_tables.arguments.MOST_POINTS", 20)
+    assert len(perfcore.predict(typed, at="p=1..5:1,n=1").values) == 20
+    with pytest.raises(OptionError, match="24 points, and at most 20 can be asked for"):
+        perfcore.predict(typed, at="p=1..6:1,n=1")
 
 
 def test_every_combination_in_the_order_of_the_model(typed):
