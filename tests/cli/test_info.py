@@ -37,19 +37,19 @@ def test_a_curve_and_what_can_be_done_with_it(perf):
     assert facts["notes"][0] in "".join(perfcore.fit("curve.csv", fitter="worley").report().closing())
 
 
-def test_runs_of_several_classes_are_no_observations(perf, refused, folder):
-    """A fitter that takes them for repeated runs refuses them with the same words."""
+def test_runs_of_several_classes_are_series(perf, refused, folder):
+    """As `perf fit` says in the same words; a fitter that takes them for repeated runs refuses them."""
     rows = [f"{code},{size},{p},{factor * 100 / p}" for code in ("lu", "cg") for size, factor in (("S", 1), ("A", 50))
             for p in (1, 2, 4, 8)]  # fmt: skip
     (folder / "mixed.csv").write_text("\n".join(["code,class,p,time_s", *rows]))
     facts = facts_of(perf("info", "mixed.csv"))
-    [why] = facts["observations"]
-    assert "so they are no repeated runs; give each its own model with --path code,class, or choose one" in why
-    assert facts["codes"] == ["lu, cg"]
+    [assumed] = facts["assumed"]
+    assert assumed.startswith("one model for each class, since rows of one point, such as p=")
+    assert assumed in perf("fit", "mixed.csv", "--all").out
+    assert (facts["codes"], facts["systems"], facts["observations"]) == (["lu, cg"], ["S, A"], ["16"])
     assert "--fitter scaling" in facts["next"][0]
-    assert "rows to know about" not in facts
     refusal = refused("fit", "mixed.csv", "--fitter", "individual")
-    assert why.removeprefix("none: ").replace("--path", "--code") in refusal
+    assert "so they are no repeated runs; give each its own model with --code code,class, or choose one" in refusal
 
 
 # The facts themselves.

@@ -30,14 +30,16 @@ if TYPE_CHECKING:
     from perf_basics.api import Facts, Listing, Predictions
 
 
-_ONE_LINE_EACH = ("markers", "next", "notes", "points", "roles", "rows to know about", "series", "missing options")
+_ONE_LINE_EACH = (
+    "assumed", "markers", "next", "notes", "points", "roles", "rows to know about", "series", "missing options",
+)  # fmt: skip
 _FUNCTIONS = ("states", "busy")
 _IN_ROLES = ("columns", "parameters", "value", "code by", "system by", "category by", "alternatives")
 _MOST_ROLES = 10  # lines without --all
 _LABELS = {"roles": "columns", "rows to know about": "data notes", "busy": "busy states"}
 _IN_ANSWER = (
-    "kind", "rows", "points", "missing options", "next", "locations", "intervals", "duration", "steps", "start", "mean",
-    "mean utilization", "means", "samples", "warnings",
+    "assumed", "kind", "rows", "points", "missing options", "next", "locations", "intervals", "duration", "steps",
+    "start", "mean", "mean utilization", "means", "samples", "warnings",
 )  # fmt: skip
 _MOST_NAMES = 20
 _MOST_READ = 2_000  # of which the shown ones are taken
@@ -192,7 +194,10 @@ def facts_report(result: Facts, data: Any = None) -> Report:
             Table([Column("", 0), Column("", 1)], _fact_rows(brief), importance="brief"),
             Table(columns, importance="data"),
         ],
-        notes=[Note("Uncertain", text) for text in (*facts.get("warnings", ()), *reasons)],
+        notes=[
+            *(Note("Assumed", text) for text in facts.get("assumed", ())),
+            *(Note("Uncertain", text) for text in (*facts.get("warnings", ()), *reasons)),
+        ],
         next=next(iter(facts.get("next", [])), ""),
         details=[f"{name.ljust(width)}  {line}" for name, line in rows],
     )

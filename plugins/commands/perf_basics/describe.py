@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_tables.confounders import further_parameters, refuse_unnamed_of_codes
+from perf_tables.confounders import further_parameters, refuse_unnamed_of_codes, split_by_texts
 from perf_tables.meanings import (
     MAY_NAME_CASES,
     called,
@@ -27,7 +27,7 @@ from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.data.columns import SCALING_KINDS, is_of_spread, shown_names
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import Observations
+from perfcore.data.observations import Observations, points_of, values_of
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import is_time, readable, split_unit, unit_of
@@ -172,7 +172,8 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         facts["series"] = [line for part in parts for line in _series(part)]
         facts["rows to know about"] = notes
         return facts | {"next": [f"perf fit {name}"]}
-    observations, problem, flags = _observed(data)
+    split = _with_series(data, assumed)
+    observations, problem, flags = _observed(split)
     dated = called("version", facts["columns"]) + called("date", facts["columns"])
     histories = [column for column in dated if column != roles.value and _varies(data, column)]
     if observations is None and histories:
@@ -190,7 +191,7 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     ]
     mixed = ""  # why rows of one point are no repeated runs, if something else was varied in them
     try:
-        refuse_unnamed_of_codes(data, by="path")
+        refuse_unnamed_of_codes(split, by="path")
     except OptionError as error:
         mixed = str(error)
     lowest, highest = observations.value.min(), observations.value.max()
@@ -208,8 +209,8 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     if absent:
         facts["never measured"] = f"{len(absent)} of {len(cells)} pairs: {listing(absent, 6)}"
     notes = [problem if problem and note.startswith(_LEFT_OUT) else note for note in observations.notes]
-    if not mixed and (known := [*assumed, *notes]):
-        facts["rows to know about"] = known
+    facts |= {"assumed": assumed} if assumed else {}
+    facts |= {"rows to know about": notes} if notes and not mixed else {}
     facts |= _seen_by_fitter(data, name, flags)
     ranking, others = _further_fits(data, name, flags)
     return facts | {"next": [*facts["next"], *ranking, *others]}
@@ -292,6 +293,18 @@ def _with_factors(data: Measurements) -> tuple[Measurements, list[str]]:
             several = [*roles.parameters.values(), *factors]
             return data.with_roles(several), [f"parameters {', '.join(several)} (set with --parameter)"]
     return data, []
+
+
+def _with_series(data: Measurements, notes: list[str]) -> Measurements:
+    """Return measurements with the series that a fit makes of texts, and add a note on each column of them."""
+    if not data.roles.parameters or data.roles.value is None:
+        return data
+    with contextlib.suppress(PerfError):
+        value = values_of(data, [], zeros=True, signed=True)
+        kept = ~np.isnan(value)
+        points = {symbol: data.numbers(column)[kept] for symbol, column in data.roles.parameters.items()}
+        return split_by_texts(data, kept, points_of(data, kept)[1], value[kept], points, notes)
+    return data
 
 
 def _to_be_told(data: Measurements) -> dict[str, Any]:

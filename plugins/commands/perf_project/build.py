@@ -184,8 +184,8 @@ def projected(
     law: Any = perfcore.fit(components.data, fitter=_FITTER, **components.options)
     if law.whole.several:
         raise DataError(
-            f"{components.source}: times of several programs, systems or metrics have no sum; choose one of each with "
-            "--where, such as --where code=LU,system=T3D"
+            f"{components.source}: times of several programs, systems or metrics do not add up: "
+            f"{listing(law.paths, 4)}; choose one with --where COLUMN=VALUE"
         )
     columns = sorted(law.columns.items(), key=lambda each: not is_processors(each[1]))
     if columns != list(law.columns.items()):  # the number of processors is the scale

@@ -16,6 +16,7 @@ from perf_tables.confounders import (
     further_parameters,
     refuse_unnamed_factors,
     refuse_unnamed_text,
+    split_by_texts,
     unnamed_text,
 )
 from perf_tables.meanings import (
@@ -140,24 +141,21 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
             "name these with --parameter, and hold the others with --where"
         )
     kept &= without_duplicates(data, kept, options.duplicates, notes)
-    names, path = paths_of(data, kept)
-    metrics = _metrics(data, kept, path)
     chosen = slice(None) if kept.all() else kept  # without a copy of each column
     at_rows = {symbol: column[chosen] for symbol, column in points.items()}
     first, point = points_of(data, kept)
     distinct = np.stack([column[first] for column in at_rows.values()], axis=1)
     _refuse_both_kinds(data, kept)
+    names, path = paths_of(data, kept)
     refuse_unnamed_factors(data, kept, point, path, at_rows)
-    shape = (len(names), len(distinct))
     measured = value[chosen]
-    while (found := unnamed_text(data, kept, point, path, measured, at_rows)) is not None:
-        if options.path is not None:
-            refuse_unnamed_text(data, found, "path")
-        notes.append(f"one model for each {found.column}, since rows of one point, {found.differ} (set with --path)")
-        data = data.with_roles(system=(*data.roles.system, found.column))  # runs of two of them do not add up
+    if options.path is None:
+        data = split_by_texts(data, kept, point, measured, at_rows, notes)
         names, path = paths_of(data, kept)
-        metrics = _metrics(data, kept, path)
-        shape = (len(names), len(distinct))
+    else:
+        refuse_unnamed_text(data, unnamed_text(data, kept, point, path, measured, at_rows), "path")
+    metrics = _metrics(data, kept, path)
+    shape = (len(names), len(distinct))
     spread = spread_of_rows(data, kept, path * len(distinct) + point)
     reciprocal = is_speed(roles.unit, *([roles.value] if len(options.value or ()) < 2 else options.value or ()))
     zero_means = "nothing was done, which no model of a rate covers" if reciprocal else "below what the clock sees"

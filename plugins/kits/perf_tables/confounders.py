@@ -100,16 +100,18 @@ def _texts_behind(
     for text in data.table.columns if levels else ():
         if text in used or data.table[text].dtype.kind in "iufMb" or is_run_identifier(str(text)):
             continue
-        level, names = data.levels(text)[0][kept], data.levels(text)[1]
-        if (level < 0).any() or len(names) < 2 or np.bincount(level[distinct([level, point])[0]]).min() < 2:
+        level = data.levels(text)[0][kept]
+        n_points = np.bincount(level[distinct([level, point])[0]]) if (level >= 0).all() else np.zeros(0)
+        n_points = n_points[n_points > 0]
+        if len(n_points) < 2 or n_points.min() < 2:
             continue
         cell = distinct([group, level])[1]
         behind[str(text)] = [
             column
             for column, number in levels.items()
             if not differs(number, cell)
-            and np.bincount(group[distinct([group, number])[0]]).max() >= len(names)
-            and not len(distinct([level, number])[0]) == len(names) == len(data.levels(column)[1])
+            and np.bincount(group[distinct([group, number])[0]]).max() >= len(n_points)
+            and not len(distinct([level, number])[0]) == len(n_points) == len(np.unique(number))
         ]
     return {text: columns for text, columns in behind.items() if columns}
 
@@ -134,8 +136,6 @@ def refuse_unnamed_factors(
     data: Measurements, kept: Booleans, point: Ints, category: Ints, points: Mapping[str, Floats]
 ) -> None:
     """Refuse rows that would pass for repeated runs of one point though something was varied in them."""
-    import pandas as pd
-
     varied = unnamed_factors(data, kept, point, category)
     if not varied:
         return
@@ -152,7 +152,7 @@ def refuse_unnamed_factors(
     held = pd.DataFrame({column: data.table[column][kept].to_numpy() for column in varied}).assign(point=point)
     chosen = held.groupby(list(varied))["point"].nunique().idxmax()
     values = chosen if isinstance(chosen, tuple) else (chosen,)
-    where = ",".join(f"{column}={value:g}" for column, value in zip(varied, values, strict=True))
+    where = ",".join(f"{column}={value:.15g}" for column, value in zip(varied, values, strict=True))
     named = [*data.roles.parameters.values(), *varied]
     by_name = f"name it with --parameter {shlex.quote(','.join(named))}, or " if len(named) <= MOST_PARAMETERS else ""
     raise OptionError(
@@ -164,18 +164,27 @@ def refuse_unnamed_factors(
 def refuse_unnamed_of_codes(data: Measurements, by: Literal["path", "code"] = "code") -> None:
     """Refuse rows of a code on a system that would pass for repeated runs though something was varied in them.
 
-    Numbers as `refuse_unnamed_factors` judges them, texts as `unnamed_text`.
+    Numbers as `refuse_unnamed_factors` judges them; texts as `unnamed_text`.
     """
-    roles = data.roles
     value = values_of(data, [])
     kept = ~np.isnan(value)
     if not kept.any():
         return
-    points = {symbol: numbers_of(data, column, kept)[kept] for symbol, column in roles.parameters.items()}
+    points = {symbol: numbers_of(data, column, kept)[kept] for symbol, column in data.roles.parameters.items()}
     _, pair = paths_of(data, kept)
     _, point = points_of(data, kept)
     refuse_unnamed_factors(data, kept, point, pair, points)
     refuse_unnamed_text(data, unnamed_text(data, kept, point, pair, value[kept], points), by)
+
+
+def split_by_texts(
+    data: Measurements, kept: Booleans, point: Ints, value: Floats, points: Mapping[str, Floats], notes: list[str]
+) -> Measurements:
+    """Return measurements with a system for each text that distinguishes rows of one point, and add a note on each."""
+    while (found := unnamed_text(data, kept, point, paths_of(data, kept)[1], value, points)) is not None:
+        notes.append(f"one model for each {found.column}, since rows of one point, {found.differ} (set with --path)")
+        data = data.with_roles(system=(*data.roles.system, found.column))  # runs of two of them do not add up
+    return data
 
 
 class Unnamed(NamedTuple):
