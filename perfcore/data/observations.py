@@ -255,7 +255,7 @@ def values_of(
 
 
 def _without_number(data: Measurements, name: str, zeros: bool, minus_one: bool) -> tuple[Booleans, list[str]]:
-    """The rows in which a column holds no number, and a note that says so if there are any."""
+    """Return the rows in which a column holds no number, and a note on them if there are any."""
     column, numbers = data.table[name], data.numbers(name)
     negative = numbers < 0.0
     marked = {

@@ -1,4 +1,4 @@
-"""Messages and collectives of a run: the communication matrix, sizes, speeds, and what is said of them."""
+"""Messages and collectives of a run: the communication matrix, sizes, speeds, and their report."""
 
 from __future__ import annotations
 
@@ -294,7 +294,7 @@ def _speed(result: MessageTable) -> str:
 
 
 def _plots(result: MessageTable) -> list[Plot]:
-    """The matrix of bytes, bright for many, and the sizes; of a run without messages its collectives."""
+    """Return plots of the matrix of bytes and of the sizes, or of the collectives of a run without messages."""
     if not len(result.sizes):
         names = [row.operation for row in result.collectives]
         bars = Bars(range(len(names)), [row.bytes for row in result.collectives], is_horizontal=True)

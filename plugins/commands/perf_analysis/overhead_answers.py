@@ -207,7 +207,7 @@ def _answer(profile: OverheadProfile, remedies: Remedies | None = None) -> tuple
 
 
 def _host_cause(profile: OverheadProfile, remedies: Remedies | None) -> tuple[str, float] | None:
-    """What the host does for most of the time that GPUs wait for it, where that is much."""
+    """Return what the host does for most of the time that GPUs wait for it, if that is much."""
     host = None if remedies is None else remedies.host
     return host if host is not None and host[1] >= _MOSTLY and _waits(profile) >= _HOST_BOUND else None
 
@@ -220,7 +220,7 @@ def _balance_of_gpus(profile: OverheadProfile) -> float:
 
 
 def _waits(profile: OverheadProfile) -> float:
-    """The share of GPUs' time in which they wait for the host."""
+    """Return the share of GPUs' time in which they wait for the host."""
     return _shares_of_all(profile).get(_HOST, 0.0)
 
 

@@ -77,7 +77,7 @@ def balanced(
 
 
 def _stretches(communication: Communication, n_ranks: int) -> Ints:
-    """The number of each call's stretch at its location, between collectives of as many ranks."""
+    """Return the number of each call's stretch at its location, between collectives of as many ranks."""
     together, calls, first = communication.collectives, communication.calls, communication.first_call
     of_all = np.bincount(together.member_of, minlength=len(together)) == n_ranks
     cuts = np.zeros(len(calls) + 1, np.int64)

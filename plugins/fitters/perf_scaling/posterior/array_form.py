@@ -310,7 +310,7 @@ class AtPlaces:
 
 
 class Kinds(NamedTuple):
-    """What levels say of T places under those B noises and settings that occur, with a level that deviates if one does.
+    """Components at T places under the B noises and settings that occur, with a deviating level if there is one.
 
     `remaining` are as in `AtPlaces`; the variances of levels (B, k), the length and scale of drifts (B,).
     """

@@ -255,7 +255,7 @@ def _columns(fields: Mapping[str, Any], tasks: Row) -> tuple[Row, dict[str, str]
 
 
 class ReframeReportReader(ResultReader):
-    """The report of a session of ReFrame; each performance variable of each test that passed is a row.
+    """Report of a session of ReFrame; each performance variable of each test that passed is a row.
 
     The test without its parameters is the code, the system with its partition and the environment are the system;
     parameters are those of the test (``%n=100``) and its counts of tasks.

@@ -333,7 +333,7 @@ def _are_rows_of_steps(finder: _Finder, options: TableOptions, roles: Roles, loo
 
 
 def _counts_work(columns: Sequence[Column]) -> bool:
-    """Whether a column is a rate: what was completed is then how much was done, and no moment, unless one began."""
+    """Return whether a column is a rate, so that `completed` counts work and is no moment, unless one began."""
     return any(column.kind == "number" and is_called_rate(column.name) for column in columns)
 
 
