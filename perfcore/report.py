@@ -15,13 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
+from perfcore.base import pd
 from perfcore.base.errors import PerfError
 from perfcore.tables import Column, Table, html_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "Axis", "Band", "Bars", "Column", "Figure", "Line", "Mark", "Note", "Plot", "Points", "Report", "Result", "Rule",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
+from perfcore.base import pd
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.data.columns import (
     MeasurementRoles,
@@ -23,7 +24,6 @@ from perfcore.report import Shown, cut
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    import pandas as pd
 
     from perfcore.base.arrays import Floats, Ints
     from perfcore.data.observations import Observations

@@ -12,18 +12,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from perfcore.base import progress
+from perfcore.base import pd, progress
 from perfcore.base.errors import InputError, OptionError, PerfError, listing
 from perfcore.base.files import MODEL_SCHEMA, atomic_path, refuse_other_kind
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import OptionField, build, describe
 from perfcore.hooks.registry import Entry, registry
 from perfcore.reading.source import ADDRESS, COMPRESSED_ENDINGS, Reader, Source, without_compressed_ending
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 UNSURE = 0.2  # of a reader that takes what no other does
 _MODEL_BEGINS = 64  # bytes, in which a model file says what it is

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -19,16 +19,13 @@ from perf_io.traces.gpu_activity import NO_OPERATOR, OPERATOR, GpuActivity, requ
 from perf_traces.reading import next_step
 from perf_traces.runs import fields_of, known_files, symbols_of
 from perf_views.names import plain_name
+from perfcore.base import pd
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, InputError, OptionError, key_first
 from perfcore.data.measurements import Measurements
 from perfcore.reading.recognise import NamePattern, read, recognise, write
 from perfcore.reading.source import Source
 from perfcore.report import Result
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 PARTS = frozenset({"since", "until", "only", "region", "locations"})  # options that ask for parts
 _FLAGS = {"since": "--from", "until": "--to"}
@@ -69,8 +66,6 @@ class OperatorTimes(Result):
 
     def table(self) -> pd.DataFrame:
         """A row for each name and run that has own time."""
-        import pandas as pd
-
         rows = [{"function": row["name"], **self.parameters[row["run"]], "time_s": row["own_ns"] / 1e9, **row,
                  "file": self.sources[row["run"]]} for row in self.rows if row["own_ns"]]  # fmt: skip
         return pd.DataFrame(rows).drop(columns="name").assign(run=lambda frame: frame["run"] + 1)
@@ -250,8 +245,6 @@ class GpuMemory(Result):
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the curve as a .csv file, a series that `perfcore.fit` takes."""
-        import pandas as pd
-
         from perf_traces.reading import write_csv
 
         columns = {"time_us": self.time_ns / 1000, "allocated": self.allocated, "reserved": self.reserved}

@@ -7,7 +7,7 @@ import functools
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from perf_traces.reading import next_step
 from perf_traces.runs import REPETITIONS, symbols_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import with_intervals
+from perfcore.base import pd
 from perfcore.base.arrays import Booleans, Codes, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.measurements import Measurements
@@ -31,10 +32,6 @@ from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 from perfcore.reading.recognise import write
 from perfcore.report import Result
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 By = Literal["function", "location", "rank", "phase", "marker"]
 
@@ -202,8 +199,6 @@ class Profiles(Result):
         return self.runs[0].source if len(self.runs) == 1 else f"{len(self.runs)} traces"
 
     def table(self) -> pd.DataFrame:
-        import pandas as pd
-
         functions = self.functions
         rows = [(index, row) for index, run in enumerate(self.runs) for row in _rows_of(run, self.by, functions)]
         named = FUNCTION if self.by == "function" else PATH

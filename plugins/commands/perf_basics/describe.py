@@ -22,7 +22,7 @@ from perf_tables.meanings import (
     spread_in_words,
 )
 from perf_traces.options import WARNING
-from perfcore.base import progress
+from perfcore.base import pd, progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.data.columns import SCALING_KINDS, is_of_spread, shown_names
 from perfcore.data.curve import UtilizationCurve
@@ -320,8 +320,6 @@ def _to_be_told(data: Measurements) -> dict[str, Any]:
 
 def _free_numbers(data: Measurements) -> list[str]:
     """Columns of numbers, also of those that are kept as texts, that are no parameter."""
-    import pandas as pd
-
     parameter_columns = set(data.roles.parameters.values())
     free = [column for column in data.table.columns if column not in parameter_columns]
     return [str(c) for c in free if pd.to_numeric(data.table[c], errors="coerce").notna().mean() > 0.5]

@@ -14,6 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from perfcore.base import pd
 from perfcore.base.errors import InputError, OptionError
 from perfcore.base.files import write_bytes
 from perfcore.hooks.registry import Entry, registry
@@ -150,7 +151,6 @@ def new(name: str, kind: str, folder: str | Path = ".") -> list[Path]:
 def synthetic(fitter: Any) -> Any:
     """Return small data of the first type that a fitter takes."""
     import numpy as np
-    import pandas as pd
 
     import perfcore
 

@@ -16,7 +16,7 @@ import msgspec
 
 from perf_experiments.points import PRINTED, VERSION, ExperimentStoreOptions, Point, is_number, point_text
 from perf_experiments.run_records import Job, Run
-from perfcore.base import progress
+from perfcore.base import pd, progress
 from perfcore.base.errors import InputError
 from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Reader, Source
@@ -473,8 +473,6 @@ class ExperimentStoreReader(Reader):
 
 
 def _as_measurements(runs: Sequence[Run], source: str) -> Measurements:
-    import pandas as pd
-
     factors = list(dict.fromkeys(name for run in runs for name in run.point))
     values = list(dict.fromkeys(name for run in runs for name in run.values))
     own = pd.DataFrame({

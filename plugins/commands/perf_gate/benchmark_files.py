@@ -19,6 +19,7 @@ import numpy as np
 
 from perf_gate.benchmark_runs import BUILD, HOST, LongTable, long_table, with_better
 from perf_io.text import decode_json, json_problem
+from perfcore.base import pd
 from perfcore.base.errors import DataError, InputError
 from perfcore.data.measurements import Measurements
 from perfcore.reading import Read
@@ -45,7 +46,6 @@ def opened(
     reader: str | None = None,
 ) -> LongTable:
     """Return runs of a version, or of several, as a long table."""
-    import pandas as pd
 
     def read_measurements(path: str) -> Any:
         return read(path, (Measurements,)) if read else read_named(path, reader=reader, wanted=(Measurements,))
@@ -65,8 +65,6 @@ def opened(
 
 def read_set(name: str, read_file: ReadFile, values: Sequence[str] = ()) -> LongTable:
     """Read a file, or the files of a folder or pattern, each of which is a session."""
-    import pandas as pd
-
     folder = Path(name)
     if folder.is_dir() and (any(folder.glob("*/machine.json")) or (folder / "machine.json").is_file()):
         results = sorted([*folder.glob("*/*.json"), *folder.glob("*.json")])
@@ -150,8 +148,6 @@ def is_json_lines(path: Path) -> bool:
 
 def read_json_lines(path: Path) -> Reading:
     """Read all lines as measurements."""
-    import pandas as pd
-
     rows = rows_of(path)
     if not rows:
         raise InputError(path, "holds no rows")
@@ -196,8 +192,6 @@ class _Results(msgspec.Struct):
 
 def _asv_table(files: Sequence[Path], folder: Path, name: str, is_history: bool) -> LongTable:
     """Read results of asv: a history, in the order of its commits' dates, or a session of each file."""
-    import pandas as pd
-
     units, rows = _asv_units(folder), []
     for session, file in enumerate(files):
         try:

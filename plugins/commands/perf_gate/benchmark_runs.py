@@ -25,7 +25,7 @@ from perf_tables.meanings import (
     spread_columns,
     spread_of_rows,
 )
-from perfcore.base import progress
+from perfcore.base import pd, progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data import type_in_words
@@ -35,8 +35,6 @@ from perfcore.data.observations import distinct, values_of, without_duplicates
 from perfcore.data.units import LABELS, KnownUnit, split_unit, unit_of, unit_of_text
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from perfcore.reading.recognise import Reading
 
 _SECONDS = 60.0  # between the end of a run and the start of the next one of its round
@@ -71,8 +69,6 @@ def rounds_together(table: pd.DataFrame, keys: Sequence[str]) -> npt.NDArray[np.
     Runs that were interrupted and resumed the next day, made again after a failure, or made by jobs of a scheduler in
     any order bear the same number and met another machine.
     """
-    import pandas as pd
-
     times = pd.to_datetime(table["started"], utc=True, format="ISO8601")
     started = times.dt.as_unit("ns").astype("int64").to_numpy() / 1e9
     ended = started + table["wall_s"].to_numpy(dtype=float)
@@ -165,8 +161,6 @@ class LongTable:
 
 def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -> LongTable:
     """Return measurements of one file as a long table."""
-    import pandas as pd
-
     data = reading.data
     if not isinstance(data, Measurements):
         is_trace = getattr(data, "data_kind", "") == "trace"
@@ -579,8 +573,6 @@ def names_of_rows(
 
     If there are several metrics, the metric is one of the texts.
     """
-    import pandas as pd
-
     columns = [(prefix, table.labels[key]) for prefix, key in zip(prefixes, keys, strict=True)]
     if (table.runs["metric"].nunique() > 1 if several is None else several) or not columns:
         columns.append(("", table.runs["metric"]))

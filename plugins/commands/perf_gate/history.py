@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -42,14 +42,11 @@ from perf_gate.change_detection import (
     newest_step,
 )
 from perf_statistics.gating import Outcome, benjamini_hochberg, holm
-from perfcore.base import progress
+from perfcore.base import pd, progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.base.files import alone, check_folder, write_bytes
 from perfcore.report import Result
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _SPACINGS = 3.0  # times the usual distance between its commits, after which a benchmark has ended
 _FEWEST_OF_SUITE = 3  # benchmarks

@@ -21,6 +21,7 @@ import numpy as np
 
 from perf_structural.bounds import Range, check_within
 from perf_tables.series import Window, take_window
+from perfcore.base import pd
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.data.columns import existing_column, is_called_time
@@ -34,8 +35,6 @@ from perfcore.reading import Read, read_file
 from perfcore.reading.source import Source, without_compressed_ending
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from perfcore.stochastic import StochasticValue
 
 _ACCEPTED = (
@@ -332,8 +331,6 @@ def samples_of_table(
     table: pd.DataFrame, column: str | None, where: str | Iterable[str] | None, source: str, factors: Sequence[str] = ()
 ) -> RunSamples:
     """Return one column of a table, of the rows that meet conditions; ``factors`` are what runs differ in."""
-    import pandas as pd
-
     if column is None:
         numeric = [name for name in table.columns if pd.to_numeric(table[name], errors="coerce").notna().any()]
         if len(numeric) != 1:
@@ -378,8 +375,6 @@ def read_samples(
     """Return samples of a file, and warnings about them."""
     data = _read_any(path, column, where, read or read_file)
     if isinstance(data, Series) and where is not None:
-        import pandas as pd
-
         table = pd.DataFrame({"time": data.times, **data.columns})
         data = samples_of_table(table, column, where, data.source)
     return samples_of(data, window, column, until, where, within)
@@ -407,8 +402,6 @@ def _read_any(path: str | os.PathLike[str], column: str | None, where: str | Ite
 
 def _plain_table(source: Source, path: str | os.PathLike[str], read: Read) -> Any:
     """Return a table of text as its reader reads cells, or, where none knows the file, as it is."""
-    import pandas as pd
-
     try:
         with _as_stdin(source):
             return read(os.fspath(path), (Measurements,)).table
@@ -464,8 +457,6 @@ def _samples_in_window(
     data: Any, window: str, column: str | None, until: float | str | None, where: str | Iterable[str] | None
 ) -> tuple[Samples, tuple[str, ...]]:
     if isinstance(data, Measurements):
-        import pandas as pd
-
         roles = data.roles
         if column is None and roles.value is None:
             raise OptionError(f"{data.source}: name a column (--column NAME): {listing(list(data.table.columns))}")

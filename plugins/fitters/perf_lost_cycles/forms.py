@@ -33,6 +33,7 @@ from perf_lost_cycles.options import CategoryOptions
 from perf_statistics.batched import fit_subsets
 from perf_statistics.goodness import finite
 from perf_tables.category_table import CategoryTable, by_category, with_call_paths
+from perfcore.base import pd
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.columns import guess_roles
@@ -411,8 +412,6 @@ def _note(size: int, rank: int, n: int, condition: float) -> str:
 
 def category_table(data: Any, options: CategoryOptions, fitter: str, absent: str) -> tuple[CategoryTable, str]:
     """Return the data by category without those that are 0 throughout, and the first column that names one."""
-    import pandas as pd
-
     if isinstance(data, pd.DataFrame):
         data = Measurements(data, source="table")
     if not isinstance(data, Measurements):

@@ -11,13 +11,12 @@ import numpy as np
 
 from perf_formulas.formula import Formula
 from perf_statistics.goodness import normal_quantiles
+from perfcore.base import pd
 from perfcore.hooks.options import describe
 from perfcore.hooks.registry import registry
 from perfcore.report import Axis, Band, Column, Figure, Line, Mark, Note, Plot, Points, Report, Rule, Table
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from perf_regression.regression import RegressionModel
     from perf_regression.usl import Derived, UslModel
 

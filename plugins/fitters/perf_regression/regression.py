@@ -8,7 +8,7 @@ import warnings
 from array import array
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -17,7 +17,7 @@ import perfcore
 from perf_formulas.formula import Formula, ParametricFormula
 from perf_regression.options import WEIGHTS, MeasuredOptions, RegressionOptions
 from perf_tables.points import check_coverage, named_points
-from perfcore.base import progress
+from perfcore.base import pd, progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.contracts import Fitter
@@ -29,10 +29,6 @@ from perfcore.hooks.registry import registry
 from perfcore.models.model import Model, Origin, Parameter, Points
 from perfcore.models.points import DesignRows, Observed, measurements_for
 from perfcore.tables import point_text
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 _COLLINEAR = 1e-13  # smallest over largest singular value of the terms at unit length
 _ILL_CONDITIONED = 1e8
@@ -337,8 +333,6 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
 
     def influence(self) -> pd.DataFrame:
         """Each run: fitted value, residual, and where defined leverage, studentized residual and Cook's distance."""
-        import pandas as pd
-
         frames = []
         for g in self.groups:
             results, fitted = self.estimates[g.names].results, self.parametric.at(g.points, g.estimates)[0]
@@ -466,8 +460,6 @@ def measured(data: Measurements, options: MeasuredOptions, used: Collection[str]
 
 def groups_of(runs: Measurements, options: RegressionOptions) -> Iterator[Group]:
     """The runs of each group, with their weights and clusters; rows without a value are left out."""
-    import pandas as pd
-
     runs.require_roles()
     columns = list(runs.table.columns)
     is_positive = options.family == "gamma" or options.weights == "relative"

@@ -29,6 +29,7 @@ from perf_tables.meanings import (
     spread_columns,
     spread_of_rows,
 )
+from perfcore.base import pd
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.columns import (
@@ -49,8 +50,6 @@ from perfcore.data.units import is_rate, split_unit, unit_of
 from perfcore.models.points import Observed, measurements_for
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from perf_scaling.model import ScalingModel
 
 LEAST_POINTS = 3  # of one parameter: a slope between two, and one that says how well it holds; of several one more
@@ -88,8 +87,6 @@ class ScalingData:
 
 def scaling_data(data: Any, options: ScalingOptions) -> ScalingData:
     """Measurements by path and point, of which at least one path can be fitted."""
-    import pandas as pd
-
     if isinstance(data, pd.DataFrame):
         data = Measurements(data, source="table")
     if not isinstance(data, Measurements):
@@ -422,8 +419,6 @@ def describe_paths(unfitted: Mapping[str, str], most: int = 6) -> list[str]:
 
 def observed_by_path(model: ScalingModel, data: Any, where: str | None = None) -> Observed:
     """The mean of the runs of each path of a model at each point; paths that it does not have are left out."""
-    import pandas as pd
-
     options = model.origin.options
     if isinstance(data, pd.DataFrame):
         data = Measurements(data, source="table")
@@ -580,8 +575,6 @@ def with_values(data: Measurements, columns: Sequence[str] | str | None, path: S
     names = exact or list(named_columns(names, list(data.table.columns)))
     if len(names) < 2:
         return data.with_roles(value=names[0] if names else None, **others)
-    import pandas as pd
-
     units = {unit_of(name) for name in names}
     if len(units) > 1:
         described = ", ".join(f"{name} [{unit_of(name) or 'no unit'}]" for name in names)

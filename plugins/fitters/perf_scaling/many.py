@@ -25,7 +25,7 @@ from perf_scaling.model import ScalingModel, path_columns
 from perf_scaling.options import Given, ScalingOptions, parse_target
 from perf_scaling.posterior.posterior import stored
 from perf_tables.executors import executor_of, in_order
-from perfcore.base import progress
+from perfcore.base import pd, progress
 from perfcore.base.errors import DataError, ModelFileError, OptionError, UnknownNameError
 from perfcore.base.files import atomic_path
 from perfcore.data.measurements import Measurements
@@ -189,8 +189,6 @@ def columns_of(frame: Any) -> dict[str, list[Any]]:
 
 def fit_block(columns: Mapping[str, list[Any]], source: str, options: str) -> bytes:
     """Fit whole series, and return a Parquet file with a row for each."""
-    import pandas as pd
-
     given: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in json.loads(options).items()}
     own = ScalingOptions(**given)
     measurements = gathered(Measurements(pd.DataFrame(columns), source=source), own)
@@ -203,8 +201,6 @@ def fit_block(columns: Mapping[str, list[Any]], source: str, options: str) -> by
 
 def _rows(model: ScalingModel) -> Any:
     """Return what is written of each series."""
-    import pandas as pd
-
     columns, named, measured = path_columns(model), model.named, np.isfinite(model.means)
     growth, probability, exponent, *_ = growths_at_target(model)[0]
     notes: list[list[str]] = [[] for _ in named]

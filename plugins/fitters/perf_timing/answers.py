@@ -16,6 +16,7 @@ from perf_timing.individual_model import LEAST_FREEDOM, freedom_warning
 from perf_timing.joint_solver import JointStatus
 from perf_timing.prepared import characteristics, design
 from perf_views.names import existing_file, shortened
+from perfcore.base import pd
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError
 from perfcore.models.ranking import candidate_table
@@ -303,8 +304,6 @@ def _work_and_speed(model: JointModel) -> Table:
 
 def _cells(model: JointModel) -> Table:
     """Return the pairs, worst first."""
-    import pandas as pd
-
     observed = model.observations
     frame = pd.DataFrame({"code": observed.code, "system": observed.system, "error": model.errors()})
     frame["left_out"] = model.left_out_errors()

@@ -14,6 +14,7 @@ from perf_formulas.formula import Formula, find_function, renamed
 from perf_formulas.parser import FormulaError
 from perf_tables.confounders import refuse_unnamed_of_codes
 from perf_timing.options import ScalingOptions
+from perfcore.base import pd
 from perfcore.base.arrays import Booleans, Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.contracts import Function
@@ -178,8 +179,6 @@ def _by_label(data: Measurements, column: str, role: str, option: str) -> tuple[
 
 def _evaluated(data: Measurements, text: str, option: str) -> Floats:
     """Return a column, or a formula over columns (n,); NaN if it is empty."""
-    import pandas as pd
-
     table = data.table
     try:
         formula = None if text in table.columns else Formula(text)
@@ -220,8 +219,6 @@ class Prepared:
 
 def prepare(data: Any, options: ScalingOptions, fitter: str, *, adds_times: bool = False) -> Prepared:
     """Select, check, join and scale; see `ScalingOptions`."""
-    import pandas as pd
-
     if isinstance(data, pd.DataFrame):
         data = Measurements(data, source="table")
     if not isinstance(data, Measurements):

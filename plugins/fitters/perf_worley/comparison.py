@@ -13,7 +13,7 @@ import numpy as np
 import perfcore
 from perf_worley.activity import Activity, joined
 from perfcore import Measurements
-from perfcore.base import progress
+from perfcore.base import pd, progress
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.columns import guess_roles, is_repetition
 from perfcore.data.curve import UtilizationCurve
@@ -317,8 +317,6 @@ def join_runs(
     Each run is fitted separately, phases of neighbours are matched in their order, and a phase is called by its place:
     ``phase 1``. Several phases of one run count together where another has them as one.
     """
-    import pandas as pd
-
     reserved = {_PHASE, _DURATION, _PROCESSOR_TIME, _FILE} & set(fields[0])
     if reserved:
         raise OptionError(f"--from-name: the phases of runs have a column {reserved.pop()!r}; call the field otherwise")
