@@ -440,6 +440,8 @@ def test_one_factor_at_a_time_is_a_factor_and_not_noise():
     model = perfcore.fit(table.assign(time_s=table["n"] / table["p"]), fitter="scaling", at="p=32,n=512")
     assert set(model.points) == {"p", "n"}
     assert model.rows[0].predicted == pytest.approx(16.0, rel=0.01)
+    other = perfcore.fit(table.assign(time_s=table["n"] / table["p"], user_s=1.0), fitter="scaling")
+    assert " ".join(other.report().closing(None)).count("time_s is measured, not user_s") == 1
 
 
 def test_numbers_that_follow_from_a_variant_are_no_parameters():

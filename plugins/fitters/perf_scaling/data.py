@@ -128,7 +128,7 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
             wider = gathered(data.with_roles(value=roles.value), replace(options, parameter=several, where=()))
             if wider.paths:
                 named = f"parameters {', '.join(several)} (set with --parameter)"
-                return replace(wider, notes=(*notes, named, *wider.notes))
+                return replace(wider, notes=tuple(dict.fromkeys((*notes, named, *wider.notes))))
     value = values_of(data, notes, zeros=True, signed=True)
     kept = ~np.isnan(value)
     points = {symbol: numbers_of(data, column, kept) for symbol, column in roles.parameters.items()}
