@@ -3,7 +3,6 @@
 from typing import Any
 
 from perfcore import Measurements
-from perfcore.base import pd
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.reading.source import Source
@@ -20,6 +19,8 @@ class Example(Reader):
 
     def read(self, source: Source, options: Any) -> Measurements:
         """Return the table; the parameter is p, the value time."""
+        import pandas as pd
+
         rows = []
         with source.open() as lines:
             for number, line in enumerate(lines, start=1):
