@@ -37,6 +37,7 @@ _NEVER = np.iinfo(np.int64).min
 _MOSTLY_SILENT = 0.9  # share of a run without any event, from which on it is hardly loading of data or the like
 _CLOCKS_NS = 50_000  # by which clocks of host and GPU may differ
 _EVENT_NS = 10_000  # in which a stream notices that what it waited for has ended
+_STREAM_WAIT = "Stream Wait Event"
 COLLECTIVES = re.compile(r"nccl|rccl", re.IGNORECASE)
 _LEAST_LAUNCH_NS = 1_000  # work that follows sooner was launched while the work before ran
 
@@ -91,8 +92,11 @@ class HostGpuTrace:
         is_last = self._ended.is_highest
         last = np.append(-1, np.maximum.accumulate(np.where(is_last, numbers, -1))[:-1])
         self.before = np.where(is_last & (last >= self._first[self._of_stream]), last, -1)
-        self.other = self._stream_waits() if activity.syncs else self._inferred_waits()
-        self.n_inferred = 0 if activity.syncs else int((self.other >= 0).sum())
+        # Nsight Systems records that streams wait for events, and which ones only with --cuda-event-trace.
+        records = [sync.record for sync in activity.syncs if sync.kind == _STREAM_WAIT]
+        self.knows_waits = bool(activity.syncs) and (not records or max(records) >= 0)
+        self.other = self._stream_waits() if self.knows_waits else self._inferred_waits()
+        self.n_inferred = 0 if self.knows_waits else int((self.other >= 0).sum())
         waits: dict[int, Ints] = {call: np.array([piece]) for call, piece in self._full_queues().items()}
         self.full = np.array(sorted(waits), np.int64)  # launch calls that find their queue full
         self.n_contradicting = int((self._launch_ns > self.start).sum())  # pieces that begin or end when they cannot

@@ -297,8 +297,9 @@ def _notes(trace: HostGpuTrace) -> list[str]:
     if not trace.launched.any():
         lacking = "launches of GPU work" if len(activity.host["start"]) else "host events"
         return [f"{lacking}: what the GPU waits for is unknown (activities=[CPU, CUDA] records them)", *activity.notes]
-    if not activity.syncs and (called & _WAITS_OF_STREAMS or len(np.unique(activity.pieces["location"])) > 1):
+    if not trace.knows_waits and (called & _WAITS_OF_STREAMS or len(np.unique(activity.pieces["location"])) > 1):
         option = "enable_cuda_sync_events=True in the profiler's experimental_config"
+        option = "nsys profile --cuda-event-trace=true" if activity.syncs else option
         inferred = f"inferred of {trace.n_inferred} kernels at collectives, else " if trace.n_inferred else ""
         return [f"event waits of streams, {inferred}counted as gaps ({option} records them)", *activity.notes]
     return list(activity.notes)

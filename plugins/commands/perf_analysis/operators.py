@@ -52,6 +52,7 @@ class OperatorTimes(Result):
     elapsed_ns: int
     notes: tuple[str, ...] = ()
     has_operators: bool = True  # of the host, around the launches
+    has_shapes: bool = False
 
     @property
     def own_ns(self) -> int:
@@ -118,7 +119,8 @@ def operator_times(
         if by not in ("kernel", "group") and not activity.has_operators:
             raise DataError(
                 f"{path}: no operators around the launches; use --by kernel, or record activities=[CPU, CUDA]"
-                " (PyTorch) or ranges of ROCTx by `rocprofv3 --marker-trace --hip-trace`"
+                " (PyTorch), ranges of NVTX by `nsys profile --trace=cuda,nvtx` or of ROCTx by `rocprofv3 "
+                "--marker-trace --hip-trace`"
             )
         rows += [{**row, "run": run if pattern else 0} for row in rows_of(activity, by, table)]
         busy = activity.busy_ns + (0 if pattern else busy)
@@ -140,8 +142,9 @@ def operator_times(
         notes.append(f"--peak has no rate for {', '.join(lacking)}")
     rows.sort(key=lambda row: (-row["own_ns"], -row["total_ns"], row["name"]))
     return OperatorTimes(
-        by, tuple(map(str, paths)), tuple(parameters), tuple(rows), busy, elapsed, tuple(notes), activity.has_operators
-    )
+        by, tuple(map(str, paths)), tuple(parameters), tuple(rows), busy, elapsed, tuple(notes), activity.has_operators,
+        activity.has_shapes,
+    )  # fmt: skip
 
 
 def times_of_sums(path: Path) -> OperatorTimes | None:

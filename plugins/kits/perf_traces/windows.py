@@ -133,8 +133,8 @@ def wanted_part(data: Any, options: CurveOptions) -> Any:
         part: Any = part_of(data, since=options.since, until=options.until, region=options.region, only=options.only)
     else:
         part = part_of_curve(data, since=options.since, until=options.until)
-    if part is not data:
-        progress.note(f"{data.source}: {'; '.join(part.notes[len(data.notes) :])}")
+    if part is not data and (notes := part.notes[len(data.notes) :]):
+        progress.note(f"{data.source}: {'; '.join(notes)}")
     return part
 
 

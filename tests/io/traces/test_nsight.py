@@ -21,7 +21,7 @@ def write(write):
 def test_streams_compute_in_kernels(write):
     trace = perfcore.read(write(), locations="stream")
     assert trace.locations == ("GPU 0 / stream 7", "GPU 0 / stream 13")
-    assert trace.states == ("gemm", "memory copy", WAITING_FOR_HOST, NOT_STARTED)
+    assert trace.states == ("gemm", "[CUDA memcpy Host-to-Device]", WAITING_FOR_HOST, NOT_STARTED)
     assert trace.busy_states == ("gemm",)
     curve = trace.utilization()
     assert curve.edges.tolist() == [1, 3, 4, 5, 6.5]

@@ -1,4 +1,4 @@
-"""GPU work of a trace (Kineto, rocprofv3, XPlane) with the host calls that launched it and the operators around these.
+"""GPU work of a trace (Kineto, Nsight Systems, rocprofv3, XPlane), its launches, and the operators around these.
 
 A piece is a kernel, copy or memset of a GPU. Its launch is the host runtime call of the same correlation number, and
 its owner the innermost operator (``cpu_op``) that encloses the launch on its thread. Times are whole nanoseconds.
@@ -21,6 +21,7 @@ from perf_io.traces.chrome import ChromeReader
 from perf_io.traces.gpu_tables import GpuTableReader
 from perf_io.traces.intervals import UNLAUNCHED, clip_at_next, clock_jumps
 from perf_io.traces.json_array import ArrayPieces, TraceEvent
+from perf_io.traces.nsight import NsightReader
 from perf_io.traces.rocprofv3 import RocprofReader
 from perf_io.traces.trace_events import CALLS, LibraryEvents, Numbering, TimeError, correlation_of, times_of
 from perf_io.traces.xplane import XplaneReader
@@ -89,6 +90,7 @@ class GpuActivity:
     texts: tuple[bytes, ...] = ()  # arguments of the operators, or changes of memory, that were asked for
     memory: dict[str, Ints] = field(default_factory=dict)  # changes of memory: location, start, text
     transfers: RankCalls | None = None  # what kernels of NCCL and RCCL transfer, on the clock of the pieces
+    has_shapes: bool = False  # whether the file has shapes of operators, read or not
 
     @functools.cached_property
     def time_ns(self) -> Ints:
@@ -231,7 +233,9 @@ class GpuActivity:
         repeated = [name for name, spans in families.items() if len(spans) >= _LEAST_STEPS and covered[name] >= least]
         name = _STEP if _STEP in families else max(repeated, key=lambda each: covered[each], default="")
         starts, ends = np.array(sorted(families.get(name, [])), np.int64).reshape(-1, 2).T
-        return starts, ends
+        ends = np.maximum.accumulate(ends)  # threads and processes may mark the same step
+        apart = starts[1:] >= ends[:-1]
+        return starts[np.append(True, apart)[: len(starts)]], ends[np.append(apart, True)[: len(ends)]]
 
     def steps(self) -> tuple[Ints, Ints]:
         """Return the step of each piece by the begin of its launch (-1: none), and lengths of the steps."""
@@ -264,14 +268,13 @@ def read_gpu_activity(
 
     ``scope`` says what counts as operators: PyTorch's, or instead of them modules or functions of Python.
 
-    None where it is no Chrome trace, not of rocprofv3 and no XPlane file, or has no work of GPUs.
+    None where it is no Chrome trace, not of Nsight Systems or rocprofv3 and no XPlane file, or has no work of GPUs.
     """
     if not Path(path).is_file():
         return None
     with contextlib.closing(Source(path)) as named:
-        converter = next(
-            (each for each in (RocprofReader(), GpuTableReader(), XplaneReader()) if each.sniff(named)), None
-        )
+        converters = RocprofReader(), GpuTableReader(), XplaneReader(), NsightReader()
+        converter = next((each for each in converters if each.sniff(named)), None)
         source = converter.convert(named) if converter else named
         return None if ChromeReader().sniff(source) < _SURE else _activity(source, arguments_of, with_shapes, scope)
 
@@ -284,7 +287,7 @@ def require_gpu_activity(
     if activity is None:
         raise DataError(
             f"{os.fspath(path)}: no kernels, copies or memsets of a GPU; give a trace of PyTorch's or JAX's "
-            "profiler or JSON of `rocprofv3 --runtime-trace`"
+            "profiler, an SQLite export of Nsight Systems or JSON of `rocprofv3 --runtime-trace`"
         )
     return activity
 
@@ -308,10 +311,12 @@ def _activity(
     of_memory = arguments_of is not None and arguments_of.fullmatch(_MEMORY) is not None
     columns = {name: bytearray() for name in _ROWS}  # each grows in place, so that no row is held twice
     syncs: list[Sync] = []
+    has_shapes = False
     with source.open() as stream, progress.bar(f"reading {source.name}") as advance:
         array = ArrayPieces(stream, source.name, "traceEvents")
         for events, text in array.decoded(_EVENTS):
             advance(len(text))
+            has_shapes = has_shapes or b'"Input Dims"' in text
             if scope == "operator":
                 kept = [(row, kind) for row, event in enumerate(events)
                         if event.ph == "X" and (kind := _KINDS.get(event.cat.lower(), _OTHER)) != _OTHER]  # fmt: skip
@@ -396,7 +401,7 @@ def _activity(
     return GpuActivity(
         source.name, called, tuple(shape.decode(errors="replace") for shape in shapes), threads, host, pieces,
         tuple((called[name], start, end) for name, start, end in markers), tuple(syncs),
-        span, tuple(notes), tuple(texts), memory, _transfers(library, host, pieces, len(threads)),
+        span, tuple(notes), tuple(texts), memory, _transfers(library, host, pieces, len(threads)), has_shapes,
     )  # fmt: skip
 
 

@@ -6,7 +6,9 @@ Read are kernels, launches of CUDA graphs, copies and memory sets of GPUs (``CUP
 ``StringIds``. Where intervals of one location overlap, the one counts that began last. Times are nanoseconds from the
 start of the session. Calls of MPI are states of threads, too.
 Where calls of the runtime are recorded too, gaps of a stream tell whether it waits for the host
-(see `perf_io.traces.intervals`).
+(see `perf_io.traces.intervals`), and the whole file is also read as Kineto's of the same run, for operators, launches
+and replays: what the host and streams wait for is in ``CUPTI_ACTIVITY_KIND_SYNCHRONIZATION`` and, of events,
+``_CUDA_EVENT``.
 
 Source: "Nsight Systems, Analysis guide", sections "SQLite schema reference" and "CUDA graph trace".
 """
@@ -16,7 +18,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +26,7 @@ import numpy as np
 
 from perf_io.options import GpuOptions
 from perf_io.traces.intervals import UNKNOWN_NS, WITHOUT_LAUNCHES, add_launch_gaps, latest_running, launch_ends
+from perf_io.traces.rocprofv3 import Converted, Row
 from perf_traces.nesting import BACKGROUND, Nesting, keep_nesting, nesting_of_pieces
 from perf_traces.options import recorded_by
 from perfcore.base import progress
@@ -37,10 +40,16 @@ _BATCH = 1 << 16
 _LARGEST_NS = 1 << 62
 _STEPS_PER_CHECK, _MOST_CHECKS = 1_000_000, 100_000  # of SQLite's virtual machine: hours, on real data
 _UNKNOWN = "(unnamed)"
-_COPIES = {"CUPTI_ACTIVITY_KIND_MEMCPY": "memory copy", "CUPTI_ACTIVITY_KIND_MEMSET": "memory set"}
+_COPIES = {"CUPTI_ACTIVITY_KIND_MEMCPY": "[CUDA memcpy]", "CUPTI_ACTIVITY_KIND_MEMSET": "[CUDA memset]"}
+# `enum CUpti_ActivityMemcpyKind`, as `nsys stats` names them.
+_DIRECTIONS = {1: "Host-to-Device", 2: "Device-to-Host", 8: "Device-to-Device", 10: "Peer-to-Peer"}
 _KERNELS, _CALLS, _RANGES = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"
 # Unless nodes were asked for, the kernels of a graph are recorded as one interval, and not among the kernels.
 _GRAPHS, _GRAPH = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "CUDA graph"
+_SYNCS, _EVENTS, _GPUS = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "CUPTI_ACTIVITY_KIND_CUDA_EVENT", "TARGET_INFO_GPU"
+# `enum CUpti_ActivitySynchronizationType`, by Kineto's names.
+_SYNC_KINDS = {1: "Event Sync", 2: "Stream Wait Event", 3: "Stream Sync", 4: "Context Sync"}
+_VERSION = re.compile(r"_v\d+(?:_ptsz)?$")  # of a call of CUDA
 _TABLES = re.compile(
     rb"CUPTI_ACTIVITY_KIND|NVTX_EVENTS|MPI_[A-Z0-9_]*_EVENTS|META_DATA_EXPORT|ENUM_NSYS_EVENT|TARGET_INFO_"
 )
@@ -48,7 +57,8 @@ _OUTSIDE = "(outside of all regions)"  # as of OTF2, since often nothing but MPI
 _MPI_OF_THREADS = "calls of MPI are those of threads: --locations thread reads them"
 _MPI_TABLES = ("MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS")
 _BEGINS, _RANKS = "TARGET_INFO_SESSION_START_TIME", "MPI_RANKS"
-_PUSH_POP, _START_END = 59, 60  # types of NVTX events that have an end
+_ENDED = "end IS NOT NULL AND eventType IN (59, 60)"  # ranges of NVTX: pushed and popped, started and ended
+_MOST_MARKERS = 100_000  # that are kept
 # A globalTid is hardware, virtual machine, process and thread in 8, 8, 24 and 24 bits.
 _PROCESS_SHIFT, _ID_MASK = 24, 0xFFFFFF
 _CORRELATION_BITS = 32
@@ -75,6 +85,11 @@ class NsightReader(Reader):
     def read(self, source: Source, options: GpuOptions) -> Trace:
         with source.plain_file() as path, _opened(path, source.name) as connection:
             return _Export(connection, source.name).trace(options)
+
+    def convert(self, source: Source) -> Source:
+        """Return what Kineto would have written; ranges of NVTX and calls of MPI are operators."""
+        with source.plain_file() as path, _opened(path, source.name) as connection:
+            return _Export(connection, source.name).converted(source)
 
 
 @contextlib.contextmanager
@@ -128,10 +143,70 @@ class _Export:
         self._unended = 0
         self._only_ranges = False
 
-    def trace(self, options: GpuOptions) -> Trace:
         if not self._gpu_tables and not self._tables & {_CALLS, _RANGES, *_MPI_TABLES}:
             problem = "holds none of the tables that Nsight Systems exports of GPUs, CUDA, MPI or NVTX"
             raise InputError(self._source, problem)
+
+    def converted(self, source: Source) -> Source:
+        rows: list[Row] = []
+        kinds = {_KERNELS: "kernel", _GRAPHS: "kernel", "CUPTI_ACTIVITY_KIND_MEMCPY": "gpu_memcpy",
+                 "CUPTI_ACTIVITY_KIND_MEMSET": "gpu_memset", _CALLS: "cuda_runtime", _RANGES: "cpu_op",
+                 **dict.fromkeys(_MPI_TABLES, "cpu_op")}  # fmt: skip
+        taken = {table: self._taken(table) for table in kinds}
+        keys, states = list(self._locations), list(self._states)
+        processes = {key.process: None for key in keys if key.stream}
+        numbers = {key.process: number for number, key in enumerate(keys)}
+
+        def place(process: int, device: int) -> int | str:
+            return device if len(processes) < 2 else f"process {process} / GPU {device}"
+
+        for table, category in kinds.items():
+            for code, state, start, end, correlation in taken[table].tolist():
+                key = keys[code]
+                pid = place(key.process, key.device) if key.stream else f"process {key.process}"
+                number = correlation + (numbers[key.process] << _CORRELATION_BITS) if correlation >= 0 else 0
+                categories = ("user_annotation", category) if table == _RANGES else (category,)
+                rows += [(each, states[state], pid, key.member, start, end, number) for each in categories]
+        rows += self._syncs(place, numbers)
+        names = {}
+        if _GPUS in self._tables and {"id", "name"} <= self._columns(_GPUS):
+            names = dict(self._connection.execute(f"SELECT id, name FROM {_GPUS} WHERE typeof(name) = 'text'"))
+        return Converted(source, rows, names, "kernels, copies, calls or ranges")
+
+    def _syncs(self, place: Callable[[int, int], int | str], numbers: Mapping[int, int]) -> Iterator[Row]:
+        """Yield what the host and streams wait for; of an event the last record of it before, if events are traced."""
+        needed = {"deviceId", "streamId", "correlationId", "globalPid", "eventId", "contextId"}
+        if _SYNCS not in self._tables or not needed <= self._columns(_SYNCS):
+            return
+        known = _EVENTS in self._tables and needed <= self._columns(_EVENTS)
+        of_event = "a.globalPid = b.globalPid AND a.contextId = b.contextId AND a.eventId = b.eventId"
+        recorded = f"SELECT {{}} FROM {_EVENTS} a WHERE {of_event} AND a.correlationId < b.correlationId"
+        fields = [f"({recorded} ORDER BY a.correlationId DESC LIMIT 1)" if known else "NULL"] * 2
+        columns = ", ".join(fields).format("a.correlationId", "a.streamId") if known else "NULL, NULL"
+        for start, end, process, device, stream, number, kind, record, awaited in self._connection.execute(
+            f"SELECT start, end, globalPid >> {_PROCESS_SHIFT} & {_ID_MASK}, deviceId, streamId, correlationId, "
+            f"syncType, {columns} FROM {_SYNCS} b"
+        ):
+            if process not in numbers:
+                continue
+            name, base = _SYNC_KINDS.get(kind, "Sync"), numbers[process] << _CORRELATION_BITS
+            is_event = kind in (1, 2) and record is not None
+            yield ("cuda_sync", name, place(process, device), -1, start, end, {
+                "correlation": number + base, "cuda_sync_kind": name, "device": place(process, device),
+                "stream": stream if kind in (2, 3) else -1, "wait_on_stream": awaited if is_event else None,
+                "wait_on_cuda_event_record_corr_id": record + base if is_event else -1,
+            })  # fmt: skip
+
+    def _taken(self, table: str) -> Ints:
+        """Return the events of a table: location, state, begin, end and correlation."""
+        n_before = len(self._pieces)
+        if table in self._gpu_tables:
+            self._take_streams(table)
+        else:
+            self._take_threads(table)
+        return np.concatenate([np.zeros((0, 5), np.int64), *self._pieces[n_before:]])
+
+    def trace(self, options: GpuOptions) -> Trace:
         location_kind = recorded_by(options.locations, bool(self._gpu_tables))
         if location_kind != "threads":
             for table in (_KERNELS, _GRAPHS, *_COPIES):
@@ -181,6 +256,7 @@ class _Export:
                 *([_MPI_OF_THREADS] if location_kind == "streams" and self._tables & {*_MPI_TABLES} else []),
                 *(["there are no CUDA calls: NVTX ranges are read as states of threads"] if self._only_ranges else []),
             ],
+            markers=[] if self._only_ranges or _RANGES not in self._tables else self._markers(),
             levels=self._levels(locations, several),
         )
         where = np.searchsorted(location_codes, location[callers]).astype(np.int32)
@@ -224,7 +300,8 @@ class _Export:
         calls = np.array(rows.fetchall(), np.int64).reshape(-1, 3)
         numbers = calls[:, 0] << _CORRELATION_BITS | calls[:, 1]
         processes = np.array([key.process if self._process_known else 0 for key in keys], np.int64)
-        wanted = np.where(correlation >= 0, processes[location] << _CORRELATION_BITS | correlation, -1)
+        is_piece = np.array([key.stream for key in keys])[location] & (correlation >= 0)
+        wanted = np.where(is_piece, processes[location] << _CORRELATION_BITS | correlation, -1)
         return launch_ends(numbers, calls[:, 2], wanted)
 
     def _take_streams(self, table: str) -> None:
@@ -235,25 +312,37 @@ class _Export:
             named = f"'{_GRAPH} ' || graphId" if "graphId" in columns else f"'{_GRAPH}'"
         elif table in _COPIES:
             named = f"'{_COPIES[table]}'"
+            if "copyKind" in columns:
+                cases = " ".join(f"WHEN {kind} THEN '[CUDA memcpy {way}]'" for kind, way in _DIRECTIONS.items())
+                named = f"CASE copyKind {cases} ELSE {named} END"
         else:
-            named = self._name_of(table, ("shortName", "demangledName", "mangledName"))
+            named = self._name_of(table, ("demangledName", "shortName", "mangledName"))
         process = f"COALESCE(globalPid >> {_PROCESS_SHIFT} & {_ID_MASK}, 0)" if self._process_known else "0"
         number = "correlationId" if "correlationId" in columns else "NULL"
         fields = f"start, end, {process}, deviceId, streamId, {named}, {number}"
         self._take(table, f"SELECT {fields} FROM {table}", stream=True)
 
+    def _markers(self) -> list[tuple[str, int, int]]:
+        rows = self._connection.execute(
+            f"SELECT {self._label_of(_RANGES)}, start, end FROM {_RANGES} WHERE {_ENDED} "
+            f"ORDER BY start LIMIT {_MOST_MARKERS}"
+        )
+        return [(_UNKNOWN if name is None else str(name), start, end) for name, start, end in rows]
+
+    def _label_of(self, table: str) -> str:
+        """Return SQL for the name of a call or a range, which may be a text of its own."""
+        name = self._name_of(table, ("nameId", "textId"))
+        return f"COALESCE(text, {name})" if table == _RANGES and "text" in self._columns(table) else name
+
     def _take_threads(self, table: str) -> None:
         if table not in self._tables:
             return
-        names = self._name_of(table, ("nameId", "textId"))
-        ranges = "" if table == _CALLS else " WHERE end IS NOT NULL"
-        if table == _RANGES:
-            ranges += f" AND eventType IN ({_PUSH_POP}, {_START_END})"
-        if table == _RANGES and "text" in self._columns(table):
-            names = f"COALESCE(text, {names})"
+        names = self._label_of(table)
+        ranges = f" WHERE {_ENDED}" if table == _RANGES else "" if table == _CALLS else " WHERE end IS NOT NULL"
         process, thread = f"globalTid >> {_PROCESS_SHIFT} & {_ID_MASK}", f"globalTid & {_ID_MASK}"
         distinct = "DISTINCT" * (table in _MPI_TABLES)  # a call that waits for several requests has a row for each
-        fields = f"start, end, {process}, 0, {thread}, {names}, NULL"
+        number = "correlationId" if table == _CALLS and "correlationId" in self._columns(table) else "NULL"
+        fields = f"start, end, {process}, 0, {thread}, {names}, {number}"
         self._take(table, f"SELECT {distinct} {fields} FROM {table}{ranges}", stream=False)
 
     def _fill_threads(self) -> None:
@@ -296,7 +385,7 @@ class _Export:
                         problem = f"has a row from {str(start)[:24]!r} to {str(end)[:24]!r} ns on {place_text}"
                         cure = "whole numbers in order are expected"
                         raise InputError(self._source, f"{table} {problem}; {cure}", line=row)
-                    label = _UNKNOWN if name is None else str(name)
+                    label = _UNKNOWN if name is None else _VERSION.sub("", str(name))
                     key = _Location(process, device, member, stream)
                     place = self._locations.setdefault(key, len(self._locations))
                     correlation = number if type(number) is int and 0 <= number <= _LARGEST_CORRELATION else -1

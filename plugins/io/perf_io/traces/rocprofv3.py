@@ -25,7 +25,8 @@ _KEY = "rocprofiler-sdk-tool"
 _LARGEST, _GPU = 1 << 30, (2, "GPU")  # bytes, types of agents
 _CALLS = {"hip_api": "hip_runtime", "hsa_api": "hip_driver", "rccl_api": "cpu_op"}
 _OF_THREADS = ("roctxThreadRange", "roctxRangePush")
-Row = tuple[str, str, int | str, int | str, int, int, int]  # category, name, pid, tid, start, end, correlation
+# Category, name, pid, tid, start, end, and the correlation number or all arguments.
+Row = tuple[str, str, int | str, int | str, int, int, int | dict[str, Any]]
 
 
 class _Id(msgspec.Struct, frozen=True):
@@ -127,8 +128,9 @@ class Converted(Source):
             raise InputError(source.name, f"holds no {content}")
         events = b",".join(map(msgspec.json.Encoder().encode, (
             {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": (start - base) / 1000,
-             "dur": (end - start) / 1000, "args": {"correlation": correlation} if correlation > 0 else {}}
-            for category, name, pid, tid, start, end, correlation in rows)))  # fmt: skip
+             "dur": (end - start) / 1000,
+             "args": args if isinstance(args, dict) else {"correlation": args} if args > 0 else {}}
+            for category, name, pid, tid, start, end, args in rows)))  # fmt: skip
         described = [{"id": number, "name": name} for number, name in gpus.items()]
         facts = msgspec.json.encode({"baseTimeNanoseconds": base, "deviceProperties": described})
         self._text = b'{"traceEvents":[' + events + b"]," + facts[1:]
