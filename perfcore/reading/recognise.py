@@ -337,24 +337,22 @@ def without_parts(paths: set[Path]) -> set[Path]:
     endings_of = {path: Path(without_compressed_ending(path.name)).suffix.lower() for path in paths}
     for entry in registry().entries("readers").values():
         anchors = [path for path, ending in endings_of.items() if ending in entry.suffixes]
-        endings: tuple[str, ...] = ()
         with contextlib.suppress(PerfError):  # one that lacks its library says so when its file is read
-            endings = entry.load().parts if anchors else ()
-        for path in paths if endings else ():
-            if without_compressed_ending(path.name).endswith(endings) and any(
-                _belongs(path, anchor) for anchor in anchors
-            ):
-                parts.add(path)
+            reader: type[Reader] = entry.load() if anchors else Reader
+            parts |= {path for path in paths if without_compressed_ending(path.name).endswith(reader.parts)
+                      and any(_belongs(path, anchor, reader) for anchor in anchors)}  # fmt: skip
     return paths - parts
 
 
-def _belongs(path: Path, anchor: Path) -> bool:
+def _belongs(path: Path, anchor: Path, reader: type[Reader]) -> bool:
     """Return whether a file is ``NAME.*``, or in the folder ``NAME``, next to ``NAME.sts``, packed or not."""
     if path == anchor or anchor.parent not in path.parents:
         return False
-    name = path.relative_to(anchor.parent).as_posix()
-    stem = Path(without_compressed_ending(anchor.name)).stem
-    return name.startswith((f"{stem}.", f"{stem}/"))
+    name, own = path.relative_to(anchor.parent).as_posix(), without_compressed_ending(anchor.name)
+    if reader.anchor:
+        stem = own.removesuffix(reader.anchor)
+        return stem != own and without_compressed_ending(name) in {stem + ending for ending in reader.parts}
+    return name.startswith((f"{Path(own).stem}.", f"{Path(own).stem}/"))
 
 
 def _below(folder: Path, name: str) -> list[Path]:

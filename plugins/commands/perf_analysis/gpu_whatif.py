@@ -296,12 +296,14 @@ def _notes(trace: HostGpuTrace) -> list[str]:
     called = {activity.names[k] for k in np.unique(activity.host["name"]).tolist()}
     if not trace.launched.any():
         lacking = "launches of GPU work" if len(activity.host["start"]) else "host events"
-        return [f"{lacking}: what the GPU waits for is unknown (activities=[CPU, CUDA] records them)", *activity.notes]
+        by_whom = "PyTorch's activities=[CPU, CUDA], SQLite of nsys and rocprofv3 --runtime-trace have them"
+        return [f"{lacking}: what the GPU waits for is unknown ({by_whom})", *activity.notes]
     if not trace.knows_waits and (called & _WAITS_OF_STREAMS or len(np.unique(activity.pieces["location"])) > 1):
         option = "enable_cuda_sync_events=True in the profiler's experimental_config"
         option = "nsys profile --cuda-event-trace=true" if activity.syncs else option
+        by_whom = "" if any(name.startswith("hip") for name in called) else f" ({option} records them)"
         inferred = f"inferred of {trace.n_inferred} kernels at collectives, else " if trace.n_inferred else ""
-        return [f"event waits of streams, {inferred}counted as gaps ({option} records them)", *activity.notes]
+        return [f"event waits of streams, {inferred}counted as gaps{by_whom}", *activity.notes]
     return list(activity.notes)
 
 

@@ -5,6 +5,7 @@ from trace_samples import sample
 
 import perfcore
 from perfcore.base.errors import InputError
+from perfcore.reading.recognise import named_files
 
 FILE = "t.csv"
 HEAD = sample("rocprof_table").partition("\n")[0] + "\n"
@@ -59,3 +60,43 @@ def test_sums_by_kernel_are_a_profile(write, head, row):
     [gemm, nccl] = (result := perfcore.profile(path)).rows  # of the last
     assert result.report().figures[0].value == pytest.approx(300 / 340)
     assert [(row["name"], row["own_ns"], row["calls"]) for row in (gemm, nccl)] == [("gemm", 300, 20), ("nccl", 40, 5)]
+
+
+CALLS = '"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n'
+COPIES = (
+    '"Kind","Direction","Source_Agent_Id","Destination_Agent_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n'
+)
+
+
+def process(write, name="77_", launched=True):
+    """Tables of one process: a copy to the GPU, a kernel, a copy back; a range around them; agents are numbers."""
+    copies = [("HOST_TO_DEVICE", 0, 1, 1, 6_000, 16_000), ("DEVICE_TO_HOST", 1, 0, 3, 70_000, 90_000)]
+    calls = [("hipMemcpyAsync", 1, 0, 4_000), ("hipLaunchKernel", 2, 20_000, 24_000), ("hipMemcpy", 3, 30_000, 92_000)]
+    if launched:
+        write(CALLS + "".join(f'"HIP_RUNTIME_API","{f}",77,77,{c},{s},{e}\n' for f, c, s, e in calls),
+              f"{name}hip_api_trace.csv")  # fmt: skip
+        write(CALLS + '"MARKER_CORE_API","step",77,77,9,0,95000\n', f"{name}marker_api_trace.csv")
+    write(COPIES + "".join(f'"MEMORY_COPY","{way}",{a},{b},{c},{s},{e}\n' for way, a, b, c, s, e in copies),
+          f"{name}memory_copy_trace.csv")  # fmt: skip
+    write('"Node_Id","Logical_Node_Id","Agent_Type","Name"\n0,0,"CPU","EPYC"\n', f"{name}agent_info.csv")
+    write('"Name","Calls","TotalDurationNs","AverageNs"\n"gemm",1,40000,40000\n', f"{name}kernel_stats.csv")
+    return write(HEAD + '"KERNEL_DISPATCH",1,1,0,77,"gemm",2,26000,66000\n', f"{name}kernel_trace.csv")
+
+
+def test_tables_of_one_process_are_one_trace(write, tmp_path):
+    """Busy 70 of 84 us; the host waits for the copy back, of which no stream says what it waits for."""
+    for path in (process(write), tmp_path):
+        answer = perfcore.overheads(path).report().answer
+        assert "device busy 83.3% (exposed copies 35.7%), waiting for the host 14.3%" in answer
+        assert perfcore.whatif(path, compute=["gpu=2"]).scenarios[0].runtime_ns == 95_000 - 10_000
+        assert {row["name"]: row["own_ns"] for row in perfcore.profile(path).rows} == {"step": 70_000}
+    assert perfcore.read(tmp_path).markers == (("step", -6000, 89_000),)
+
+
+def test_processes_next_to_each_other_and_unfinished_names_stay_apart(write, tmp_path):
+    """A copy back has the CPU, whose agent is a number, as its destination: it is work of the one GPU."""
+    process(write, "77_", launched=False)
+    process(write, "77_1_", launched=False)
+    copies = tmp_path / "77_memory_copy_trace.csv"
+    assert len(perfcore.read(copies, locations="stream").locations) == 1
+    assert [path.name for path in named_files(str(tmp_path))] == ["77_1_kernel_trace.csv", "77_kernel_trace.csv"]

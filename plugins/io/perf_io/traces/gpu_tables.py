@@ -8,6 +8,7 @@ Sources: ROCprofiler-SDK, "Using rocprofv3"; Nsight Systems, "nsys stats" and it
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from perfcore.base.errors import InputError
 from perfcore.data.units import NANOSECONDS, split_unit
 from perfcore.reading.source import Source
 
+_TO_HOST = ("DEVICE_TO_HOST", "Device-to-Host")
 _EXACT = re.compile(r"[+-]?[0-9]{1,18}")
 _IN_BRACKETS = re.compile(r"\[CUDA (?P<what>memcpy|memset)\b")
 # `key_averages().table()` of PyTorch's profiler: fields are two blanks or more apart, times have units.
@@ -45,6 +47,17 @@ class _Events:
     category: str = ""  # else by the names: copies and memsets are in square brackets
 
 
+# Tables that rocprofv3 writes of one process, ``PID_kernel_trace.csv`` and more, of which these tell times.
+_ANCHOR = "kernel_trace.csv"
+_TIMED = ("memory_copy_trace.csv", "hip_api_trace.csv", "hsa_api_trace.csv", "rccl_api_trace.csv",
+          "marker_api_trace.csv")  # fmt: skip
+_UNTIMED = (
+    "agent_info.csv", "counter_collection.csv", "domain_stats.csv", "kernel_stats.csv", "memory_allocation_trace.csv",
+    "scratch_memory_trace.csv", *(each.replace("_trace", "_stats") for each in _TIMED),
+)  # fmt: skip
+# Categories by the domain of a call; ranges of ROCTx are markers, too.
+_DOMAINS = {"HSA": ("hip_driver",), "RCCL": ("cpu_op",), "MARKER_CORE": ("user_annotation", "cpu_op"), "MARKER": ()}
+
 _EVENTS = (
     _Events(
         "Start_Timestamp", "End_Timestamp", name=("Kernel_Name",), device=("Agent_Id",), stream="Stream_Id",
@@ -68,30 +81,45 @@ _EVENTS = (
 class GpuTableReader(RocprofReader):
     """Kernels and copies of GPU streams from CSV.
 
-    Choose it for ``rocprofv3 --kernel-trace --output-format csv``, and for the report ``cuda_gpu_trace`` of
-    ``nsys stats --format csv``.
+    Choose it for ``rocprofv3 --runtime-trace --output-format csv``, and for the report ``cuda_gpu_trace`` of
+    ``nsys stats --format csv``. With ``PID_kernel_trace.csv`` the tables of copies, calls and ranges next to it are
+    read: they are one trace.
     """
+
+    parts: ClassVar[tuple[str, ...]] = (*_TIMED, *_UNTIMED)
+    anchor: ClassVar[str] = _ANCHOR
 
     def convert(self, source: Source) -> Source:
         if not self.sniff(source):
             raise InputError(source.name, "is no table of GPU events", line=1)
-        records = list(_records(source))
-        columns = records[0][1] if records else {}
-        shown = (form for form in _EVENTS if form.start in columns and not columns.keys().isdisjoint(form.name))
-        form = next(shown, _EVENTS[0])
-        devices = [_device(record, form) for _, record in records]
-        numbers = {device: number for number, device in enumerate(sorted({*devices} - {""}, key=natural_order))}
-        streams = {record[form.stream] for _, record in records if form.stream in record}
-        queues = {record[form.queue] for _, record in records if form.queue in record}
+        tables = list(self._tables(source))
+        devices = {_device(record, form) for _, form, records in tables for _, record in records}
+        numbers = {device: number for number, device in enumerate(sorted(devices - {""}, key=natural_order))}
+        streams = {record[form.stream] for _, form, records in tables for _, record in records if form.stream in record}
+        queues = {record[form.queue] for _, form, records in tables for _, record in records if form.queue in record}
         # Programs without streams run on queues, and their stream is always 0.
         by_stream = bool(streams) and (streams != {"0"} or len(queues) < 2)
-        place = form.stream if by_stream else form.queue
         rows = [
-            _row(source, line, record, form, numbers.get(device, 0), place)
-            for (line, record), device in zip(records, devices, strict=True)
+            row
+            for of, form, records in tables
+            for line, record in records
+            for row in _rows(of, line, record, form, numbers, form.stream if by_stream else form.queue)
         ]
         names = {number: device for device, number in numbers.items()}
         return Converted(source, rows, names, "kernels, copies or calls")
+
+    def _tables(self, source: Source) -> Iterator[tuple[Source, _Events, list[tuple[int, dict[str, str]]]]]:
+        """Yield the table and those that belong to it, each with its form and records."""
+        name = source.path.name
+        stem = name.removesuffix(_ANCHOR)
+        others = [source.path.with_name(stem + each) for each in _TIMED] if stem != name and not source.is_stdin else []
+        with contextlib.ExitStack() as stack:
+            opened = [stack.enter_context(Source(path)) for path in others if path.is_file()]
+            for each in [source, *(one for one in opened if self.sniff(one))]:
+                records = list(_records(each))
+                columns = records[0][1] if records else {}
+                shown = (form for form in _EVENTS if form.start in columns and not columns.keys().isdisjoint(form.name))
+                yield each, next(shown, _EVENTS[0]), records
 
 
 def _records(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
@@ -115,22 +143,34 @@ def _records(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _device(record: Mapping[str, str], form: _Events) -> str:
+    """Return the GPU of work: of copies the source if they go to the host, whose agent may have but a number."""
     present = [record[name] for name in form.device if record.get(name)]
+    if any(record.get(name, "").endswith(_TO_HOST) for name in form.name):
+        present.reverse()
     return next((device for device in present if "CPU" not in device), "")
 
 
-def _row(source: Source, line: int, record: Mapping[str, str], form: _Events, gpu: int, place: str) -> Row:
+def _rows(
+    source: Source, line: int, record: Mapping[str, str], form: _Events, numbers: Mapping[str, int], place: str
+) -> Iterator[Row]:
     start = _whole(source, line, record, form.start)
     length = form.duration or form.end
     end = _whole(source, line, record, length) + (start if form.duration else 0)
     name = next((record[key] for key in form.name if record.get(key)), "")
+    if form.category == "gpu_memcpy" and "_TO_" in name:  # rocprofv3 of ROCm 6.2 wrote no more than the direction
+        name = f"MEMORY_COPY_{name.removeprefix('MEMORY_COPY_')}"
     in_brackets = _IN_BRACKETS.match(name)
     category = form.category or (f"gpu_{in_brackets['what']}" if in_brackets else "kernel")
     identifier = record.get(form.correlation, "")
     correlation = int(identifier) if _EXACT.fullmatch(identifier) else 0
     if form.thread:
-        return category, name, "0", record.get(form.thread, "0"), start, end, correlation
-    return category, name, gpu, record.get(place) or "copies", start, end, correlation
+        domain = record.get("Domain", "")
+        categories = next((each for key, each in _DOMAINS.items() if domain.startswith(key)), (category,))
+        for each in categories:
+            yield each, name, "0", record.get(form.thread, "0"), start, end, correlation
+    else:
+        gpu = numbers.get(_device(record, form), 0)
+        yield category, name, gpu, record.get(place) or "copies", start, end, correlation
 
 
 def _whole(source: Source, line: int, record: Mapping[str, str], name: str) -> int:
