@@ -58,7 +58,7 @@ def parse_conditions(given: str | Iterable[str]) -> tuple[Condition, ...]:
             raise ValueError(f"{word!r} is no condition; COLUMN=VALUE, COLUMN=A|B, COLUMN!=VALUE or COLUMN>NUMBER is")
         relation = "=" if match["relation"] == "==" else match["relation"]
         values = tuple(value.strip() for value in match["value"].split("|"))
-        if relation not in ("=", "!=") and (len(values) > 1 or not _is_number(values[0])):
+        if relation not in ("=", "!=") and (len(values) > 1 or not is_number(values[0])):
             raise ValueError(f"{word!r}: {relation} takes one number")
         conditions.append(Condition(match["column"], relation, values))
     return tuple(conditions)
@@ -103,13 +103,14 @@ def rows_that_meet(table: pd.DataFrame, conditions: Iterable[Condition]) -> npt.
 def _equal(column: pd.Series, value: str) -> npt.NDArray[np.bool_]:
     import numpy as np
 
-    if column.dtype.kind in "iufb" and _is_number(value):
+    if column.dtype.kind in "iufb" and is_number(value):
         return (column == float(value)).to_numpy(dtype=np.bool_, na_value=False)
     same = (column.astype(str).str.strip() == value) & column.notna()
     return same.to_numpy(dtype=np.bool_, na_value=False)
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Return whether Python reads a text as a number."""
     try:
         float(text)
     except ValueError:

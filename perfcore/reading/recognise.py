@@ -236,17 +236,15 @@ def write(data: Any, path: str | os.PathLike[str]) -> None:
     refuse_other_kind(path, "trace")
     with atomic_path(path) as temporary:
         implementation.write(data, temporary)
-    if lost := [name for name in _beside_intervals(data) if name not in implementation.keeps]:
-        progress.note(f"{os.fspath(path)} has no {listing(lost, 5)} of {data.source}: its format has no place for them")
-
-
-def _beside_intervals(data: Any) -> list[str]:
-    """Return what a trace has beside its intervals: markers, messages, counters."""
     facts: Mapping[str, Any] = getattr(data, "facts", {})
     messages, counters = facts.get("messages"), facts.get("counters")
-    kept = ["markers"] if len(getattr(data, "markers", ())) else []
-    kept += ["messages"] if messages is not None and len(messages().messages) else []
-    return [*kept, *(["counters"] if counters is not None and counters.names else [])]
+    beside_intervals = {
+        "markers": len(getattr(data, "markers", ())) > 0,
+        "messages": messages is not None and len(messages().messages) > 0,
+        "counters": counters is not None and bool(counters.names),
+    }
+    if lost := [name for name, is_there in beside_intervals.items() if is_there and name not in implementation.keeps]:
+        progress.note(f"{os.fspath(path)} has no {listing(lost, 5)} of {data.source}: its format has no place for them")
 
 
 class NamePattern:
@@ -313,7 +311,7 @@ def named_files(name: str) -> list[Path] | None:
             if words.count(word) > 1:
                 raise InputError(word, "is given twice; name each file once")
         paths = {path for word in words for path in named_files(word) or [Path(word)]}
-        return sorted(without_parts(paths), key=lambda path: _natural(str(path)))
+        return sorted(without_parts(paths), key=lambda path: natural_order(str(path)))
     is_folder = os.path.isdir(name)  # noqa: PTH112 - Path.is_dir fails where a name is too long, Path.exists too
     if name == "-" or ADDRESS.match(name) or not (is_folder or (glob.has_magic(name) and not os.path.exists(name))):  # noqa: PTH110
         return None
@@ -324,7 +322,7 @@ def named_files(name: str) -> list[Path] | None:
         _check_count(found, name)
     if not found:
         raise InputError(name, "names no file")
-    return sorted(without_parts(set(found)), key=lambda path: _natural(str(path)))
+    return sorted(without_parts(set(found)), key=lambda path: natural_order(str(path)))
 
 
 def _names_files(word: str) -> bool:
@@ -369,9 +367,10 @@ def _check_count(paths: Sequence[Path], name: str) -> None:
         raise InputError(name, f"names more than {_MOST_FILES} files; name fewer with a pattern such as 'runs/*.json'")
 
 
-def _natural(text: str) -> list[tuple[int, int, str]]:
-    """A key that orders numbers by size and everything else as text."""
-    return [(0, int(part), part) if part.isdecimal() else (1, 0, part) for part in re.split(r"([0-9]+)", text)]
+def natural_order(name: str) -> tuple[list[tuple[int, str]], str]:
+    """Return a key by which ``cpu2`` comes before ``cpu10``."""
+    parts = [part.lstrip("0") if place % 2 else part for place, part in enumerate(re.split("([0-9]+)", name))]
+    return [(len(part) * (place % 2), part) for place, part in enumerate(parts)], name
 
 
 def join(

@@ -138,10 +138,7 @@ def document(
 
 
 def report_text(
-    subject: Viewable,
-    most_views: int = MOST_VIEWS,
-    has_more: str = _MORE,
-    draws_static: bool = False,
+    subject: Viewable, most_views: int = MOST_VIEWS, has_more: str = _MORE, draws_static: bool = False
 ) -> str:
     """Return one HTML document with everything in it, read-only; links lead to its other sections."""
     first_paths = list(islice(subject.paths(), most_views + 1))

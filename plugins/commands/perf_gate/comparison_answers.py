@@ -11,20 +11,7 @@ from perf_statistics.gating import is_confident
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import listing
 from perfcore.data.units import is_time
-from perfcore.report import (
-    Axis,
-    Band,
-    Figure,
-    Line,
-    Mark,
-    Note,
-    Plot,
-    Points,
-    Report,
-    Rule,
-    interval_text,
-    number_text,
-)
+from perfcore.report import Axis, Band, Figure, Line, Mark, Note, Plot, Points, Report, Rule, interval_text, number_text
 from perfcore.tables import Column, Table, point_text
 
 if TYPE_CHECKING:

@@ -55,24 +55,6 @@ def line_of_record(path: Path, is_record: Callable[[str], bool], index: int) -> 
         return next(itertools.islice(records, index, None), (0, ""))
 
 
-def is_number(text: str) -> bool:
-    """Return whether Python reads a text as a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def natural_order(name: str) -> list[tuple[int, str]]:
-    """Sort key by which ``cpu2`` comes before ``cpu10``."""
-    texts, numbers = (re.split("([0-9]+)", name)[first::2] for first in (0, 1))
-    digits = [number.lstrip("0") for number in numbers]
-    return [
-        pair for text, number in zip(texts, [*digits, ""], strict=True) for pair in ((0, text), (len(number), number))
-    ]
-
-
 def csv_fields(text: str, source: str, line: int, delimiter: str = ",", *, skips_blanks: bool = False) -> list[str]:
     """Return the fields of a line of a table."""
     try:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.selection import is_number
 from perfcore.models.points import by_symbol, check_coverage, of_one_length
 
 __all__ = ["Places", "by_symbol", "check_coverage", "named_points", "of_one_length", "places"]
@@ -59,21 +60,13 @@ def _numbers(symbol: str, values: npt.NDArray[Any], signed: bool) -> Floats:
     try:
         numbers = values.astype(np.float64)
     except (TypeError, ValueError):
-        text = next(str(value) for value in values.ravel().tolist() if not _is_number(value))
+        text = next(text for text in map(str, values.ravel().tolist()) if not is_number(text))
         raise DataError(f"{symbol} must be numbers, not {text[:40]!r}") from None
     wrong = ~((numbers > (-np.inf if signed else 0.0)) & (numbers < np.inf))
     if wrong.any():
         expected = "a finite number" if signed else "a positive number"
         raise DataError(f"{symbol}={numbers[wrong][0]:g}: {expected} is expected")
     return numbers
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _indices(variable: str, names: npt.NDArray[Any], known: Sequence[str]) -> Ints:

@@ -112,14 +112,9 @@ class HyperfineReader(ResultReader):
         ])  # fmt: skip
 
     def _of_table(self, rows: list[dict[str, str]]) -> Any:
-        prefix = "parameter_"
-        return {
-            "results": [
-                {name: cell for name, cell in row.items() if cell}
-                | {"parameters": {n.removeprefix(prefix): cell for n, cell in row.items() if n.startswith(prefix)}}
-                for row in rows
-            ]
-        }
+        filled = ({name: cell for name, cell in row.items() if cell} for row in rows)
+        varied = (_with_prefix(row, "parameter_") for row in rows)
+        return {"results": [{**row, "parameters": values} for row, values in zip(filled, varied, strict=True)]}
 
     def _take(self, content: _Commands, found: Found, options: Any) -> None:
         from perf_io.tables.measurement_table import numbers_of_commands
@@ -148,6 +143,11 @@ class HyperfineReader(ResultReader):
                     continue
                 found.add({**names, "repetition": repetition, "time_s": time}, varied)
         found.code = ["command"] if len(set(series)) > 1 or not found.user_columns else []
+
+
+def _with_prefix(row: dict[str, str], prefix: str) -> dict[str, str]:
+    """Return the cells of columns whose names begin so, under the rest of their names."""
+    return {name.removeprefix(prefix): cell for name, cell in row.items() if name.startswith(prefix)}
 
 
 def spread_columns(deviation: float | None, runs: float | None, unit: str = "") -> Row:
@@ -306,12 +306,10 @@ class PytestBenchmarkReader(ResultReader):
     value, code, system, words_are_code = "time_s", ("test",), ("machine",), True
 
     def _of_table(self, rows: list[dict[str, str]]) -> Any:
-        prefix = "param:"
         benchmarks = []
         for row in rows:
-            words = row["name"].partition("[")[2]
-            params = {key.removeprefix(prefix): cell for key, cell in row.items() if key.startswith(prefix)}
-            params = params or {f"arg{k}": word for k, word in enumerate(words.rstrip("]").split("-"), 1) if word}
+            words = row["name"].partition("[")[2].rstrip("]").split("-")
+            params = _with_prefix(row, "param:") or {f"arg{k}": word for k, word in enumerate(words, 1) if word}
             stats = {key: row[key] for key in ("mean", "stddev", "rounds") if row.get(key)}
             numbers = {key: number_or_text(cell) for key, cell in params.items()}
             benchmarks.append({"name": row["name"], "stats": stats, "params": numbers})
@@ -436,15 +434,12 @@ class BenchmarkActionReader(ResultReader):
         return decode_content(content, _BenchData, self.description, source.name)
 
     def _take(self, content: list[_Bench] | _BenchData, found: Found, options: Any) -> None:
-        rows: list[tuple[Row, _Bench]]
+        rows: list[tuple[Row, _Bench]] = []
         if isinstance(content, _BenchData):
-            rows = [
-                ({"suite": suite, "commit": entry.commit.id, "date": entry.date,
-                  "better": _BETTER.get(entry.tool, "")}, bench)
-                for suite, entries in content.entries.items()
-                for entry in entries
-                for bench in entry.benches
-            ]  # fmt: skip
+            of_suites = ((suite, entry) for suite, entries in content.entries.items() for entry in entries)
+            for suite, entry in of_suites:
+                about = {"suite": suite, "commit": entry.commit.id, "date": entry.date}
+                rows += [(about | {"better": _BETTER.get(entry.tool, "")}, bench) for bench in entry.benches]
         else:
             rows = [({}, bench) for bench in content]
         for about, bench in rows:
@@ -453,8 +448,7 @@ class BenchmarkActionReader(ResultReader):
             factor = (bench.value or 0.0) / 100 if spread and spread[2] else 1.0
             runs = int(rounds[1] or rounds[2]) if rounds else None
             metric = "time" if is_time(bench.unit) else "rate" if is_rate(bench.unit) else "result"
-            columns = {**about, **named, "metric": metric, "value": bench.value}
-            columns["unit"] = same_unit(bench.unit)
+            columns = {**about, **named, "metric": metric, "value": bench.value, "unit": same_unit(bench.unit)}
             found.add(columns | spread_columns(float(spread[1]) * factor if spread else None, runs), arguments)
 
 
@@ -491,22 +485,14 @@ class JmhReader(ResultReader):
     code, words_are_code = ("benchmark",), True
 
     def _of_table(self, rows: list[dict[str, str]]) -> Any:
-        prefix = "Param: "
-        return [
-            {
-                "benchmark": row["Benchmark"],
-                "mode": row["Mode"],
-                "threads": row["Threads"] or None,
-                "measurementIterations": row["Samples"] or 0,
-                "primaryMetric": {
-                    "score": _with_point(row["Score"]),
-                    "scoreUnit": row["Unit"],
-                    "scoreError": next((_with_point(row[key]) for key in row if key.startswith("Score Error")), None),
-                },
-                "params": {key.removeprefix(prefix): cell for key, cell in row.items() if key.startswith(prefix)},
-            }
-            for row in rows
-        ]
+        results = []
+        for row in rows:
+            error = next((_with_point(row[key]) for key in row if key.startswith("Score Error")), None)
+            about = {"benchmark": row["Benchmark"], "mode": row["Mode"], "threads": row["Threads"] or None}
+            metric = {"score": _with_point(row["Score"]), "scoreUnit": row["Unit"], "scoreError": error}
+            about |= {"primaryMetric": metric, "measurementIterations": row["Samples"] or 0}
+            results.append(about | {"params": _with_prefix(row, "Param: ")})
+        return results
 
     def _take(self, content: list[_JmhBenchmark], found: Found, options: Any) -> None:
         for index, result in enumerate(content):
@@ -575,13 +561,12 @@ class IperfReader(ResultReader):
     parameters, value, unit, code = ("streams", "block_bytes"), "bandwidth", "bit/s", ("protocol",)
 
     def _take(self, content: _Iperf, found: Found, options: Any) -> None:
-        settings = content.start.test_start
-        total = content.end.sum_received or content.end.sum or content.end.sum_sent
+        settings, sent = content.start.test_start, content.end.sum_sent
+        total = content.end.sum_received or content.end.sum or sent
         if total is not None and total.bits_per_second is not None:
-            row = {"streams": settings.get("num_streams"), "block_bytes": settings.get("blksize")}
-            sent = content.end.sum_sent or total
-            about = {"protocol": str(settings.get("protocol", "TCP")), "seconds": total.seconds}
-            found.add({**about, **row, "retransmits": sent.retransmits, "bandwidth": total.bits_per_second})
+            row = {"protocol": str(settings.get("protocol", "TCP")), "seconds": total.seconds}
+            row |= {"streams": settings.get("num_streams"), "block_bytes": settings.get("blksize")}
+            found.add({**row, "retransmits": (sent or total).retransmits, "bandwidth": total.bits_per_second})
 
 
 class _Latency(msgspec.Struct):
@@ -634,27 +619,19 @@ class FioReader(ResultReader):
                 traffic: _Traffic = getattr(job, direction)
                 if traffic.total_ios <= 0:
                     continue
-                found.add(
-                    {
-                        "job": job.jobname,
-                        "operation": direction,
-                        "ioengine": settings.get("ioengine", ""),
-                        "rw": settings.get("rw", settings.get("readwrite", "")),
-                        "numjobs": _count(settings.get("numjobs", "1")),
-                        "iodepth": _count(settings.get("iodepth", "1")),
-                        "bs_bytes": _bytes(settings.get("bs", settings.get("blocksize", "4k"))),
-                        "size_bytes": _bytes(settings.get("size", "")),
-                        "bandwidth": traffic.bw_bytes,
-                        "iops": traffic.iops,
-                        "runtime_ms": traffic.runtime,
-                        "latency_ns": traffic.lat_ns.mean,
-                        "io_bytes": traffic.io_bytes,
-                    }
-                )
-
-
-def _count(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
+                row: Row = {
+                    "job": job.jobname,
+                    "operation": direction,
+                    "ioengine": settings.get("ioengine", ""),
+                    "rw": settings.get("rw", settings.get("readwrite", "")),
+                }
+                for name in ("numjobs", "iodepth"):
+                    count = settings.get(name, "1")
+                    row[name] = int(count) if re.fullmatch(r"[0-9]{1,9}", count) else None
+                row["bs_bytes"] = _bytes(settings.get("bs", settings.get("blocksize", "4k")))
+                row |= {"size_bytes": _bytes(settings.get("size", "")), "bandwidth": traffic.bw_bytes}
+                row |= {"iops": traffic.iops, "runtime_ms": traffic.runtime, "latency_ns": traffic.lat_ns.mean}
+                found.add({**row, "io_bytes": traffic.io_bytes})
 
 
 def _bytes(text: str) -> int | None:

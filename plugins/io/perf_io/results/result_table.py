@@ -59,6 +59,7 @@ def join_measurements(
         list(dict.fromkeys(column for _, data in parts for column in getattr(data.roles, role)))
         for role in ("code", "system", "category")
     )
+    has_lines = len(parts) == 1 and first.line(0) is not None
     return Measurements(
         together,
         _parameters(together, parts, [f for f in fields[0] if f not in words and not is_repetition(f)]),
@@ -68,9 +69,7 @@ def join_measurements(
         category=category,
         unit=first.roles.unit,
         source=f"{name} ({len(parts)} files)" if len(parts) > 1 else first.source,
-        lines=[first.line(row) or 0 for row in range(len(first.table))]
-        if len(parts) == 1 and first.line(0) is not None
-        else None,
+        lines=[first.line(row) or 0 for row in range(len(first.table))] if has_lines else None,
     )
 
 
@@ -149,17 +148,11 @@ class Found:
         self.user_columns: dict[str, None] = {}
         self.left_out: Counter[str] = Counter()  # by a reason with a place for the count
 
-    def add(
-        self,
-        row: Row,
-        user_columns: Mapping[str, Any] | None = None,
-        line: int | None = None,
-        counters: Mapping[str, Any] | None = None,
-    ) -> None:
+    def add(self, row: Row, varied: Row | None = None, line: int | None = None, counters: Row | None = None) -> None:
         """Take a row with columns that the user named: parameters, and what else was measured."""
-        self.user_columns.update(dict.fromkeys(map(one_line, user_columns or ())))
+        self.user_columns.update(dict.fromkeys(map(one_line, varied or ())))
         row = dict(row)
-        for name, value in (*(user_columns or {}).items(), *(counters or {}).items()):
+        for name, value in (*(varied or {}).items(), *(counters or {}).items()):
             column = one_line(name)
             if column in row:
                 self.refuse(f"the name {column!r} stands for two columns; rename the parameter")
@@ -179,11 +172,10 @@ class Found:
         return dict(zip(headings, fields, strict=True))
 
     def number(self, text: str, name: str, line: int) -> int | float:
-        value = number_or_text(text)
+        value: int | float | str = number_or_text(text)
         if isinstance(value, str):
             self.refuse(f"{name} {text[:40]!r} is no number", line)
-        number: int | float = value
-        return number
+        return value
 
     def numbers(self, fields: Sequence[str], headings: Sequence[str], line: int, texts: Sequence[str] = ()) -> Row:
         """Return the numbers of a line by their headings; those of ``texts`` may be none."""
@@ -223,17 +215,11 @@ class ResultReader(Reader):
 
     def measurements(self, found: Found) -> Measurements:
         texts = [name for name in found.user_columns if any(isinstance(row.get(name), str) for row in found.rows)]
-        return results(
-            found.rows,
-            found.source,
-            parameters=[*found.parameters, *found.user_columns],
-            value=found.value,
-            code=[*found.code, *(texts if self.words_are_code else ())],
-            system=self.system,
-            category=self.category,
-            unit=self.unit,
-            lines=found.lines or None,
-        )
+        parameters = [*found.parameters, *found.user_columns]
+        code = [*found.code, *(texts if self.words_are_code else ())]
+        roles: dict[str, Any] = {"code": code, "system": self.system, "category": self.category, "unit": self.unit}
+        lines = found.lines or None
+        return results(found.rows, found.source, parameters=parameters, value=found.value, **roles, lines=lines)
 
     def _content(self, source: Source) -> Any:
         """Return what `_take` takes: the document, numbered lines, or a table in place of the document."""

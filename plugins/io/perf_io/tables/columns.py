@@ -212,12 +212,16 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     if is_open and (plain := _plain_measurements(columns, options, look)) is not None:
         return plain
     if is_asked or (sweep and _is_swept(sweep, options, look)):
-        return _with_sweep(Roles("measurements"), options, sweep)
+        if sweep is None or options.parameters or options.value:
+            return Roles("measurements")
+        counted, time = sweep.columns  # their order decides where names and options do not
+        return Roles("measurements", varied=() if sweep.counts_runs else (counted,), values=(time,))
     time = finder.find("time", options.time)
     if [*columns[1:]] == [time] and not options.time and look is not None and look.goes_back(columns[1]):
         _refuse_rows_of_one_run(columns, options, source)
     start = finder.find("start", options.start)
-    is_count = start is None and not options.end and _counts_work(columns)
+    # Beside a rate, `completed` counts work and is no moment, unless one began.
+    is_count = start is None and not options.end and _has_rate(columns)
     end = None if is_count else finder.find("end", options.end)
     duration = finder.find("duration", options.duration) if (start is None) != (end is None) else None
     are_moments = time is not None and end is None and duration is None
@@ -228,19 +232,14 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     roles = Roles("trace", "", start, end, duration, change, location, state)
     if options.kind in ("auto", "trace") and time and change and are_moments:
         return replace(roles, kind="events", start=time, end=None, duration=None, time_unit=finder.unit(options, time))
-    steps = options.kind in ("auto", "curve") and start and end and not options.time
-    if steps and (values := _heights(finder, options, roles, look)):
-        assert start is not None
-        assert end is not None
+    may_be_steps = options.kind in ("auto", "curve") and not options.time
+    if may_be_steps and start is not None and end is not None and (values := _heights(finder, options, roles, look)):
         return Roles("curve", finder.unit(options, start, end), start, end, values=values)
     sides = [column for column in (start, end, duration) if column is not None]
     if options.kind in ("auto", "trace") and len(sides) > 1 and not _are_rows_of_steps(finder, options, roles, look):
         return replace(roles, time_unit=finder.unit(options, *sides))
-    if (
-        options.kind in ("auto", "curve", "series")
-        and time
-        and not (finder.find("duration", None) and (location or state))
-    ):
+    is_of_intervals = finder.find("duration", None) and (location or state)
+    if options.kind in ("auto", "curve", "series") and time and not is_of_intervals:
         device = None if options.kind == "curve" or look is None else _device(columns, time, look)
         but = used | ({device} if device else set())
         kind, values = options.kind, finder.values(options.value, but=but, several=options.kind != "curve")
@@ -325,15 +324,14 @@ def _heights(finder: _Finder, options: TableOptions, roles: Roles, look: Table |
 
 
 def _are_rows_of_steps(finder: _Finder, options: TableOptions, roles: Roles, look: Table | None) -> bool:
-    """Return whether rows without a place or a state follow one another and hold several numbers, of which height?"""
+    """Return whether rows without a place or a state follow one another and hold several numbers, any the height."""
     is_explicit = options.kind == "trace" or options.start or options.end or options.duration
     if is_explicit or look is None or roles.location or roles.state or roles.start is None or roles.end is None:
         return False
     return len(finder.values((), but={roles.start, roles.end})) > 1 and look.steps_follow(roles.start, roles.end)
 
 
-def _counts_work(columns: Sequence[Column]) -> bool:
-    """Return whether a column is a rate, so that `completed` counts work and is no moment, unless one began."""
+def _has_rate(columns: Sequence[Column]) -> bool:
     return any(column.kind == "number" and is_called_rate(column.name) for column in columns)
 
 
@@ -347,7 +345,7 @@ def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
     numbers = {c.name for c in columns if c.kind == "number"}
     roles = guess_roles([c.name for c in columns], numbers)
     starts = bare & {*SYNONYMS["start"]}
-    ends = set() if _counts_work(columns) and not starts else bare & {*SYNONYMS["end"]}
+    ends = set() if _has_rate(columns) and not starts else bare & {*SYNONYMS["end"]}
     moments = starts | ends | (bare & {*SYNONYMS["time"]})
     in_columns = numbered_runs([c.name for c in columns]) or levels_of_columns([c.name for c in columns])
     if in_columns is not None and len(in_columns.columns) < len(columns) and (roles.parameters or not moments):
@@ -379,14 +377,6 @@ def _is_swept(sweep: Sweep, options: TableOptions, look: Table | None) -> bool:
     if sweep.may_be_moments and sweep.may_be_log:
         return look is not None and look.goes_back(sweep.columns[1])
     return not sweep.may_be_moments or (look is not None and look.is_sweep(*sweep.columns))
-
-
-def _with_sweep(roles: Roles, options: TableOptions, sweep: Sweep | None) -> Roles:
-    """Return the roles of measurements, from the order of the columns where names and options do not decide."""
-    if sweep is None or options.parameters or options.value:
-        return roles
-    counted, time = sweep.columns
-    return replace(roles, varied=() if sweep.counts_runs else (counted,), values=(time,))
 
 
 def _plain_measurements(columns: Sequence[Column], options: TableOptions, look: Table | None) -> Roles | None:

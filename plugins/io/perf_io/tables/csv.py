@@ -34,10 +34,9 @@ from perf_io.tables.duck import (
     sql_number,
 )
 from perf_io.tables.read_table import read_table
-from perf_io.text import is_number
 from perfcore.base import progress
 from perfcore.base.errors import InputError
-from perfcore.data.selection import is_mark
+from perfcore.data.selection import is_mark, is_number
 from perfcore.data.units import unit_of_text
 from perfcore.reading.recognise import UNSURE
 from perfcore.reading.source import HEAD_BYTES, Source
@@ -149,7 +148,10 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         raise InputError(source.name, problem, line=first + 1)
     skip = first + length
     # The first name may begin as a comment does: `#Cores,time_s`, or `# p  time` above columns for gnuplot.
-    above = _names_behind_mark(lines[first - 1], delimiter) if first and any(map(is_number, names)) else ()
+    above: tuple[str, ...] = ()
+    if first and any(map(is_number, names)) and lines[first - 1].startswith("#"):
+        with contextlib.suppress(InputError):
+            above = _fields(source, [lines[first - 1].lstrip("# ")], 0, delimiter)[0]
     if 1 < len(above) == len(names) and not any(map(is_number, above)):
         names, skip, first = above, first, first - 1
     # Numbers among names are levels of what was varied, whole and increasing; a row is no header.
@@ -184,8 +186,13 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         names, rows = joined, rows[1:]
         steps.append("two lines of column names")
     if not names[0] and len(names) > 1 and all(names[1:]):
-        names = (_name_of_first([row[0].strip() for row in rows], len(names)), *names[1:])
-        steps += [] if names[0] == INDEX else [f"the first column has no name and is called {names[0]}"]
+        cells, first_name = [row[0].strip() for row in rows], "name"
+        if all(map(is_number, cells)):  # they may be the numbers of rows
+            levels = [float(cell) for cell in cells]
+            counts_on = all(after - before == 1.0 for before, after in itertools.pairwise(levels))
+            first_name = INDEX if counts_on or len(names) > 2 else _names_of_levels(levels)[0]
+        names = (first_name, *names[1:])
+        steps += [] if first_name == INDEX else [f"the first column has no name and is called {first_name}"]
     named = [name or _UNNAMED.format(number) for number, name in enumerate(names, start=1)]
     counts, numbers = Counter(named), defaultdict[str, Iterator[int]](lambda: itertools.count(1))
     names = tuple(f"{name} {next(numbers[name])}" if counts[name] > 1 else name for name in named)
@@ -384,16 +391,6 @@ def _without_line(rewrite: Callable[[str], str], heading: str) -> Callable[[str]
     return lambda line: "" if (rewritten := rewrite(line)) == heading else rewritten
 
 
-def _names_behind_mark(line: str, delimiter: str) -> tuple[str, ...]:
-    """Return the fields of a line that begins with the mark of a comment, without it; none of another line."""
-    if not line.startswith("#"):
-        return ()
-    try:
-        return tuple(name.strip() for name in next(csv.reader([line.lstrip("# ")], delimiter=delimiter), []))
-    except csv.Error:
-        return ()
-
-
 def _with_second_line(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, ...] | None:
     """Return names with those, or the units, of a second line; None if that is a row."""
     if len(rows) < 2 or not len(names) == len(rows[0]) == len(rows[1]):
@@ -414,15 +411,6 @@ def _with_second_line(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tu
         group = name or group
         joined.append(" ".join(filter(None, (group, cell))))
     return tuple(joined)
-
-
-def _name_of_first(cells: Sequence[str], n_columns: int) -> str:
-    """Return what the first column is called if only it has no name: `INDEX` if its numbers may be those of rows."""
-    if not all(map(is_number, cells)):
-        return "name"
-    levels = [float(cell) for cell in cells]
-    counts_on = all(after - before == 1.0 for before, after in itertools.pairwise(levels))
-    return INDEX if counts_on or n_columns > 2 else _names_of_levels(levels)[0]
 
 
 def _names_of_levels(levels: Sequence[float]) -> tuple[str, str]:
@@ -582,10 +570,8 @@ def _open(source: Source, path: Path, layout: Layout) -> Table:
     types = {column.name: "text timestamp" if column.kind == "timestamp" else "text" for column in columns}
 
     def at_row(row: int) -> tuple[int, Mapping[str, str]]:
-        for number, (line, fields) in enumerate(_records(path, layout, source.name)):
-            if number == row:
-                return line, dict(zip(layout.names, fields, strict=False))
-        raise IndexError(row)
+        line, fields = next(itertools.islice(_records(path, layout, source.name), row, None))
+        return line, dict(zip(layout.names, fields, strict=False))
 
     def lines() -> Iterator[int]:
         return (line for line, _ in _records(path, layout, source.name))

@@ -87,16 +87,11 @@ class Database:
             raise self._problem(error) from None
         weakref.finalize(self, _discard, self._thread, self._connection, self._folder)
 
-    def link(self, path: Path) -> str:
-        """Return a SQL literal that names the one input under a name without wildcards and endings."""
-        return self.links([path])[0]
-
-    def links(self, paths: Sequence[Path]) -> list[str]:
-        """Return SQL literals that name inputs; see `link`."""
-        names = [self._folder / (f"input{number}" if number else "input") for number in range(len(paths))]
-        for name, path in zip(names, paths, strict=True):
-            name.symlink_to(path.resolve())
-        return [quoted(str(name)) for name in names]
+    def link(self, path: Path, number: int = 0) -> str:
+        """Return a SQL literal that names an input, one of several by its number, without wildcards and endings."""
+        name = self._folder / (f"input{number}" if number else "input")
+        name.symlink_to(path.resolve())
+        return quoted(str(name))
 
     def run(self, sql: str, parameters: Sequence[Any] = (), label: str = "reading") -> duckdb.DuckDBPyConnection:
         """Run one statement in another thread, so that progress shows and Ctrl-C interrupts it."""
@@ -130,13 +125,10 @@ class Database:
             return self._idle.pop()
         cursor = self._connection.cursor()
         # Progress is asked for, not printed: so printing goes off before counting goes on.
-        for setting in (
-            "TimeZone = 'UTC'",
-            "enable_progress_bar_print = false",
-            "enable_progress_bar = true",
-            "progress_bar_time = 0",
-        ):
-            cursor.execute(f"SET {setting}")
+        cursor.execute(
+            "SET TimeZone = 'UTC'; SET enable_progress_bar_print = false; SET enable_progress_bar = true; "
+            "SET progress_bar_time = 0"
+        )
         return cursor
 
     def _problem(self, error: Exception) -> TableError:
@@ -152,11 +144,11 @@ class Database:
             advice = f"make room, also in {self._folder.parent}, or name another folder for temporary files in TMPDIR"
         return TableError(self.source, f"{message}; {advice}", line=int(match[1]) if match else None)
 
-    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        return self._fetched(sql, parameters, lambda cursor: cursor.fetchall())
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        return self._fetched(sql, lambda cursor: cursor.fetchall())
 
-    def _fetched(self, sql: str, parameters: Sequence[Any], fetch: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        cursor = self.run(sql, parameters)
+    def _fetched(self, sql: str, fetch: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        cursor = self.run(sql)
         try:
             fetched = fetch(cursor)
         except (duckdb.Error, UnicodeDecodeError) as error:  # the result is streamed
@@ -164,13 +156,12 @@ class Database:
         self._idle.append(cursor)
         return fetched
 
-    def columns(self, sql: str, parameters: Sequence[Any] = ()) -> Columns:
+    def columns(self, sql: str) -> Columns:
         """Return the result as arrays; NULL becomes NaN among floats and is masked elsewhere."""
-        fetched: dict[str, Any] = self._fetched(sql, parameters, lambda cursor: cursor.fetchnumpy())
-        arrays: Columns = {}
-        for name, array in fetched.items():
-            masked = isinstance(array, np.ma.MaskedArray) and array.dtype.kind == "f"
-            arrays[name] = array.filled(np.nan) if masked else array
+        arrays: dict[str, Any] = self._fetched(sql, lambda cursor: cursor.fetchnumpy())
+        for name, array in arrays.items():
+            if isinstance(array, np.ma.MaskedArray) and array.dtype.kind == "f":
+                arrays[name] = array.filled(np.nan)
         return arrays
 
     def distinct(self, sql: str) -> dict[str, Texts | npt.NDArray[Any]]:
@@ -196,7 +187,7 @@ class Database:
         return joined
 
     def chunks(self, sql: str, total: int, label: str) -> Iterator[Columns]:
-        """Yield the result as arrays of about a million rows at a time, in order."""
+        """Yield the result as arrays of some hundred thousand rows at a time, in order."""
         cursor = self._session()
         try:
             with progress.bar(f"{label} {self.source}", total) as advance:
@@ -218,7 +209,7 @@ class Database:
 
     def frame(self, sql: str) -> pd.DataFrame:
         """Return the result as a table of pandas."""
-        return self._fetched(sql, (), lambda cursor: cursor.df())
+        return self._fetched(sql, lambda cursor: cursor.df())
 
     def frames(self, sql: str, vectors: int) -> Iterator[pd.DataFrame]:
         """Yield the result as tables of so many times 2,048 rows."""
@@ -405,14 +396,12 @@ class Table:
 
     def goes_back(self, time: Column) -> bool:
         """Return whether a time is not later than the one before, as no moment is."""
-        rows = self._first_rows(f"TRY_CAST({self.number(time)} AS DOUBLE) AS t")
-        ((goes_back,),) = self.database.rows(f"SELECT min(t) <= 0 FROM (SELECT t - lag(t) OVER () AS t FROM ({rows}))")
-        return bool(goes_back)
+        steps = f"SELECT t - lag(t) OVER () AS t FROM ({self._first_numbers(t=time)})"
+        return bool(self.database.rows(f"SELECT min(t) <= 0 FROM ({steps})")[0][0])
 
     def holds_levels(self, column: Column) -> bool:
         """Return whether numbers come in any order, repeat, or grow by leaps: what was varied, no time."""
-        rows = self._first_rows(f"TRY_CAST({self.number(column)} AS DOUBLE) AS x")
-        steps = f"SELECT x, lag(x) OVER () AS before FROM ({rows})"
+        steps = f"SELECT x, lag(x) OVER () AS before FROM ({self._first_numbers(x=column)})"
         facts = f"count(*), count(DISTINCT x), min(x - before) <= 0 OR min(x / before) >= {_LEAST_FOLD}"
         ((count, levels, is_varied),) = self.database.rows(f"SELECT {facts} FROM ({steps})")
         return bool(is_varied) and _FEWEST_LEVELS <= levels <= max(count / 2, _MOST_ONCE)
@@ -422,13 +411,12 @@ class Table:
         numbers = [f"TRY_CAST({self.number(column)} AS DOUBLE)" for column in columns]
         counts = ", ".join(f"count(DISTINCT {number})" for number in numbers)
         fold = f"median(greatest({', '.join(numbers[1:])}) / least({', '.join(numbers[1:])}))"
-        ((count, fold, *distinct),) = self.database.rows(
-            f"SELECT count(*), {fold}, {counts} FROM ({self._first_rows('*')})"
-        )
+        facts = f"SELECT count(*), {fold}, {counts} FROM ({self._first_rows('*')})"
+        ((count, fold, *distinct),) = self.database.rows(facts)
         return all(number == count for number in distinct) and fold is not None and 0 < fold <= LARGEST_FOLD
 
     def names_rows(self, column: Column) -> bool:
-        """Whether most rows have a text of their own."""
+        """Return whether most rows have a text of their own."""
         rows = self._first_rows(f"{quoted_name(column.name)} AS name")
         ((count, names),) = self.database.rows(f"SELECT count(*), count(DISTINCT name) FROM ({rows})")
         return bool(2 * names > count > 1)
@@ -446,11 +434,14 @@ class Table:
 
     def is_sweep(self, varied: Column, time: Column) -> bool:
         """Return whether the first is in order, as what was varied is, or the times are not, as moments would be."""
-        number, moment = (f"TRY_CAST({self.number(column)} AS DOUBLE)" for column in (varied, time))
-        rows = self._first_rows(f"{number} AS x, {moment} AS t")
+        rows = self._first_numbers(x=varied, t=time)
         steps = f"SELECT x - lag(x) OVER () AS x, t - lag(t) OVER () AS t FROM ({rows})"
         falls, rises, goes_back = self.database.rows(f"SELECT min(x) < 0, max(x) > 0, min(t) <= 0 FROM ({steps})")[0]
         return bool(goes_back) or not (falls and rises)
+
+    def _first_numbers(self, **columns: Column) -> str:
+        numbers = (f"TRY_CAST({self.number(column)} AS DOUBLE) AS {name}" for name, column in columns.items())
+        return self._first_rows(", ".join(numbers))
 
     def _first_rows(self, columns: str) -> str:
         return f"SELECT {columns} FROM {self.relation} LIMIT {FIRST_ROWS}"

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from perf_io.text import is_number
+from perfcore.data.selection import is_number
 from perfcore.data.units import unit_of_text
 
 # `ranks=128`, `time: 2.3s`, `elapsed = 812.3 s`, `took 812.3 s`

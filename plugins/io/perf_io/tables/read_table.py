@@ -13,10 +13,9 @@ from perf_io.options import TableOptions
 from perf_io.tables.columns import DATES, SYNONYMS, Roles, assign_roles, split_name, unit_of_times
 from perf_io.tables.duck import ENTER, FIRST_ROWS, LEAVE, Column, Table, decimal_hint, one_line, quoted, quoted_name
 from perf_io.tables.measurement_table import read_measurements
-from perf_io.text import is_number
 from perfcore.base.errors import InputError, listing
 from perfcore.data.measurements import Measurements
-from perfcore.data.selection import is_mark
+from perfcore.data.selection import is_mark, is_number
 from perfcore.data.units import EXACT_NS, LABELS, NANOSECONDS, KnownUnit, unit_in_name, unit_of_text
 
 if TYPE_CHECKING:
@@ -131,19 +130,15 @@ def read_event_table(table: Table, roles: Roles) -> Trace:
         except InputError as error:
             raise InputError(table.source, error.problem, line=table.at_row(row)[0]) from None
     states.finish()
-    return states.trace(
-        list(locations),
-        list(names),
-        time_unit=roles.time_unit,
-        facts={"epoch_ns": first} if first else {},
-        notes=[
-            *roles.notes,
-            *([counted_from(first)] if first else []),
-            *([f"{others} rows passed over that neither enter nor leave a state"] if others else []),
-            *([] if roles.location else ["no column names a location: all events are those of one"]),
-            *([] if roles.state else ["no column names a state: what is entered is computing"]),
-        ],
-    )
+    notes = [
+        *roles.notes,
+        *([counted_from(first)] if first else []),
+        *([f"{others} rows passed over that neither enter nor leave a state"] if others else []),
+        *([] if roles.location else ["no column names a location: all events are those of one"]),
+        *([] if roles.state else ["no column names a state: what is entered is computing"]),
+    ]
+    facts = {"epoch_ns": first} if first else {}
+    return states.trace(list(locations), list(names), time_unit=roles.time_unit, facts=facts, notes=notes)
 
 
 def _text(column: Column) -> str:
@@ -259,10 +254,8 @@ def _notation(table: Table, column: Column, cell: str, texts: Sequence[str], kil
     for parts, sizes in ((_CLOCK, (86400, 3600, 60, 1)), (_MINUTES, (3600, 60, 1))):
         if all(re.fullmatch(rf"\s*{parts}\s*", text) for text in others):
             pattern = quoted(rf"^\s*{parts}\s*$")
-            terms = (
-                f"coalesce(TRY_CAST(regexp_extract({cell}, {pattern}, {k}) AS DOUBLE), 0) * {size}"
-                for k, size in enumerate(sizes, start=1)
-            )
+            group = f"TRY_CAST(regexp_extract({cell}, {pattern}, {{}}) AS DOUBLE)"
+            terms = (f"coalesce({group.format(k)}, 0) * {size}" for k, size in enumerate(sizes, start=1))
             seconds = f"CASE WHEN regexp_matches({cell}, {pattern}) THEN CAST({' + '.join(terms)} AS VARCHAR) END"
             is_short = parts == _CLOCK and all(map(_TWO_NUMBERS.fullmatch, others))
             note = f"{one_line(column.name)}: {others[0].strip()} is read as minutes:seconds" if is_short else ""
@@ -281,10 +274,8 @@ def _notation(table: Table, column: Column, cell: str, texts: Sequence[str], kil
 def _with_units(table: Table, column: Column, cell: str, spellings: Sequence[str], number_pattern: str) -> _Notation:
     """Return cells with the units of the first, and with others that these can be converted to."""
     pattern = quoted(rf"^\s*{number_pattern}\s*({_UNIT})\s*$")
-    further = table.database.rows(
-        f"SELECT DISTINCT regexp_extract({cell}, {pattern}, 1) AS unit FROM {table.relation} WHERE {cell} IS NOT NULL "
-        f"ORDER BY unit LIMIT {_MOST_UNITS}"
-    )
+    units_of_rows = f"SELECT DISTINCT regexp_extract({cell}, {pattern}, 1) AS unit FROM {table.relation}"
+    further = table.database.rows(f"{units_of_rows} WHERE {cell} IS NOT NULL ORDER BY unit LIMIT {_MOST_UNITS}")
     named = {spelling: _unit(spelling) for spelling in dict.fromkeys([*spellings, *(text for (text,) in further)])}
     base = _base(named[spellings[0]])
     units = [(spelling, unit) for spelling, unit in named.items() if unit is not None and _base(unit) == base]
@@ -322,10 +313,8 @@ def _magnitudes(column: Column, cell: str, others: Sequence[str], texts: Sequenc
     powers = " ".join(f"WHEN '{letter}' THEN {base**k}" for k, letter in enumerate("KMGT", start=1))
     pattern = quoted(_MAGNITUDE.pattern)
     number, letter = (f"regexp_extract({cell}, {pattern}, {group})" for group in (1, 2))
-    sql = (
-        f"CASE WHEN regexp_full_match({cell}, {pattern}) THEN "
-        f"CAST(TRY_CAST({number} AS DOUBLE) * CASE upper({letter}) {powers} END AS VARCHAR) END"
-    )
+    product = f"TRY_CAST({number} AS DOUBLE) * CASE upper({letter}) {powers} END"
+    sql = f"CASE WHEN regexp_full_match({cell}, {pattern}) THEN CAST({product} AS VARCHAR) END"
     other = 1000 if base == 1024 else 1024
     note = f"{one_line(column.name)}: {others[0].strip()} is read with K = {base}; if not: -r kilo={other}"
     return _Notation(sql, None, note if kilo == "auto" else "")
@@ -393,26 +382,23 @@ def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
     parts = (f"CAST({quoted_name(column.name)} AS VARCHAR)" for column in location)
     name = " || '/' || ".join(parts) or "''"
     kind = quoted(_STATE) if state is None else f"CAST({quoted_name(state.name)} AS VARCHAR)"
+    columns = f"{name} AS location, {kind} AS state, {start_ns} AS start_ns, {end_ns} AS end_ns"
     notes = list(roles.notes)
     if len(location) > 1:
         notes.append(f"a location is {'/'.join(one_line(column.name) for column in location)}")
     if state is None:
         notes.append("no column names a state: each interval is computing")
-    return read_states(
-        StateTable(
-            database=table.database,
-            query=(
-                f"SELECT {name} AS location, {kind} AS state, {start_ns} AS start_ns, {end_ns} AS end_ns "
-                f"FROM {table.relation}"
-            ),
-            at_row=at_row,
-            keeps=table.keeps,
-            time_unit=unit,
-            notes=tuple(notes),
-            decimal=table.decimal,
-            cure="; to count each: -r overlap=count, to count the location once: -r overlap=union",
-            overlap=overlap if location else "count",
-            columns={} if duration is None else {"start" if start is None else "end": "duration"},
-            **{name: table.facts[name] for name in _TRACE_FACTS if table.facts.get(name) is not None},
-        )
+    states = StateTable(
+        database=table.database,
+        query=f"SELECT {columns} FROM {table.relation}",
+        at_row=at_row,
+        keeps=table.keeps,
+        time_unit=unit,
+        notes=tuple(notes),
+        decimal=table.decimal,
+        cure="; to count each: -r overlap=count, to count the location once: -r overlap=union",
+        overlap=overlap if location else "count",
+        columns={} if duration is None else {"start" if start is None else "end": "duration"},
+        **{name: table.facts[name] for name in _TRACE_FACTS if table.facts.get(name) is not None},
     )
+    return read_states(states)

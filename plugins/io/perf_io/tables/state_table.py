@@ -11,8 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.tables.duck import Database, decimal_hint, quoted
-from perf_io.text import natural_order
+from perf_io.tables.duck import Columns, Database, decimal_hint, quoted
 from perf_io.traces.intervals import latest_running
 from perf_statistics.kernels import kernel
 from perf_traces.joined_trace import COLUMNS, LazyTrace
@@ -22,6 +21,7 @@ from perfcore.base.errors import InputError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask, curve_from_intervals, first_overlap
 from perfcore.data.units import EXACT_NS
+from perfcore.reading.recognise import natural_order
 
 # A trace that stays in its table: 10^8 intervals become a curve in bounded memory, since the interval boundaries are
 # summed up in SQL, where groups that do not fit into memory go to disk.
@@ -30,14 +30,13 @@ INTERVALS = "state_intervals"  # the table or view of location, state, start_ns,
 
 _RECORDED = "recorded_intervals"  # those whose times are farther from 0
 _numbers = itertools.count(1)  # of views
-_FREE = np.iinfo(np.int64).min
+_BEGINNING = np.iinfo(np.int64).min  # end of what was before the first interval
 _FEWEST = 8  # lanes for which there is room at first; a power of two
 _CODES = "interval_codes"  # the table of location and state as codes
-Columns = dict[str, npt.NDArray[Any]]
 IN_MEMORY_ROWS = 1_000_000  # 24 MB as arrays: below this the table's overhead does not pay
 BAD_ROW = "location IS NULL OR state IS NULL OR start_ns IS NULL OR end_ns IS NULL OR end_ns < start_ns"
-_BEGINNING = np.iinfo(np.int64).min
 _LARGEST_BLOCK = 10_000_000  # rows of whole locations that are held at once, unless one location alone has more
+AtRow = Callable[[int], tuple[int, Mapping[str, str]]]  # gives the line of a row, and its texts by their roles
 
 
 class TabularTrace(LazyTrace):
@@ -160,19 +159,13 @@ def overlapping_rows(database: Database, intervals: str) -> tuple[int, int] | No
     return (pairs[0][0], pairs[0][1]) if pairs else None
 
 
-def overlap_error(
-    source: str, at_row: Callable[[int], tuple[int, Mapping[str, str]]], one: int, two: int, cure: str = ""
-) -> InputError:
-    """Return the error for two rows of one location that overlap; ``at_row`` as for `StateTable`."""
+def overlap_error(source: str, at_row: AtRow, one: int, two: int, cure: str = "") -> InputError:
+    """Return the error for two rows of one location that overlap."""
     (first_line, first), (line, second) = at_row(one), at_row(two)
     since, until = second.get("since", second["start"]).strip(), first.get("until", first["end"]).strip()
-    return InputError(
-        source,
-        f"{second['location']!r} is in state {second['state']!r} from {since} although "
-        f"{first['state']!r} (line {first_line}) lasts until {until}; "
-        f"states of one location must not overlap{cure}",
-        line=line,
-    )
+    problem = f"{second['location']!r} is in state {second['state']!r} from {since} although {first['state']!r}"
+    problem += f" (line {first_line}) lasts until {until}; states of one location must not overlap{cure}"
+    return InputError(source, problem, line=line)
 
 
 class IntervalStore:
@@ -205,7 +198,7 @@ class IntervalStore:
             self._span = min(first, self._span[0]), max(last, self._span[1])
         self._n_intervals += len(columns["start_ns"])
 
-    def refuse_overlaps(self, at_row: Callable[[int], tuple[int, Mapping[str, str]]]) -> None:
+    def refuse_overlaps(self, at_row: AtRow) -> None:
         """Compare the intervals of each location, sorted, on disk if need be."""
         if self._table is None:
             pair = first_overlap(*(self._columns[name] for name in ("location", "start_ns", "end_ns")))
@@ -245,7 +238,7 @@ class StateTable:
 
     database: Database
     query: str
-    at_row: Callable[[int], tuple[int, Mapping[str, str]]]
+    at_row: AtRow
     keeps: bool = False  # the query can be run again later; if not, its result is stored in the database
     time_unit: str = "us"  # unit of the curves
     locations: Sequence[str] = ()  # names known beforehand, in their order; others that the table has are added
@@ -264,11 +257,8 @@ def read_states(table: StateTable) -> Trace:
     """Check all intervals and make the trace."""
     form = "VIEW" if table.keeps else "TABLE"
     table.database.run(f"CREATE {form} {INTERVALS} AS {table.query}")
-    groups = table.database.rows(
-        "SELECT location, state, count(*), min(start_ns), max(end_ns), "
-        f"count_if({BAD_ROW}) "
-        f"FROM {INTERVALS} GROUP BY location, state"
-    )
+    facts_of_group = f"count(*), min(start_ns), max(end_ns), count_if({BAD_ROW})"
+    groups = table.database.rows(f"SELECT location, state, {facts_of_group} FROM {INTERVALS} GROUP BY location, state")
     source = table.database.source
     if not groups:
         raise InputError(source, "contains no state intervals")
@@ -346,22 +336,16 @@ def _refuse_first_bad(table: StateTable) -> NoReturn:
             hint = decimal_hint(texts[role], table.decimal) if role in ("start", "end") else ""
             problem = f"the {table.columns.get(role, role)} is {texts[role][:40]!r}; {expected} is expected{hint}"
             raise InputError(table.database.source, problem, line=line)
+    start, end = texts["start"].strip(), texts["end"].strip()
+    problem = f"ends at {end}, before it starts at {start}{_wrapped(start, end)}"
     if duration := next((role for role, name in table.columns.items() if name == "duration"), None):
-        problem = (
-            f"the state of {texts['location'][:40]!r} has the duration {texts[duration].strip()}; none is negative"
-        )
-        raise InputError(table.database.source, problem, line=line)
-    raise InputError(
-        table.database.source,
-        f"the state of {texts['location'][:40]!r} ends at {texts['end'].strip()}, "
-        f"before it starts at {texts['start'].strip()}{_wrapped(texts['start'], texts['end'])}",
-        line=line,
-    )
+        problem = f"has the duration {texts[duration].strip()}; none is negative"
+    raise InputError(table.database.source, f"the state of {texts['location'][:40]!r} {problem}", line=line)
 
 
 def _wrapped(start: str, end: str) -> str:
     """Return what a counter of 32 bits was meant to say that began again at 0."""
-    if not (start.strip().isdecimal() and end.strip().isdecimal()):
+    if not (start.isdecimal() and end.isdecimal()):
         return ""
     first, last = int(start), int(end)
     bits = next((bits for bits in (32, 31) if last < 1 << bits - 1 <= first < 1 << bits), None)
@@ -430,21 +414,18 @@ class Lanes:
         if location != self._location or not len(self._until):
             self._before += int(self._count[self._location : location].sum())
             self._location = location
-            self._until = np.full(2 * _FEWEST, _FREE)
+            self._until = np.full(2 * _FEWEST, _BEGINNING)
         row = 0
         while (row := _first_free(start, end, row, self._until, lane)) < len(start):
-            self._grow()
+            # Twice as many lanes, the first of which are as they were.
+            size = len(self._until)
+            until = np.full(2 * size, _BEGINNING)
+            until[size : size + size // 2] = self._until[size // 2 :]
+            for node in range(size - 1, 0, -1):
+                until[node] = min(until[2 * node], until[2 * node + 1])
+            self._until = until
         self._count[location] = max(self._count[location], int(lane.max()) + 1)
         lane += self._before
-
-    def _grow(self) -> None:
-        """Twice as many lanes, the first of which are as they were."""
-        size = len(self._until)
-        until = np.full(2 * size, _FREE)
-        until[size : size + size // 2] = self._until[size // 2 :]
-        for node in range(size - 1, 0, -1):
-            until[node] = min(until[2 * node], until[2 * node + 1])
-        self._until = until
 
 
 def counted(database: Database, n_intervals: int, locations: Sequence[str], **facts: Any) -> Trace:

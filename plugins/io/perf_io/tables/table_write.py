@@ -158,7 +158,7 @@ def answers_bytes(rows: pd.DataFrame, facts: Mapping[str, Any]) -> bytes:
 def join_answers(files: Sequence[Path], path: Path, facts: Mapping[str, Any]) -> None:
     """Write the rows of several Parquet files to one, in their order."""
     database = Database(str(path))
-    links = ", ".join(database.links(files))
+    links = ", ".join(database.link(file, number) for number, file in enumerate(files))
     database.copy(f"SELECT * FROM {parquet_scan(f'[{links}]')}", path, "parquet", facts)
 
 

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from perf_io.results.result_table import Found, ResultReader
-from perf_io.text import csv_fields, natural_order, numbered_lines
+from perf_io.text import csv_fields, numbered_lines
 from perf_io.traces.rocprofv3 import Converted, RocprofReader, Row
 from perfcore.base.errors import InputError
 from perfcore.data.units import NANOSECONDS, split_unit
+from perfcore.reading.recognise import natural_order
 from perfcore.reading.source import Source
 
 _TO_HOST = ("DEVICE_TO_HOST", "Device-to-Host")

@@ -25,8 +25,9 @@ from perf_io.options import PajeOptions
 from perf_io.text import parse_ns
 from perf_io.traces.intervals import NestedStates
 from perfcore.base import progress
-from perfcore.base.arrays import Floats, Ints
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import InputError, UnknownNameError
+from perfcore.data.selection import is_number
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per
@@ -72,15 +73,11 @@ class VariableSamples:
 
     @property
     def types(self) -> Mapping[str, int]:
-        """How many containers have each type, in the order of their first change."""
+        """Return how many containers have each type, in the order of their first change."""
         return Counter(of_type for _, of_type in self._codes)
 
     def change(self, container: str, of_type: str, event: str, amount: str, at_ns: int, line: int, source: str) -> None:
-        try:
-            finite = math.isfinite(float(amount))
-        except ValueError:
-            finite = False
-        if not finite:
+        if not (is_number(amount) and math.isfinite(float(amount))):
             problem = f"the value of {container} {of_type} is {amount[:40]!r}; expected a finite number"
             raise InputError(source, problem, line=line)
         number = Decimal(amount)
@@ -109,27 +106,20 @@ class VariableSamples:
         late = 0
         for (container, of_type), number in self._codes.items():
             selected = order[bounds[number] : bounds[number + 1]]
-            values = _sample_and_hold(row[selected], value[selected], len(times))
+            # Each value is held until the next; 0 counts before the first, and of several at one time the last.
+            latest = np.zeros(len(times), np.int64)
+            latest[row[selected]] = np.arange(1, len(selected) + 1)  # the last of equal indices stays
+            values = np.append(0.0, value[selected])[np.maximum.accumulate(latest)]
             late += int(row[selected].min() > 0)
             sums[of_type] += values
             if of_type in each:
                 single[f"{container} {of_type}"] = values
-        several = [name for name in types if types[name] > 1]
-        if several:
+        if several := [name for name in types if types[name] > 1]:
             notes = (*notes, f"sums over containers: {', '.join(several)}")
         if late:
             notes = (*notes, f"{late} variables have no value at first, which counts as 0")
-        factor = nanoseconds_per(time_unit)
-        scaled_times = times if factor == 1 else times / factor
-        return Series(scaled_times, {**sums, **single}, time_unit, source=source, notes=notes)
-
-
-def _sample_and_hold(row: Ints, value: Floats, n_rows: int) -> Floats:
-    """Return a value for each row, each held until the next; 0 before the first, and of several in one row the last."""
-    latest = np.zeros(n_rows, np.int64)
-    latest[row] = np.arange(1, len(row) + 1)  # the last of equal indices stays
-    np.maximum.accumulate(latest, out=latest)
-    return np.append(0.0, value)[latest]
+        times = times if time_unit == "ns" else times / nanoseconds_per(time_unit)
+        return Series(times, {**sums, **single}, time_unit, source=source, notes=notes)
 
 
 class PajeEvent(NamedTuple):
@@ -247,17 +237,13 @@ class PajeModel:
 
     @functools.cached_property
     def _time_unit(self) -> str:
-        """Unit of the times, asked for at the first of them, when all types are defined."""
-        return self._options.time_unit or ("ms" if self._from_starpu else "s")
-
-    @property
-    def _from_starpu(self) -> bool:
-        return STARPU_STATES in self._types.values()
+        """Return the unit of the times, asked for at the first of them, when all types are defined."""
+        return self._options.time_unit or ("ms" if STARPU_STATES in self._types.values() else "s")
 
     def result(self) -> Trace | Series:
         """Return the states of one type; the variables where there are no states, or where they are asked for."""
         notes = tuple(f"{count} {name} events passed over" for name, count in sorted(self._passed_over.items()))
-        if self._from_starpu and self._options.time_unit is None:
+        if STARPU_STATES in self._types.values() and self._options.time_unit is None:
             notes = ("times are taken in ms, as StarPU writes them; if not: -r time_unit=s|us|ns", *notes)
         for of_type in self._states.values():
             of_type.intervals.finish(self._end)

@@ -4,9 +4,9 @@ The first line is ``#Paraver (date):duration[_unit]:nodes:applications...``; the
 duration says ``_ns``. A state is ``1:cpu:application:task:thread:begin:end:state``. Messages (3), collectives among the
 events (2) and communicators (``c``) are read when somebody asks for them (`perf_io.traces.paraver_messages`); other
 events and global operations (4) are counted and passed over. A location is one thread, ``application.task.thread``,
-also where it has no states. Hardware counters, which are events too, are read when somebody asks for them as well
-(`perf_io.traces.paraver`). Source: "Paraver: Parallel Program Visualization and Analysis
-tool, Tracefile Description", Barcelona Supercomputing Center.
+also where it has no states. Hardware counters, which are events too, are read when somebody asks for them as well.
+Source: "Paraver: Parallel Program Visualization and Analysis tool, Tracefile Description", Barcelona Supercomputing
+Center.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
@@ -78,6 +78,11 @@ _DEFAULT_STATES = {
         "Group Communication", "Tracing Disabled", "Others", "Send Receive", "Memory transfer",
     ))
 }  # fmt: skip
+# Records that are no states, by their type.
+_PASSED_NOTES = {
+    "2": "event records: those of calls, user functions and counters are read",
+    "4": "global operation records passed over",
+}
 # Types of events whose values are calls of MPI.
 _CALLS = frozenset({"50000001", "50000002", "50000003", "50000004", "50000005"})
 _USER_FUNCTIONS = 60_000_019  # a value other than 0 enters a function, 0 leaves the innermost one
@@ -246,24 +251,14 @@ class StateRecords:
 # reading. Source: Paraver's trace description, the event types of Extrae (BSC), PAPI's presets (papiStdEventDefs.h).
 
 
-def counter_types(types: Iterable[tuple[int, str]]) -> dict[str, int]:
-    """Return names of counters with their types."""
+def _counter_types(types: Mapping[int, str]) -> dict[str, int]:
+    """Return names of counters with their types; the usual ones without names."""
     named: dict[str, int] = {}
-    for number, text in types:
+    for number, text in types.items():
         if number in _TYPES and text.split() and _SET not in text:
             preset = _PRESET.search(text)
             named.setdefault(preset[0] if preset else text.split()[0], number)
-    return named
-
-
-def read_counters(read_events: EventReader, types: Mapping[str, int]) -> dict[str, Readings]:
-    """Read counters by name."""
-    events = read_events(tuple(types.values()))
-    readings = {}
-    for name, number in types.items():
-        rows = events[events[:, 2] == number]
-        readings[name] = Readings.of(rows[:, 0], rows[:, 1], rows[:, 3])
-    return readings
+    return named if types else USUAL
 
 
 def read_function_changes(read_events: EventReader, n_locations: int, names: Mapping[int, str]) -> FunctionChanges:
@@ -295,7 +290,7 @@ class _Header:
     time_unit: str
     duration_ns: int
     threads: tuple[tuple[int, ...], ...]  # of each task of each application
-    nodes: tuple[tuple[str, ...], ...]  # of each task, by their numbers; empty where unknown
+    nodes: Mapping[str, str]  # by ``application.task``; empty where unknown
 
 
 class ParaverReader(Reader):
@@ -329,7 +324,7 @@ def _header(line: str, source: str) -> _Header:
         raise InputError(source, problem, line=1)
     unit = match["unit"] or "us"
     threads: list[tuple[int, ...]] = []
-    nodes: list[tuple[str, ...]] = []
+    nodes: dict[str, str] = {}
     # The nodes come first, "4(1,1,1,1)" or just "4", then the number of applications, then each application.
     _, separator, applications = re.sub(r"^[0-9]+(\([0-9,\s]*\))?", "", match["rest"]).lstrip(":").partition(":")
     for application in _APPLICATION.finditer(applications):
@@ -339,12 +334,12 @@ def _header(line: str, source: str) -> _Header:
             if not count.strip().isdecimal() or len(count) > 7:
                 raise InputError(source, f"the header has {count[:20]!r} threads in task {task}", line=1)
         threads.append(tuple(map(int, counts)))
-        nodes.append(tuple(node.strip() for _, _, node in tasks))
+        nodes |= {f"{len(threads)}.{task}": node.strip() for task, (_, _, node) in enumerate(tasks, start=1)}
     if (n_threads := sum(map(sum, threads))) > _MOST_THREADS:
         raise InputError(source, f"the header has {n_threads} threads, more than {_MOST_THREADS}", line=1)
     if not separator:
         raise InputError(source, f"the header {line[:60]!r} names no applications; the file is cut short", line=1)
-    return _Header(unit, parse_ns(match["duration"], unit, source, 1), tuple(threads), tuple(nodes))
+    return _Header(unit, parse_ns(match["duration"], unit, source, 1), tuple(threads), nodes)
 
 
 @dataclass
@@ -360,11 +355,9 @@ class _Names:
 def _names(source: Source) -> _Names:
     if source.is_stdin:
         return _Names()
-    pcf_path = source.path.with_name(
-        re.sub(r"\.prv$", "", without_compressed_ending(source.path.name), flags=re.IGNORECASE) + ".pcf"
-    )
+    stem = re.sub(r"\.prv$", "", without_compressed_ending(source.path.name), flags=re.IGNORECASE)
     try:
-        lines = pcf_path.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = source.path.with_name(f"{stem}.pcf").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return _Names()
     names = _Names()
@@ -388,17 +381,6 @@ def _names(source: Source) -> _Names:
             types = types if section == "VALUES" else set()
     names.states = states or None
     return names
-
-
-def _levels(locations: Sequence[str], nodes: Sequence[Sequence[str]]) -> dict[str, list[str]]:
-    """Return the node of each location, named as ``application.task.thread``, where the header says it of all."""
-    node_of = {
-        f"{application}.{task}": node
-        for application, tasks in enumerate(nodes, start=1)
-        for task, node in enumerate(tasks, start=1)
-    }
-    location_nodes = [node_of.get(name.rpartition(".")[0], "") for name in locations]
-    return {"node": [f"node {node}" for node in location_nodes]} if all(location_nodes) else {}
 
 
 def _outside_of_calls(communication: Communication) -> Columns:
@@ -437,16 +419,11 @@ def _read(source: Source, header: _Header, named: _Names) -> Trace:
     # Tracers use numbers that their own .pcf leaves out (a synchronization state 15 is common).
     state_names = _DEFAULT_STATES if named.states is None else named.states
     names = [state_names.get(number, f"State {number}") for number in numbers]
-    descriptions = {
-        "2": "event records: those of calls, user functions and counters are read",
-        "4": "global operation records passed over",
-    }
-    notes = [f"{count} {description}" for kind, description in descriptions.items() if (count := records.count(kind))]
+    notes = [f"{count} {description}" for kind, description in _PASSED_NOTES.items() if (count := records.count(kind))]
     where = header.threads, nanoseconds_per(header.time_unit)
 
     @functools.cache
     def read_messages() -> Communication:
-
         with once_more(source.name):
             found = paraver_messages.read_communication(source, records.locations, *where, named.calls)
         if not records.states:  # nor ends of states
@@ -463,15 +440,10 @@ def _read(source: Source, header: _Header, named: _Names) -> Trace:
         notes.append("no .pcf found: the states have their usual names")
     elif unnamed := [number for number in sorted(numbers, key=int) if number not in named.states]:
         notes.append(f"states without a name in the .pcf: {', '.join(unnamed)}")
-    trace = store.trace(
-        records.locations,
-        numbers,
-        names,
-        time_unit=header.time_unit,
-        span_ns=(0, header.duration_ns),
-        notes=notes,
-        levels=_levels(records.locations, header.nodes),
-    )
+    nodes = [header.nodes.get(name.rpartition(".")[0], "") for name in records.locations]
+    levels = {"node": [f"node {node}" for node in nodes]} if all(nodes) else {}
+    facts: dict[str, Any] = {"time_unit": header.time_unit, "span_ns": (0, header.duration_ns)}
+    trace = store.trace(records.locations, numbers, names, **facts, notes=notes, levels=levels)
     if not (records.count("2") and header.threads):
         return trace
 
@@ -486,13 +458,16 @@ def _read(source: Source, header: _Header, named: _Names) -> Trace:
     carry(trace, read_messages)
     if named.functions:
         trace.facts[FUNCTIONS] = functools.cache(read_functions)
-    counters = counter_types(named.types.items()) if named.types else USUAL
     if not Path(source.name).is_file():  # what comes through a pipe is gone later
         communication_of(trace)
         if named.functions:
             trace.facts[FUNCTIONS]()
-    carry_counters(
-        trace, tuple(counters), source.name,
-        lambda chosen: read_counters(read_events, {name: counters[name] for name in chosen}),
-    )  # fmt: skip
+    counters = _counter_types(named.types)
+
+    def read_counters(names: Sequence[str]) -> dict[str, Readings]:
+        events = read_events([counters[name] for name in names])
+        rows = {name: events[events[:, 2] == counters[name]] for name in names}
+        return {name: Readings.of(own[:, 0], own[:, 1], own[:, 3]) for name, own in rows.items()}
+
+    carry_counters(trace, tuple(counters), source.name, read_counters)
     return trace

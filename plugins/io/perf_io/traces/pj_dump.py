@@ -43,17 +43,15 @@ _TRIMMED = ' "\t\r'
 _PLAIN = dict(zip(("nature", "location", "type", "start", "end", "depth", "state"), (0, 1, 2, 3, 4, 6, 7), strict=True))
 
 
-def _first_line(head: bytes) -> bytes:
-    return head.lstrip(b"\xef\xbb\xbf \r\n").split(b"\n", 1)[0]
+def _first_line(source: Source) -> bytes:
+    return source.head.lstrip(b"\xef\xbb\xbf \r\n").split(b"\n", 1)[0]
 
 
-def _header(line: str) -> dict[str, int] | None:
-    names = [name.strip().strip('"').lower() for name in line.split(",")]
-    positions = {
-        role: names.index(name) for role, options in _HEADER_NAMES.items() for name in options if name in names
-    }
-    needed = _HEADER_NAMES.keys() - {"depth"}
-    return positions if needed <= positions.keys() else None
+def _header(source: Source) -> dict[str, int] | None:
+    names = [name.strip().strip('"').lower() for name in _first_line(source).decode(errors="replace").split(",")]
+    named = ((role, name) for role, options in _HEADER_NAMES.items() for name in options)
+    positions = {role: names.index(name) for role, name in named if name in names}
+    return positions if _HEADER_NAMES.keys() - {"depth"} <= positions.keys() else None
 
 
 class PjDumpReader(PajeReader):
@@ -67,13 +65,11 @@ class PjDumpReader(PajeReader):
     Options = PjDumpOptions
 
     def sniff(self, source: Source) -> float:
-        first = _first_line(source.head)
-        return 0.95 if _LINE.match(first) or _header(first.decode(errors="replace")) else 0.0
+        return 0.95 if _LINE.match(_first_line(source)) or _header(source) else 0.0
 
     def read(self, source: Source, options: PjDumpOptions) -> Trace | Series:  # type: ignore[override]
-        header = _header(_first_line(source.head).decode(errors="replace"))
         with source.plain_file() as path:
-            return _read(source.name, path, header, options)
+            return _read(source.name, path, _header(source), options)
 
 
 def _read(source: str, path: Path, header: Mapping[str, int] | None, options: PjDumpOptions) -> Trace | Series:
@@ -83,13 +79,22 @@ def _read(source: str, path: Path, header: Mapping[str, int] | None, options: Pj
     database = Database(source)
     lines = lines_scan(database.link(path))
     natures = _store(database, lines, positions, time_unit)
-    _check_lines(source, path, positions, natures)
+    allowed = set(_NATURES) if positions is _PLAIN else {*_NATURES, "Nature"}
+    if unknown := natures.keys() - allowed:
+        line, text = line_of_record(path, lambda text: text.strip() != "" and _nature(text, positions) in unknown, 0)
+        problem = f"{text[:60]!r} is none of {', '.join(_NATURES)}; the file is damaged or no pj_dump"
+        raise InputError(source, problem, line=line)
     has_variables = bool(natures.get("Variable"))
     if has_variables and (kind == "variables" or (kind == "auto" and not natures.get("State"))):
         return _variables(database, path, lines, positions, time_unit)
     if kind == "variables":
         raise InputError(source, f"contains no variables, but {natures.get('State', 0)} state lines")
-    _check_lengths(database, path, positions)
+    n_fields = max(positions.values()) + 1 if positions is _PLAIN else positions["state"] + 1
+    short = database.rows(f"SELECT min(rowid) FROM records WHERE n_parts < {n_fields} OR depth IS NULL")[0][0]
+    if short is not None:
+        line, text = _state_line(path, positions, short)
+        problem = f"the state line {text[:60]!r} has fewer than {n_fields} fields or no depth; the file is cut short"
+        raise InputError(source, problem, line=line)
     types = [row[0] for row in database.rows("SELECT type FROM records GROUP BY type ORDER BY count(*) DESC, type")]
     chosen = choose_state_type(types, options.state_type, source)
     others = ((name, count) for name, count in natures.items() if name in _NATURES[1:])
@@ -107,14 +112,8 @@ def _read(source: str, path: Path, header: Mapping[str, int] | None, options: Pj
         parts = [part.strip(_TRIMMED) for part in text.split(",")]
         return line, {role: parts[position] for role, position in positions.items()}
 
-    table = StateTable(
-        database,
-        f"SELECT location, state, start_ns, end_ns FROM records WHERE {condition}",
-        at_row,
-        keeps=True,
-        time_unit=time_unit,
-        notes=tuple(notes),
-    )
+    query = f"SELECT location, state, start_ns, end_ns FROM records WHERE {condition}"
+    table = StateTable(database, query, at_row, keeps=True, time_unit=time_unit, notes=tuple(notes))
     if not n_nested or nested != "innermost":
         return read_states(table)
     trace = read_states(_flattened(table, condition))
@@ -137,7 +136,7 @@ def _variables(database: Database, path: Path, lines: str, positions: Mapping[st
             time = parse_ns(start or "", time_unit, database.source, number)
             samples.change(container or "", of_type or "", "SetVariable", value or "", time, number, database.source)
         except InputError as error:
-            line, _ = line_of_record(path, lambda text: _part(text, order["nature"]) == "Variable", number)
+            line, _ = line_of_record(path, lambda text: _nature(text, order) == "Variable", number)
             raise InputError(database.source, error.problem, line=line) from None
     return samples.series(time_unit, database.source, ())
 
@@ -154,34 +153,13 @@ def _store(database: Database, lines: str, positions: Mapping[str, int], time_un
         f"FROM (SELECT string_split(line, ',') AS parts FROM {lines} WHERE contains(line, 'State')) "
         f"WHERE {fields['nature']} = 'State'"
     )
-    return dict(
-        database.rows(
-            f"SELECT {fields['nature']} AS nature, count(*) FROM (SELECT string_split(line, ',') AS parts "
-            f"FROM {lines} WHERE trim(line) <> '') GROUP BY nature ORDER BY nature"
-        )
-    )
-
-
-def _check_lines(source: str, path: Path, positions: Mapping[str, int], natures: Mapping[str | None, int]) -> None:
-    nature = positions["nature"]
-    allowed = set(_NATURES) if positions is _PLAIN else {*_NATURES, "Nature"}
-    if unknown := natures.keys() - allowed:
-        line, text = line_of_record(path, lambda text: bool(text.strip()) and _part(text, nature) in unknown, 0)
-        problem = f"{text[:60]!r} is none of {', '.join(_NATURES)}; the file is damaged or no pj_dump"
-        raise InputError(source, problem, line=line)
-
-
-def _check_lengths(database: Database, path: Path, positions: Mapping[str, int]) -> None:
-    n_fields = max(positions.values()) + 1 if positions is _PLAIN else positions["state"] + 1
-    short = database.rows(f"SELECT min(rowid) FROM records WHERE n_parts < {n_fields} OR depth IS NULL")[0][0]
-    if short is not None:
-        line, text = _state_line(path, positions, short)
-        problem = f"the state line {text[:60]!r} has fewer than {n_fields} fields or no depth; the file is cut short"
-        raise InputError(database.source, problem, line=line)
+    parts = f"SELECT string_split(line, ',') AS parts FROM {lines} WHERE trim(line) <> ''"
+    counts = f"SELECT {fields['nature']} AS nature, count(*) FROM ({parts}) GROUP BY nature ORDER BY nature"
+    return dict(database.rows(counts))
 
 
 def _state_line(path: Path, positions: Mapping[str, int], record: int) -> tuple[int, str]:
-    return line_of_record(path, lambda text: _part(text, positions["nature"]) == "State", record)
+    return line_of_record(path, lambda text: _nature(text, positions) == "State", record)
 
 
 def _flattened(table: StateTable, condition: str) -> StateTable:
@@ -206,13 +184,10 @@ def _flattened(table: StateTable, condition: str) -> StateTable:
         refuse_overlap(table, int(events[crossing[0]]), int(events[partner[crossing[0]]]))
     owner, first, last = latest_running(place[rows], start[rows], end[rows])
     database.add("pieces", {"record": record[rows[owner]], "start_ns": first, "end_ns": last})
-    return dataclasses.replace(
-        table,
-        query="SELECT location, state, pieces.start_ns, pieces.end_ns FROM pieces JOIN records "
-        "ON pieces.record = records.rowid",
-    )
+    joined = "pieces JOIN records ON pieces.record = records.rowid"
+    return dataclasses.replace(table, query=f"SELECT location, state, pieces.start_ns, pieces.end_ns FROM {joined}")
 
 
-def _part(line: str, position: int) -> str | None:
+def _nature(line: str, positions: Mapping[str, int]) -> str | None:
     parts = line.split(",")
-    return parts[position].strip(_TRIMMED) if len(parts) > position else None
+    return parts[positions["nature"]].strip(_TRIMMED) if len(parts) > positions["nature"] else None

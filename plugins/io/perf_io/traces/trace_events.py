@@ -15,13 +15,13 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.text import is_number
 from perf_io.traces.intervals import pair_events
 from perf_io.traces.json_array import MISSING, TraceEvent
 from perf_traces.messages.communication import COLLECTIVE, COLUMNS, ITSELF, RECEIVE, SEND, UNTOLD, RankCalls
 from perf_traces.messages.kernels import last_not_after
 from perf_traces.options import WARNING
 from perfcore.base.arrays import Codes, Ints
+from perfcore.data.selection import is_number
 
 # Collectives, sends and receives of NCCL and RCCL, taken while PyTorch's traces are read.
 #
