@@ -25,15 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Basis:
-    """What a phase may look like.
+    """What a phase may look like."""
 
-    Parameters
-    ----------
-    degree : int
-        Degree of the polynomial, 0 to 3.
-    """
-
-    degree: int = 2
+    degree: int = 2  # of the polynomial, 0 to 3
 
 
 @dataclass(frozen=True)

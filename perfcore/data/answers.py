@@ -36,13 +36,11 @@ def report_of_curve(curve: UtilizationCurve, data: Any = None) -> Report:
     duration, number = readable(curve.duration, curve.time_unit, 4), curve.n_locations
     share = f" ({curve.mean / number:.0%} of {number})" if number else ""
     lowest, highest = float(curve.heights.min()), float(curve.heights.max())
+    heights = {"mean": curve.mean, "lowest": lowest, "highest": highest}
     columns = [
         Column("steps", [curve.n_steps], format=","),
         Column("duration", [float(curve.duration)], curve.time_unit, "time", f"duration_{curve.time_unit}"),
-        *(
-            Column(name, [value], format=".6g")
-            for name, value in (("mean", curve.mean), ("lowest", lowest), ("highest", highest))
-        ),
+        *(Column(name, [value], format=".6g") for name, value in heights.items()),
     ]
     return Report(
         title=f"Utilization: {Path(curve.source).name}",
@@ -123,10 +121,7 @@ def report_of_measurements(data: Measurements, below: Any = None) -> Report:
         figures=[Figure("measurements", len(table), format=",")],
         tables=[Table(columns, title=title, drops_empty=False)],
         draw=lambda: [] if observed is None else [_plot_of_observations(observed)],
-        notes=[
-            *([Note("Check", f"no plot: {problem}")] if problem else []),
-            *(Note("Note", note) for note in data.notes),
-        ],
+        notes=[Note("Check", f"no plot: {problem}")] * bool(problem) + [Note("Note", note) for note in data.notes],
     )
 
 
@@ -174,18 +169,12 @@ def _plot_of_observations(observed: Observations) -> Plot:
     all_cells = np.unique(observed.cell)
     cells = all_cells[:: -(-len(all_cells) // _MOST_LINES)]
     chosen = f"{len(cells)} of {len(all_cells):,}, evenly chosen" if len(cells) < len(all_cells) else ""
-    is_named = 1 < len(cells) <= _MOST_NAMED
-    names = (
-        shorten([observed.cell_name(int(cell)) for cell in cells], _LABEL_LETTERS) if is_named else [""] * len(cells)
-    )
-    marks = list(_lines(observed, points, cells, names))
-    return Plot(
-        "data",
-        marks,
-        Axis(observed.columns[symbol], scale="log", base=2 if (np.log2(points) % 1.0 == 0.0).all() else 10),
-        Axis(observed.value_name, observed.unit or "", "log"),
-        title=chosen,
-    )
+    names = [""] * len(cells)
+    if 1 < len(cells) <= _MOST_NAMED:
+        names = shorten([observed.cell_name(int(cell)) for cell in cells], _LABEL_LETTERS)
+    base = 2 if (np.log2(points) % 1.0 == 0.0).all() else 10
+    x, y = Axis(observed.columns[symbol], scale="log", base=base), Axis(observed.value_name, observed.unit or "", "log")
+    return Plot("data", list(_lines(observed, points, cells, names)), x, y, title=chosen)
 
 
 def _lines(observed: Observations, points: Floats, cells: npt.NDArray[np.int64], names: list[str]) -> Iterator[Mark]:

@@ -124,17 +124,13 @@ class UtilizationCurve(Shown):
         return next(entry for entry in entries if "curve" in entry.default_for).load().join_runs(selected, fields, name)
 
     def __repr__(self) -> str:
-        return (
-            f"UtilizationCurve({self.n_steps} steps, {self.start!s} to {self.end!s} {self.time_unit}, "
-            f"mean {self.mean:.6g})"
-        )
+        extent = f"{self.start!s} to {self.end!s} {self.time_unit}"
+        return f"UtilizationCurve({self.n_steps} steps, {extent}, mean {self.mean:.6g})"
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each step: start, end and height."""
-        start, end = self.edges[:-1], self.edges[1:]
-        return pd.DataFrame(
-            {f"start_{self.time_unit}": start, f"end_{self.time_unit}": end, "processors": self.heights}
-        )
+        sides = {f"start_{self.time_unit}": self.edges[:-1], f"end_{self.time_unit}": self.edges[1:]}
+        return pd.DataFrame({**sides, "processors": self.heights})
 
     @property
     def n_steps(self) -> int:

@@ -143,7 +143,14 @@ def observe(data: Measurements, aggregate: str, duplicates: str) -> Observations
     joined = runs.agg("min" if aggregate == "minimum" else aggregate)
     row = np.flatnonzero(kept)[first]
     repetitions = np.asarray(runs.size(), dtype=np.int64)
-    _refuse_mixed_categories(data, kept, group)
+    if data.roles.category:
+        names, category = labels_of(data, "category", kept)
+        if differs(category, group):  # the categories of a run are no repeated runs
+            choice = f"{data.roles.category[0]}={names[0]}"
+            raise DataError(
+                f"{data.source}: each run is in rows of several categories ({listing(names, 4)}); choose one, such as "
+                f"--where '{choice}', or model all of them, by `perf fit` without --fitter"
+            )
     if (repetitions > 1).any():
         used = {*roles.parameters.values(), roles.value, *roles.code, *roles.system, *roles.category}
         free = [name for name in map(str, data.table.columns) if name not in {*used, "run", "repetition"}]
@@ -168,19 +175,6 @@ def observe(data: Measurements, aggregate: str, duplicates: str) -> Observations
         source=data.source,
         notes=tuple(notes),
     )
-
-
-def _refuse_mixed_categories(data: Measurements, kept: Booleans, group: Ints) -> None:
-    """Refuse to take the categories of a run for repeated runs."""
-    column = ",".join(data.roles.category)
-    if not column:
-        return
-    names, category = labels_of(data, "category", kept)
-    if differs(category, group):
-        raise DataError(
-            f"{data.source}: each run is in rows of several categories ({listing(names, 4)}); choose one, such as "
-            f"--where '{column.partition(',')[0]}={names[0]}', or model all of them, by `perf fit` without --fitter"
-        )
 
 
 def labels_of(data: Measurements, role: str, kept: Booleans) -> tuple[tuple[str, ...], Ints]:
@@ -317,11 +311,8 @@ def numbers_of(
         least = f"{name}>=0" if zero else f"{name}>0"
         condition = f"{name}<{np.finfo(np.float64).max:.0e}" if numbers[row] > 0.0 else least
         expected = "a finite number" if signed else "a positive number or 0" if zero else "a positive number"
-        data.refuse(
-            row,
-            f"{name} is {numbers[row]:g}{more}; {expected} is expected; fix the value, or exclude such rows with "
-            f"--where '{condition}'",
-        )
+        cure = f"fix the value, or exclude such rows with --where '{condition}'"
+        data.refuse(row, f"{name} is {numbers[row]:g}{more}; {expected} is expected; {cure}")
     return numbers
 
 
@@ -349,12 +340,10 @@ def without_duplicates(
         if (copied := _copied_block(number)) is not None:
             row, earlier = copied
             line = data.line(earlier)
-            data.refuse(
-                row,
-                f"from here on the rows repeat those from {'row' if line is None else 'line'} "
-                f"{data.row(earlier) if line is None else line} on in every column and in their order; remove the copy "
-                f"({option}drop) or say that these are repeated runs ({option}keep)",
-            )
+            begin = f"row {data.row(earlier)}" if line is None else f"line {line}"
+            problem = f"from here on the rows repeat those from {begin} on in every column and in their order"
+            cure = f"remove the copy ({option}drop) or say that these are repeated runs ({option}keep)"
+            data.refuse(row, f"{problem}; {cure}")
         count = int(repeated.sum())
         notes.append(
             f"{count:,} row{'s repeat earlier ones' if count > 1 else ' repeats an earlier one'} in every column "

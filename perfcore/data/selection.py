@@ -86,10 +86,8 @@ def rows_that_meet(table: pd.DataFrame, conditions: Iterable[Condition]) -> npt.
             for value in condition.values:
                 matches = _equal(column, value)
                 if not matches.any():
-                    raise OptionError(
-                        f"no row has {condition.column}={value}; "
-                        + str(UnknownNameError("value", value, map(str, column.dropna().unique())))
-                    )
+                    unknown = UnknownNameError("value", value, map(str, column.dropna().unique()))
+                    raise OptionError(f"no row has {condition.column}={value}; {unknown}")
                 equal |= matches
             kept &= equal if condition.relation == "=" else ~equal
             continue

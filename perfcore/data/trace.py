@@ -164,13 +164,9 @@ class Trace(Shown):
             A state that the trace does not have.
         """
         chosen = busy_mask(self.states, self.busy_states, busy, idle)[self.state]
-        return curve_from_intervals(
-            np.concatenate([self.start_ns[chosen], self.end_ns[chosen]]),
-            self.span_ns,
-            self.time_unit,
-            n_locations=len(self.locations),
-            source=self.source,
-        )
+        times = np.concatenate([self.start_ns[chosen], self.end_ns[chosen]])
+        facts = {"n_locations": len(self.locations), "source": self.source}
+        return curve_from_intervals(times, self.span_ns, self.time_unit, **facts)
 
 
 def default_busy(states: Sequence[str]) -> tuple[str, ...]:
@@ -274,15 +270,12 @@ def _check_intervals(trace: Trace) -> None:
             f"{trace.source}: interval {row} of {trace.locations[trace.location[row]]} ends at "
             f"{trace.end_ns[row]} ns before it starts at {trace.start_ns[row]} ns"
         )
-    pair = first_overlap(trace.location, trace.start_ns, trace.end_ns)
-    if pair is not None:
-        earlier, later = pair
-        raise DataError(
-            f"{trace.source}: {trace.locations[trace.location[later]]} is in state "
-            f"{trace.states[trace.state[later]]!r} from {trace.start_ns[later]} ns although "
-            f"{trace.states[trace.state[earlier]]!r} lasts until {trace.end_ns[earlier]} ns; "
-            "states of one location must not overlap"
-        )
+    if (pair := first_overlap(trace.location, trace.start_ns, trace.end_ns)) is not None:
+        until, since = trace.end_ns[pair[0]], trace.start_ns[pair[1]]
+        earlier, later = (repr(trace.states[code]) for code in trace.state[list(pair)])
+        problem = f"is in state {later} from {since} ns although {earlier} lasts until {until} ns"
+        location = trace.locations[trace.location[pair[1]]]
+        raise DataError(f"{trace.source}: {location} {problem}; states of one location must not overlap")
 
 
 def first_overlap(

@@ -27,39 +27,17 @@ class NoOptions:
 
 @dataclass(frozen=True)
 class OptionField:
-    """An option as help, completion and validation see it; `option` declares the first fields.
+    """An option as help, completion and validation see it; `option` declares the fields before ``name``."""
 
-    Parameters
-    ----------
-    help : str
-        One sentence; it appears in ``--help`` and in ``perf plugins NAME``.
-    choices : tuple of str or callable, optional
-        Accepted words; a callable is asked when they are needed (names from the registry).
-    minimum, above : float, optional
-        Smallest accepted number; or a bound that the number must exceed.
-    metavar : str, optional
-        How the value is shown in help.
-    parse : callable, optional
-        Turns what was given (a text from the command line or a Python object) into the field's value and raises
-        `ValueError` with what is accepted.
-    selects : str, optional
-        Kind of registered thing that the value names (``"segmenters"``); the options of the chosen one are then
-        accepted as well.
-    flag : str
-        Its spelling on the command line, declared if the field's name cannot be it (``--with``).
-    repeats : bool
-        It may be given several times on the command line; the field is then a tuple, whose items hold commas.
-    """
-
-    help: str
-    choices: Any = None
-    minimum: float | None = None
-    above: float | None = None
-    metavar: str | None = None
-    parse: Callable[[Any], Any] | None = None
-    selects: str | None = None
-    flag: str = ""
-    repeats: bool = False
+    help: str  # one sentence, in ``--help`` and in ``perf plugins NAME``
+    choices: Any = None  # accepted words, or what gives them when they are needed (names from the registry)
+    minimum: float | None = None  # smallest accepted number
+    above: float | None = None  # bound that the number must exceed
+    metavar: str | None = None  # how the value is shown in help
+    parse: Callable[[Any], Any] | None = None  # makes the value of a text or object; ValueError says what is accepted
+    selects: str | None = None  # kind of what the value names (``"segmenters"``), whose options are then accepted too
+    flag: str = ""  # on the command line, if the field's name cannot be it (``--with``)
+    repeats: bool = False  # given several times; the field is then a tuple, whose items hold commas
     name: str = ""
     type: type = str
     optional: bool = False
@@ -68,7 +46,7 @@ class OptionField:
 
     @property
     def default_text(self) -> str:
-        """The default as a user would type it; empty where there is none."""
+        """Return the default as a user would type it; empty if there is none."""
         if self.default in (None, ()):
             return ""
         return ",".join(map(str, self.default)) if isinstance(self.default, tuple) else str(self.default)

@@ -28,21 +28,11 @@ from perfcore.hooks.registry import registry
 
 @dataclass(frozen=True)
 class OptionRules:
-    """Rules of an option that typer cannot say; they are annotated after it.
+    """Rules of an option that typer cannot say; they are annotated after it."""
 
-    Parameters
-    ----------
-    needs : str
-        The option, such as ``"--output FILE"``, without which this one means nothing.
-    required : bool
-        Whether a line must give it, although Python need not.
-    alone : str
-        Value of the flag without one: last, or before another option or a file.
-    """
-
-    needs: str = ""
-    required: bool = False
-    alone: str = ""
+    needs: str = ""  # the option, such as ``"--output FILE"``, without which this one means nothing
+    required: bool = False  # on a line, although not in Python
+    alone: str = ""  # value of the flag without one: last, or before another option or a file
 
 
 @dataclass(frozen=True)
@@ -74,19 +64,10 @@ class OptionsOfEach:
 
 @dataclass(frozen=True)
 class OptionsOfSelected:
-    """Annotation of ``**options``: those of what another parameter selects by name.
+    """Annotation of ``**options``: those of what another parameter selects by name, else of all that it could be."""
 
-    Parameters
-    ----------
-    kind : str
-        What is selected, such as ``"fitters"``.
-    flag : str
-        The option that names it, without dashes: ``"fitter"``. Where neither the line nor a default does, the options
-        of all that could be meant are accepted.
-    """
-
-    kind: str
-    flag: str
+    kind: str  # what is selected, such as ``"fitters"``
+    flag: str  # the option that names it, without dashes: ``"fitter"``
 
 
 class _Names(dict[str, Any]):

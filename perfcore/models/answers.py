@@ -53,38 +53,24 @@ def report_of(model: Model, data: Any = None) -> Report:
 
 def statistic_figures(model: Model) -> list[Figure]:
     """Return the first statistics of a fit that are numbers: the most telling ones."""
-    numbers = [
-        (name, value)
-        for name, value in model.statistics.items()
-        if isinstance(value, (int, float)) and np.isfinite(value)
-    ]
-    return [
-        Figure(
-            name.removeprefix("n_").replace("_n_", " ").replace("_", " "),
-            value,
-            format="," if isinstance(value, int) else ".4g",
-            key=name,
-        )
-        for name, value in numbers[:_MOST_STATISTICS]
-    ]
+    figures = []
+    for key, value in model.statistics.items():
+        if isinstance(value, (int, float)) and np.isfinite(value):
+            name = key.removeprefix("n_").replace("_n_", " ").replace("_", " ")
+            figures.append(Figure(name, value, format="," if isinstance(value, int) else ".4g", key=key))
+    return figures[:_MOST_STATISTICS]
 
 
 def _parameter_figures(model: Model) -> list[Figure]:
     """Return the parameters with intervals of two standard errors, if they are few."""
     if len(model.parameters) > _MOST_STATISTICS:
         return []
-    return [
-        Figure(
-            each.name,
-            each.estimate,
-            each.unit or "",
-            (each.estimate - 2.0 * each.standard_error, each.estimate + 2.0 * each.standard_error)
-            if each.standard_error
-            else None,
-            "± 2 standard errors",
-        )
-        for each in model.parameters
-    ]
+    figures = []
+    for each in model.parameters:
+        side = 2.0 * (each.standard_error or 0.0)
+        ends = (each.estimate - side, each.estimate + side) if side else None
+        figures.append(Figure(each.name, each.estimate, each.unit or "", ends, "± 2 standard errors"))
+    return figures
 
 
 def parameter_table(model: Model) -> Table:

@@ -97,12 +97,8 @@ def observed_by_pair(model: Model, runs: Measurements, **observing: str) -> Obse
     """Return each code on each system at each point, repeated runs joined; options of `Measurements.observations`."""
     observed = runs.observations(**observing)
     points: dict[str, Any] = dict(observed.points)
-    for variable, names, index in (
-        ("code", observed.codes, observed.code),
-        ("system", observed.systems, observed.system),
-    ):
-        if variable in model.variables:
-            points[variable] = np.array(names)[index]
+    named = {"code": (observed.codes, observed.code), "system": (observed.systems, observed.system)}
+    points |= {role: np.array(names)[index] for role, (names, index) in named.items() if role in model.variables}
     labels = tuple(observed.describe(number) for number in range(len(observed)))
     return Observed(points, labels, observed.value, observed.unit, runs.source, (), np.empty((len(observed), 0)))
 

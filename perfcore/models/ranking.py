@@ -38,12 +38,6 @@ class Candidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Ranking(Result):
     """Candidates, best first.
 
-    Parameters
-    ----------
-    lines : tuple of str
-        What was compared, in which scale, and by what.
-    candidates : tuple of Candidate
-
     Examples
     --------
     >>> ranking = Ranking(("2 models of SP",), (Candidate(("1/p", "1"), {"sse": 28.06}), Candidate(("1",), {})))
@@ -54,7 +48,7 @@ class Ranking(Result):
     28.06
     """
 
-    lines: tuple[str, ...]
+    lines: tuple[str, ...]  # what was compared, in which scale, and by what
     candidates: tuple[Candidate, ...]
 
     def report(self, data: Any = None) -> Report:

@@ -488,7 +488,8 @@ class JmhReader(ResultReader):
         results = []
         for row in rows:
             error = next((_with_point(row[key]) for key in row if key.startswith("Score Error")), None)
-            about = {"benchmark": row["Benchmark"], "mode": row["Mode"], "threads": row["Threads"] or None}
+            about: dict[str, Any] = {"benchmark": row["Benchmark"], "mode": row["Mode"]}
+            about["threads"] = row["Threads"] or None
             metric = {"score": _with_point(row["Score"]), "scoreUnit": row["Unit"], "scoreError": error}
             about |= {"primaryMetric": metric, "measurementIterations": row["Samples"] or 0}
             results.append(about | {"params": _with_prefix(row, "Param: ")})

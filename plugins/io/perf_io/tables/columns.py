@@ -214,8 +214,8 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     if is_asked or (sweep and _is_swept(sweep, options, look)):
         if sweep is None or options.parameters or options.value:
             return Roles("measurements")
-        counted, time = sweep.columns  # their order decides where names and options do not
-        return Roles("measurements", varied=() if sweep.counts_runs else (counted,), values=(time,))
+        counted, timed = sweep.columns  # their order decides where names and options do not
+        return Roles("measurements", varied=() if sweep.counts_runs else (counted,), values=(timed,))
     time = finder.find("time", options.time)
     if [*columns[1:]] == [time] and not options.time and look is not None and look.goes_back(columns[1]):
         _refuse_rows_of_one_run(columns, options, source)

@@ -91,7 +91,7 @@ def _in_order(times: Times, values: list[Floats]) -> tuple[Times, list[Floats], 
     axis, row = np.unique(times, return_inverse=True)
     if (shared := len(times) - len(axis)) > _MOST_SHARED * len(times):
         return times, values, []
-    means = [pd.Series(column).groupby(row).mean().to_numpy() for column in values]
+    means: list[Floats] = [np.asarray(pd.Series(column).groupby(row).mean()) for column in values]
     told = f"{shared:,} of {len(times):,} samples share a time with another, of which the mean is taken"
     return axis, means, [told if shared else "samples were not in order of time and are sorted"]
 

@@ -118,8 +118,8 @@ class VariableSamples:
             notes = (*notes, f"sums over containers: {', '.join(several)}")
         if late:
             notes = (*notes, f"{late} variables have no value at first, which counts as 0")
-        times = times if time_unit == "ns" else times / nanoseconds_per(time_unit)
-        return Series(times, {**sums, **single}, time_unit, source=source, notes=notes)
+        scaled: Any = times if time_unit == "ns" else times / nanoseconds_per(time_unit)
+        return Series(scaled, {**sums, **single}, time_unit, source=source, notes=notes)
 
 
 class PajeEvent(NamedTuple):
