@@ -148,6 +148,9 @@ def roles_of(table: pd.DataFrame) -> MeasurementRoles:
         sizes = without_copies(table, sizes)
         if sizes:
             guessed = replace(guessed, parameters={_symbol(column, True, columns): column for column in sizes[:1]})
+    varied = [column for column in guessed.parameters.values() if table[column].nunique() > 1]
+    if guessed.system and varied and (table.groupby(guessed.system[0])[varied].nunique() <= 1).all(axis=None):
+        guessed = replace(guessed, system=())  # each at one level: a name of that level
     return guessed
 
 
@@ -363,9 +366,9 @@ def is_named(what: str, name: str) -> bool:
     return re.fullmatch(_PATTERNS[what], name, re.IGNORECASE | re.DOTALL) is not None
 
 
-def is_program(column: str) -> bool:
-    """Return whether a name is that of a column that names programs."""
-    return column.strip().lower() in _WORDS["program"]
+def is_part(column: str) -> bool:
+    """Return whether a name is that of a column of parts of a run, such as regions, whose times add up."""
+    return not {*VOCABULARY["roles"]["category"].split(), *_WORDS["region"]}.isdisjoint(words_of(column))
 
 
 def is_speed(unit: str | None, *names: str) -> bool:

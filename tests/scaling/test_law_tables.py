@@ -421,6 +421,39 @@ def test_operations_of_a_server_are_no_parts_of_a_run_but_operators_are():
     assert perfcore.fit(pd.DataFrame(rows, columns=["operator", "p", "time_us"]), fitter="scaling").has_parts
 
 
+@pytest.mark.parametrize(
+    ("names", "adds_up"),
+    [
+        ({"region": "ab"}, True),
+        ({"label": ["total", "io"]}, True),
+        ({"label": ["main", "main->io"]}, True),
+        ({"scheme": "ab"}, False),  # of two ways to run one is no part of the other
+        ({"region": "abab", "metric": ["time", "time", "visits", "visits"]}, False),
+    ],
+)
+def test_only_parts_of_one_run_are_added_up(names, adds_up):
+    series = pd.DataFrame({name: list(values) for name, values in names.items()}).assign(scale=lambda f: f.index + 1.0)
+    runs = series.merge(pd.DataFrame({"p": [1, 2, 4, 8]}), how="cross")
+    model = perfcore.fit(runs.assign(value=runs["scale"] / runs["p"]).drop(columns="scale"), path=[*names], at="p=32")
+    report = model.report()
+    assert (" in total" in report.answer) == (report.figures[0].name == "total") == model.adds_up == adds_up
+
+
+def test_a_name_for_each_number_of_processors_is_no_system():
+    rows = [
+        (f"{code}-cluster-{p}", code, p, work / p) for code, work in (("lu", 8.0), ("cg", 5.0)) for p in (1, 2, 4, 8)
+    ]
+    model = perfcore.fit(pd.DataFrame(rows, columns=["system", "benchmark", "p", "time_s"]))
+    assert (model.origin.fitter, model.paths) == ("scaling", ("lu", "cg"))
+
+
+def test_runs_without_the_processors_in_question_are_left_out():
+    """Such as runs on CPUs in a table of accelerators."""
+    rows = [("a", 0, 64, 90.0), *(("a", p, 64 * p, 100.0 / p) for p in (1, 2, 4, 8))]
+    model = perfcore.fit(pd.DataFrame(rows, columns=["kind", "accelerators", "batch", "time_s"]), path=("kind",))
+    assert model.points["p"] == (1.0, 2.0, 4.0, 8.0)
+
+
 def test_a_text_that_shifts_all_points_alike_makes_series():
     """Two configurations 24 % apart at each of four points are no repeated runs."""
     gpus = [8, 16, 32, 64]

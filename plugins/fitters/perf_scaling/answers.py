@@ -109,7 +109,7 @@ def _is_undetermined(model: ScalingModel) -> str:
 def _estimate(model: ScalingModel) -> tuple[float, float, float]:
     """Of the path, of all that add up, or of the largest, at the target."""
     row = model.rows[0]
-    if len(model.paths) == 1 or not model.has_parts:
+    if len(model.paths) == 1 or not model.adds_up:
         return row.predicted, row.low, row.high
     last = next((row for row in model.levels_along if row.level == model.target[model.symbols[0]]), None)
     if last is not None and last.predicted is not None:
@@ -127,7 +127,7 @@ def _answer(model: ScalingModel) -> str:
     amounts = f"{_amount(value, unit)}{{}}, 95% interval {interval_text(ends, number_format(value))}"
     if len(model.paths) == 1:
         return f"At {_target_text(model)}: {amounts.format('')}{_gain(model)}"
-    if not model.has_parts:
+    if not model.adds_up:
         named = row.path if re.search(r"[^\W\d]", row.path) else f"series {row.path}:"  # version 1, not 1 s
         return f"At {_target_text(model)}: {named} {amounts.format('')}; {len(model.paths):,} series"
     how = "does not grow" if row.model.is_constant else f"scales like {row.model.growth}"
@@ -154,7 +154,7 @@ def _efficiency(model: ScalingModel) -> Figure | None:
 def _figures(model: ScalingModel) -> list[Figure]:
     value, *ends = _estimate(model)
     efficiency = _efficiency(model)
-    name = "predicted" if len(model.paths) == 1 else "total" if model.has_parts else model.rows[0].path
+    name = "predicted" if len(model.paths) == 1 else "total" if model.adds_up else model.rows[0].path
     figures = [Figure(name, value, model.unit or "", (ends[0], ends[1]), RUN, number_format(value), "predicted")]
     return [*figures, *([] if efficiency is None else [efficiency])]
 

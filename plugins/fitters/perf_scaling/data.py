@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_scaling.call_tree import callers_of
 from perf_scaling.options import ScalingOptions
 from perf_tables.confounders import (
     MOST_PARAMETERS,
@@ -28,6 +29,7 @@ from perf_tables.meanings import (
     scaling_of,
     spread_columns,
     spread_of_rows,
+    whole_of_parts,
 )
 from perfcore.base import pd
 from perfcore.base.arrays import Booleans, Floats, Ints
@@ -37,8 +39,8 @@ from perfcore.data.columns import (
     is_called_time,
     is_named,
     is_of_spread,
+    is_part,
     is_processors,
-    is_program,
     is_run_identifier,
     is_speed,
     named_columns,
@@ -323,9 +325,9 @@ def _runs_of_means(cell: Ints, value: Floats, spread: Spread, kept: Booleans, sh
 
 
 def _metrics(data: Measurements, kept: Booleans, path: Ints) -> tuple[str, ...]:
-    """What was measured of each path, or of which program on which system: paths of two do not add up."""
+    """What was measured of each path, or of which program or variant on which system: paths of two do not add up."""
     is_named = _METRIC in (*data.roles.code, *data.roles.system, *data.roles.category)
-    apart = (*(column for column in data.roles.code if is_program(column)), *data.roles.system)
+    apart = (*(column for column in data.roles.code if not _is_part(data, column)), *data.roles.system)
     if not is_named and not apart:
         return ()
     _, first = np.unique(path, return_index=True)
@@ -333,6 +335,14 @@ def _metrics(data: Measurements, kept: Booleans, path: Ints) -> tuple[str, ...]:
         return tuple(map(str, data.table[_METRIC][kept].iloc[first]))
     names, system = labels_of(data.with_roles(code=(), system=apart), "system", kept)
     return tuple(names[number] for number in system[first].tolist()) if len(names) > 1 else ()
+
+
+def _is_part(data: Measurements, column: str) -> bool:
+    """Whether a column names parts of a run: by its name, or names that call each other or hold the whole."""
+    if is_part(column):
+        return True
+    names = data.table[column].astype(str).unique().tolist()
+    return bool((callers_of(names) >= 0).any()) or whole_of_parts(names, np.empty((0, len(names)))) is not None
 
 
 def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, parameters: Mapping[str, str]) -> list[str]:

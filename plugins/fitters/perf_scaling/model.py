@@ -449,7 +449,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             total=None,
             single_runs=False,
             left_out=self.unfitted,
-            add_up=self.has_parts and not self.whole.several and bool(self.whole.counted.all()),
+            add_up=self.adds_up and bool(self.whole.counted.all()),
         )
 
     def growth_draws(self, point: Mapping[str, Any]) -> GrowthDraws:
@@ -556,6 +556,11 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """Paths are parts of a whole; rates of different things and efficiencies are not, nor are whole programs."""
         alone = len(self.paths) > 1 and len(self.whole.trees) == len(self.paths)
         return not alone and not is_speed(self.unit, self.value_name)
+
+    @functools.cached_property
+    def adds_up(self) -> bool:
+        """Paths are parts of one whole, not of several metrics, programs or systems."""
+        return self.has_parts and not self.whole.several
 
     def details(self) -> dict[str, Any]:
         curve = self.speedup

@@ -155,7 +155,7 @@ def scaling_of(data: Measurements) -> str:
         plain = {name: re.sub(r"[\s\-#]+", "_", name.strip()).strip("_") for name in names}
         of_one = {name: is_named("size_of_one", text) for name, text in plain.items()}
         sizes = [name for name in names if of_one[name] or is_named("size", plain[name])]
-        for name in sizes if np.ptp(processors) > 0.0 and np.isfinite(processors).all() else ():
+        for name in sizes if np.ptp(processors) > 0.0 and ((processors > 0.0) & (processors < np.inf)).all() else ():
             size = data.numbers(name)
             if not ((size > 0.0) & (size < np.inf)).all():
                 continue
