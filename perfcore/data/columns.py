@@ -40,6 +40,7 @@ FORMULA_WORDS = frozenset(
 
 _YEAR_2010, _YEAR_2035 = 1.26e9, 2.05e9  # in s since 1970
 _AXES, _SHORT = ("x", "y", "z"), 3  # behind a size, as in grid_x; letters of nx and mnk
+_LEVELS = 4  # from which on systems of one level each are names of the levels
 _LOOKED_AT = 1000  # values of a column of texts, at even distances, that show whether it is meant to hold numbers
 
 _T = re.compile(r"[tT](?:_|$)")  # a time by its symbol
@@ -148,7 +149,7 @@ def roles_of(table: pd.DataFrame) -> MeasurementRoles:
         sizes = without_copies(table, sizes)
         if sizes:
             guessed = replace(guessed, parameters={_symbol(column, True, columns): column for column in sizes[:1]})
-    varied = [column for column in guessed.parameters.values() if table[column].nunique() > 1]
+    varied = [column for column in guessed.parameters.values() if table[column].nunique() >= _LEVELS]
     if guessed.system and varied and (table.groupby(guessed.system[0])[varied].nunique() <= 1).all(axis=None):
         guessed = replace(guessed, system=())  # each at one level: a name of that level
     return guessed
