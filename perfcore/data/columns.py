@@ -141,13 +141,11 @@ def roles_of(table: pd.DataFrame) -> MeasurementRoles:
         if is_date or (rate is not None and table[rate].nunique() > 1):  # a time that is the same was given
             guessed = without
     for column in guessed.parameters.values():
-        if (table[column] == table[column].iloc[0]).all():
-            others = guess_roles(columns, numeric - {column}).parameters
-            guessed = replace(guessed, parameters=others or guessed.parameters)
+        if table[column].nunique(dropna=False) == 1 and (others := guess_roles(columns, numeric - {column}).parameters):
+            guessed = replace(guessed, parameters=others)
     if all((table[column] == table[column].iloc[0]).all() for column in guessed.parameters.values()):
         sizes = [c for c in columns if c in numeric and is_size(c) and c != guessed.value and table[c].nunique() > 1]
-        sizes = without_copies(table, sizes)
-        if sizes:
+        if sizes := without_copies(table, sizes):
             guessed = replace(guessed, parameters={_symbol(column, True, columns): column for column in sizes[:1]})
     varied = [column for column in guessed.parameters.values() if table[column].nunique() >= _LEVELS]
     if guessed.system and varied and (table.groupby(guessed.system[0])[varied].nunique() <= 1).all(axis=None):
@@ -195,8 +193,8 @@ def without_copies(table: pd.DataFrame, columns: Sequence[str]) -> list[str]:
     kept: list[str] = []
     levels = {column: table[column].nunique() for column in columns}
     for column in sorted(columns, key=lambda column: not _WORDS["result"].isdisjoint(words_of(column))):
-        same = [other for other in kept if levels[other] == levels[column]]
-        if not any(len(table[[column, other]].drop_duplicates()) == levels[column] for other in same):
+        same = (len(table[[column, other]].drop_duplicates()) for other in kept if levels[other] == levels[column])
+        if levels[column] not in same:
             kept.append(column)
     return [column for column in columns if column in kept]
 
@@ -246,10 +244,9 @@ def named_columns(given: str | Iterable[str] | None, columns: Sequence[str]) -> 
     """Columns as a user names them: one, or several with commas."""
     if given is None:
         return ()
-    words = given.split(",") if isinstance(given, str) else list(given)
+    words = given.split(",") if isinstance(given, str) else given
     named = tuple(existing_column(word.strip(), columns) for word in words)
-    twice = [name for name in named if named.count(name) > 1]
-    if twice:
+    if twice := [name for name in named if named.count(name) > 1]:
         raise OptionError(f"column {twice[0]!r} is given twice")
     return named
 
