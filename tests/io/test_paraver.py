@@ -128,7 +128,7 @@ def test_blocks_tables_and_compilation_change_nothing(tmp_path_factory, threads,
     path.with_suffix(".pcf").write_text("STATES\n" + "".join(f"{state} task {state}\n" for state in range(21)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("perf_io.traces.paraver.IN_MEMORY_ROWS", rows)
-        patch.setattr("perf_io.traces.paraver._BLOCK_BYTES", block)
+        patch.setattr("perf_io.text._STEP", block)
         patch.setattr("perf_io.traces.paraver._COMPILED_FROM", compiled_from)
         trace = perfcore.read(path)
     assert trace.n_intervals == len(expected)

@@ -46,9 +46,8 @@ if TYPE_CHECKING:
     from perfcore.models.model import Model
     from perfcore.report import Result
 
-Data = Annotated[
-    str, typer.Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern.")
-]
+_DATA = typer.Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern.")
+Data = Annotated[str, _DATA]
 FitterOfKind = Annotated[
     str | None,
     typer.Option(
@@ -78,9 +77,7 @@ _LINES, _COLUMNS, _WIDEST_VALUE = 25, 100, 20
 
 
 def info(
-    data: Annotated[
-        str | None, typer.Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern.")
-    ] = None,
+    data: Annotated[str | None, _DATA] = None,
     *,
     how: HowToReadTraces,
     formats: Annotated[

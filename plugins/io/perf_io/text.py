@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.data.units import nanoseconds_per
 from perfcore.reading.source import Source
@@ -31,7 +32,7 @@ T = TypeVar("T")
 # A thousand benchmarks of a thousand repetitions take 30 MB, a day of 128 processors 3 MB. What is larger by far is no
 # such document, or a small file that decompresses to fill the memory.
 LARGEST_DOCUMENT = 256 << 20
-_STEP = 1 << 20
+_STEP = 1 << 20  # bytes that are read at once
 _INT64 = 1 << 63
 _FARTHEST_NS = 1 << 62  # from 0, so that differences of two times fit into 64 bits
 # Decimal's own digits are enough for any time that fits int64 nanoseconds; the rest is rounded once, half up.
@@ -45,6 +46,20 @@ def numbered_lines(source: Source) -> Iterator[tuple[int, str]]:
             yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError as error:
             raise InputError(source.name, f"is not UTF-8 text: {error.reason}", line=number) from None
+
+
+def whole_lines(source: Source, label: str) -> Iterator[tuple[bytes, int]]:
+    """Yield texts, and how much of each are whole lines; the rest, which may be long, begins the next text."""
+    rest = b""
+    with source.open() as stream, progress.bar(label) as advance:
+        while chunk := stream.read(max(_STEP, len(rest))):
+            advance(len(chunk))
+            text = rest + chunk
+            end = text.rfind(b"\n") + 1
+            yield text, end
+            rest = text[end:]
+    if rest:  # the last line need not have an end
+        yield rest + b"\n", len(rest) + 1
 
 
 def line_of_record(path: Path, is_record: Callable[[str], bool], index: int) -> tuple[int, str]:

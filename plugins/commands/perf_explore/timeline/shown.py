@@ -451,10 +451,6 @@ class Lanes:
         depths = np.array([lane.depth for lane in self.all])
         return next((depth for depth in range(len(_LEVELS), 0, -1) if (depths <= depth).sum() <= _MOST_OPEN), 0)
 
-    def is_group(self, position: int) -> bool:
-        """Return whether a lane has others below it."""
-        return self.all[position].kind != "location"
-
     def is_open(self, position: int, toggled: Set[int]) -> bool:
         """Return whether the lanes below a group are shown."""
         return (self.all[position].depth < self.deepest_open) != (position in toggled)

@@ -226,7 +226,7 @@ class TimelineViews:
             "rows": [
                 {
                     "at": position, "name": state_name(lane.name), "label": state_name(lane.label), "depth": lane.depth,
-                    "open": lanes.is_open(position, window.toggled) if lanes.is_group(position) else None,
+                    "open": lanes.is_open(position, window.toggled) if lane.kind != "location" else None,
                     "members": len(lane.locations),
                 }
                 for position, lane in bins.lanes

@@ -8,6 +8,7 @@ version 4.2 keeps beside them and stored models are passed over.
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import re
@@ -36,7 +37,7 @@ T = TypeVar("T")
 _PRESENT = re.compile(rb'\s*\{\s*"parameters"\s*:\s*\[')
 _Number = float | None | str  # numbers that are not finite stand as texts
 _DOCUMENT = "experiment.json"
-_BLOCK = 1 << 22
+_LINES = 1 << 15  # that are decoded at once
 _POINT = re.compile(r"\(((?:[^()]|\([^()]*\))*)\)|([^()\s]+)")
 
 
@@ -312,16 +313,11 @@ def _lines_of(data: Any) -> list[dict[str, Any]]:
 
 
 def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:
-    """Yield whole lines of some megabytes at once, with the number of the first."""
-    number, size, buffer = 1, 0, list[bytes]()
-    for _, raw in source.lines():
-        buffer.append(raw)
-        size += len(raw)
-        if size >= _BLOCK:
-            yield number, b"".join(buffer)
-            number, size, buffer = number + len(buffer), 0, []
-    if buffer:
-        yield number, b"".join(buffer)
+    """Yield many lines at once, with the number of the first."""
+    number, lines = 1, source.lines()
+    while raws := [raw for _, raw in itertools.islice(lines, _LINES)]:
+        yield number, b"".join(raws)
+        number += len(raws)
 
 
 def _decoded(block: bytes, first: int, source: str) -> tuple[Sequence[int], list[_Line]]:
@@ -414,13 +410,7 @@ class _Parsed(_Values):
         point = dict(zip(self.parameters, self.declared[index], strict=True))
         if not text:
             raise InputError(self.source, "DATA without a value", line=line)
-        words = text.split()
-        try:
-            values = [float(word) for word in words]
-        except ValueError:
-            values = []
-        if not values or not all(map(math.isfinite, values)):
-            values = [self.number(word, line) for word in words]  # names the one that is wrong
+        values = [self.number(word, line) for word in text.split()]
         self.add(point, self.callpath, self.metric, values)
         self.lines += [line] * len(values)
         self.next_point = index + 1

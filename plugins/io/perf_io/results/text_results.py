@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import bisect
 import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -36,21 +37,26 @@ _TIMES = {
 }
 _STREAM_HEADING = re.compile(r"Function {2,}(" + "|".join(map(re.escape, _RATES)) + r") {2,}\S.*")
 _STREAM_BEGINS = re.compile(r"STREAM version .*|BabelStream")
-_STREAM_SETTINGS = {
-    "threads": re.compile(r"Number of Threads (?:requested|counted)\s*=\s*([0-9]{1,9})"),
-    "processes": re.compile(r"Data are distributed across ([0-9]{1,9}) MPI ranks"),
-    "elements": re.compile(r"(?:Total Aggregate )?Array size\s*=\s*([0-9]{1,15})\b.*"),
-}
+_STREAM_SETTINGS = (
+    re.compile(r"Number of Threads (?:requested|counted)\s*=\s*(?P<threads>[0-9]{1,9}).*"),
+    re.compile(r"Data are distributed across (?P<processes>[0-9]{1,9}) MPI ranks.*"),
+    re.compile(r"(?:Total Aggregate )?Array size\s*=\s*(?P<elements>[0-9]{1,15})\b.*"),
+)
 _STREAM_ROW = re.compile(r"([A-Za-z]\w{0,30}):?((?:\s+[-+0-9.eE]+)+)")
 _STREAM_FAILED = re.compile(r"Failed Validation\b.*|Validation failed\b.*")
-_IMB_BENCHMARK = re.compile(r"#\s*Benchmarking\s+(\S+).*")
-_IMB_PROCESSES = re.compile(r"#\s*#processes\s*=\s*([0-9]{1,9}).*")
+_IMB_BENCHMARK = re.compile(r"#\s*Benchmarking\s+(?P<benchmark>\S+).*")
+_IMB_PROCESSES = re.compile(r"#\s*#processes\s*=\s*(?P<processes>[0-9]{1,9}).*")
+_IMB_HEADING = re.compile(r"#(?:bytes|repetitions).*")
 _IMB_MEASURED = ("t_avg", "t", "t_ovrl", "bandwidth")  # what stands for a line, in this order
-_OSU_TITLE = re.compile(r"# ?OSU (.+?)(?: v[0-9][\w.]*)?")
+_OSU_TITLE = re.compile(r"# ?OSU (?P<test>.+?)(?: v[0-9][\w.]*)?")
 # Comments that say how a table was measured.
-_OSU_SETTING = re.compile(r"#\s*(Datatype|Window creation|Synchronization):\s*(\S.*?)\.?")
-_OSU_BUFFERS = re.compile(r"#\s*Send Buffer on (\w+) \(\w+\) and Receive Buffer on (\w+) \(\w+\)")
-_OSU_PAIRS = re.compile(r"#\s*\[ pairs: ([0-9]{1,9}) \](?: \[ window size: ([0-9]{1,9}) \])?.*")
+_OSU_SETTINGS = (
+    re.compile(r"#\s*Datatype:\s*(?P<datatype>\S.*?)\.?"),
+    re.compile(r"#\s*Window creation:\s*(?P<window_creation>\S.*?)\.?"),
+    re.compile(r"#\s*Synchronization:\s*(?P<synchronization>\S.*?)\.?"),
+    re.compile(r"#\s*Send Buffer on (?P<send_buffer>\w+) \(\w+\) and Receive Buffer on (?P<receive_buffer>\w+) .*"),
+    re.compile(r"#\s*\[ pairs: (?P<pairs>[0-9]{1,9}) \](?: \[ window size: (?P<window>[0-9]{1,9}) \])?.*"),
+)
 # Non-blocking collectives without messages have this heading without a #.
 _OSU_HEADING = re.compile(r"#\s*(?:Size\b.*|Avg Latency ?\(us\).*)|Overall\(us\).*")
 _OSU_STARTUP = re.compile(
@@ -58,24 +64,25 @@ _OSU_STARTUP = re.compile(
 )
 _VALIDATION = "validation"
 # How mpirun and srun mark the lines of a process: `[1,0]<stdout>:`, `0: `.
-_TAG = r"(?:\[[0-9]{1,9},[0-9]{1,9}\]<stdout>: ?|[0-9]{1,9}: )?"
-_TAGGED = re.compile(_TAG)
-_NCCL_BEGINS = re.compile(r"# (?:nccl-tests version|nThread |Collective test starting: )")
-_NCCL_TEST = re.compile(r"# Collective test starting: (\S{1,80})")
-_NCCL_RANK = re.compile(r"#\s+Rank\s+([0-9]{1,9})\b.*")
+_TAG = re.compile(r"^(?:\[[0-9]{1,9},[0-9]{1,9}\]<stdout>: ?|[0-9]{1,9}: )")
+_NCCL_TEST = re.compile(r"# Collective test starting: (?P<test>\S{1,80}).*")
+_NCCL_RANK = re.compile(r"#\s+Rank\s+(?P<rank>[0-9]{1,9})\b.*")
 _NCCL_HEADING = re.compile(r"#\s+size\s+count\s+type\b.*\btime\b.*\balgbw\s+busbw\b.*")
 _PLACES = ("out-of-place", "in-place")
 # Time in us and bandwidths in 10^9 bytes a second, as the line below the heading says in all versions.
 _NCCL_MEASURED = {"time": "time_us", "algbw": "algorithm_GB_s", "busbw": "bus_GB_s"}
-_IOR_TITLE = re.compile(r"IOR-\S+: MPI Coordinated Test of Parallel I/O")
-_IOR_HEADING = re.compile(r"access(?:,| +)bw\(MiB/s\)[^\n]*")
-_IOR_SETTING = re.compile(r"(api|access|nodes|tasks|clients per node|segments|clients)\s*[:=]\s*(\S.*)")
-_IOR_CLIENTS = re.compile(r"([0-9]{1,9}) \(([0-9]{1,9}) per node\)")
+_IOR_TITLE = re.compile(r"IOR-\S+: MPI Coordinated Test of Parallel I/O.*")
+_IOR_HEADING = re.compile(r"access(?:,| +)bw\(MiB/s\).*")
+_IOR_ENDS = re.compile(r"(?:Max |Summary of all tests|Operation ).*")
 # Columns that runs have, by the setting that holds them.
 _IOR_SETUP = {
     **{"api": "api", "access": "file_access", "nodes": "nodes", "tasks": "tasks", "clients per node": "tasks_per_node"},
     **{"segments": "segments"},
 }
+_IOR_SETTINGS = (
+    *(re.compile(rf"{name}\s*[:=]\s*(?P<{column}>\S.*)") for name, column in _IOR_SETUP.items()),
+    re.compile(r"clients\s*[:=]\s*(?P<tasks>[0-9]{1,9}) \((?P<tasks_per_node>[0-9]{1,9}) per node\)"),
+)
 # The columns that headings become; removing the file has no bandwidth and is no row.
 _IOR_COLUMNS = {
     **{"access": "operation", "bw(MiB/s)": "bandwidth", "IOPS": "iops", "Latency(s)": "latency_s"},
@@ -90,6 +97,7 @@ _IOR_ORDER = (
 _GO_LINE = re.compile(r"Benchmark(\S*)\s+([0-9]{1,15})\s+(\S.*)")
 _GO_SETUP = re.compile(r"(pkg|cpu):\s+(\S.*)")
 _GO_PROCESSORS = re.compile(r"(.+)-([0-9]{1,6})")
+_BLANK = re.compile("")
 _RULE = re.compile(r"(?=.*---)[-+|\s]+")
 _COUNT_OF_ROWS = re.compile(r"\s*\([0-9]+ rows?\)\s*")  # below tables that databases print
 _NONE = {"", "nan", "non-avail", "warning!", "n/a"}
@@ -136,6 +144,49 @@ class NpbReader(ResultReader):
                 found.add(row, line=line)
 
 
+class _TableLine(NamedTuple):
+    """A line that may be a row of a table."""
+
+    number: int
+    text: str
+    setup: Row  # what stands above the table
+    heading: str  # empty outside of tables
+    begin: int  # number of the heading's line
+
+
+def _table_lines(
+    content: Lines,
+    begins: re.Pattern[str],
+    settings: Sequence[re.Pattern[str]],
+    heading: re.Pattern[str],
+    ends: re.Pattern[str] | None = None,
+) -> Iterator[_TableLine]:
+    """Yield the lines of runs that are neither comments nor headings nor settings.
+
+    What begins a run forgets what was set up, and so do settings for groups of the same name. What ends a table counts
+    below its first row.
+    """
+    setup: Row = {}
+    names, begin, has_rows = "", 0, False
+    for number, line in content:
+        text = _TAG.sub("", line).strip()
+        if match := begins.fullmatch(" ".join(text.split())):
+            setup, names = _given(match), ""
+        elif heading.fullmatch(text):
+            names, begin, has_rows = text, number, False
+        elif match := next(filter(None, (setting.fullmatch(text) for setting in settings)), None):
+            setup |= _given(match)
+        elif ends and ends.fullmatch(text):
+            names = "" if has_rows else names
+        elif text and not text.startswith("#"):
+            has_rows = True
+            yield _TableLine(number, text, setup, names, begin)
+
+
+def _given(match: re.Match[str]) -> Row:
+    return {name: value and number_or_text(value) for name, value in match.groupdict().items()}
+
+
 class StreamReader(ResultReader):
     """Tables of STREAM and BabelStream; each kernel of each run is a row.
 
@@ -148,31 +199,19 @@ class StreamReader(ResultReader):
     parameters, code = ("threads", "processes", "elements"), ("kernel",)
 
     def _take(self, content: Lines, found: Found, options: Any) -> None:
-        settings: Row = {}
-        headings: Sequence[str] = ()
-        begin = 0
-        for number, line in content:
-            text = line.strip()
-            if not text:
-                continue
-            if _STREAM_BEGINS.fullmatch(text):
-                settings, headings, begin = {}, (), len(found.rows)
-            elif _STREAM_HEADING.fullmatch(text):
-                headings, begin = re.split(r" {2,}", text)[1:], len(found.rows)
-            elif headings and (match := _STREAM_ROW.fullmatch(text)):
-                row: Row = {**settings, "kernel": match[1], "metric": "bandwidth"}
-                for heading, value in found.numbers(match[2].split(), headings, number).items():
-                    if heading in _RATES:
-                        row |= {"value": value, "unit": _RATES[heading]}
-                    elif heading in _TIMES:
-                        row[_TIMES[heading]] = value
+        lines = _table_lines(content, _STREAM_BEGINS, _STREAM_SETTINGS, _STREAM_HEADING)
+        for number, text, setup, heading, begin in lines:
+            if heading and (match := _STREAM_ROW.fullmatch(text)):
+                row: Row = {**setup, "kernel": match[1], "metric": "bandwidth"}
+                for name, value in found.numbers(match[2].split(), re.split(r" {2,}", heading)[1:], number).items():
+                    if name in _RATES:
+                        row |= {"value": value, "unit": _RATES[name]}
+                    elif name in _TIMES:
+                        row[_TIMES[name]] = value
                 found.add(row, line=number)
-            elif _STREAM_FAILED.match(text) and begin < len(found.rows):
+            elif _STREAM_FAILED.match(text) and (kept := bisect.bisect(found.lines, begin)) < len(found.lines):
                 found.left_out["since their validation failed: {} runs of STREAM"] += 1
-                del found.rows[begin:], found.lines[begin:]
-            else:
-                matches = ((name, pattern.match(text)) for name, pattern in _STREAM_SETTINGS.items())
-                settings |= {name: int(match[1]) for name, match in matches if match}
+                del found.rows[kept:], found.lines[kept:]
 
 
 def _column_and_unit(heading: str) -> tuple[str, str]:
@@ -208,25 +247,14 @@ class ImbReader(ResultReader):
     parameters, code = ("processes", "bytes"), ("benchmark",)
 
     def _take(self, content: Lines, found: Found, options: MessageOptions) -> None:
-        benchmark, processes = "", 0
-        headings: list[str] = []
-        for number, line in content:
-            text = line.strip()
-            if match := _IMB_BENCHMARK.fullmatch(text):
-                benchmark, processes, headings = match[1], 0, []
-            elif match := _IMB_PROCESSES.fullmatch(text):
-                processes = int(match[1])
-            elif benchmark and text.startswith(("#bytes", "#repetitions")):
-                headings = text.split()
-            elif not text or text.startswith("#"):
-                headings = [] if not text and found.rows else headings
-            elif headings and ("out-of-mem" in text or "time-out" in text):
+        lines = _table_lines(content, _IMB_BENCHMARK, [_IMB_PROCESSES], _IMB_HEADING, _BLANK)
+        for number, text, setup, heading, _ in lines:
+            if setup and heading and ("out-of-mem" in text or "time-out" in text):
                 found.left_out["not measured for want of memory or time: {} message sizes"] += 1
-            elif headings:
-                columns = _columns(found.numbers(text.split(), headings, number))
+            elif setup and heading:
+                columns = _columns(found.numbers(text.split(), heading.split(), number))
                 metric = next((name for name in _IMB_MEASURED if name in columns), next(reversed(columns)))
-                row = {"benchmark": benchmark, "processes": processes or None}
-                found.add({**row, **_with_metric(columns, metric)}, line=number)
+                found.add({**setup, **_with_metric(columns, metric)}, line=number)
 
 
 class OsuReader(ResultReader):
@@ -244,33 +272,16 @@ class OsuReader(ResultReader):
     parameters, code = ("processes", "pairs", "bytes"), ("test",)
 
     def _take(self, content: Lines, found: Found, options: MessageOptions) -> None:
-        settings: Row = {}
-        headings: list[str] = []
-        begun = False  # whether the table has a row, after which a blank line ends it
-        for number, line in content:
-            text = line.strip()
-            if not text:
-                headings = [] if begun else headings
-            elif text.startswith("#") and (match := _OSU_TITLE.fullmatch(" ".join(text.split()))):
-                settings, headings, begun = {"test": match[1]}, [], False
-            elif not settings:
-                continue
-            elif match := _OSU_SETTING.fullmatch(text):
-                settings[match[1].lower().replace(" ", "_")] = match[2]
-            elif match := _OSU_BUFFERS.fullmatch(text):
-                settings |= {"send_buffer": match[1].lower(), "receive_buffer": match[2].lower()}
-            elif match := _OSU_PAIRS.fullmatch(text):
-                settings |= {"pairs": int(match[1]), "window": int(match[2]) if match[2] else None}
-            elif _OSU_HEADING.fullmatch(text):
-                names = re.split(r"\s{2,}|(?<=\))\s+", re.sub(r"^#\s*", "", text))
-                headings, begun = [" ".join(name.split()) for name in names], False
-            elif match := _OSU_STARTUP.fullmatch(text):
+        for number, text, setup, heading, _ in _table_lines(content, _OSU_TITLE, _OSU_SETTINGS, _OSU_HEADING, _BLANK):
+            setup |= {name: word.lower() for name, word in setup.items() if name.endswith("_buffer")}
+            if match := _OSU_STARTUP.fullmatch(text):
                 row = {"processes": int(match[1]), "minimum": float(match[2]), "maximum": float(match[4])}
                 average = {"metric": "average", "value": float(match[5]), "unit": match[3]}
-                found.add({**settings, **row, **average}, line=number)
-            elif headings and text[0].isdecimal():
-                begun = True
-                is_text = [heading for heading in headings if _column_and_unit(heading)[0] == _VALIDATION]
+                found.add({**setup, **row, **average}, line=number)
+            elif setup and heading and text[0].isdecimal():
+                names = re.split(r"\s{2,}|(?<=\))\s+", heading.lstrip("# "))
+                headings = [" ".join(name.split()) for name in names]
+                is_text = [name for name in headings if _column_and_unit(name)[0] == _VALIDATION]
                 columns = _columns(found.numbers(text.split(), headings, number, is_text))
                 validation, _ = columns.pop(_VALIDATION, ("Pass", ""))
                 columns = {"bytes" if name == "size" else name: column for name, column in columns.items()}
@@ -278,7 +289,7 @@ class OsuReader(ResultReader):
                 if metric is None:
                     found.refuse("the table has sizes only", number)
                 if validation == "Pass":
-                    found.add({**settings, **_with_metric(columns, metric)}, line=number)
+                    found.add({**setup, **_with_metric(columns, metric)}, line=number)
                 else:
                     found.left_out["since their validation failed: {} message sizes"] += 1
 
@@ -297,24 +308,16 @@ class NcclTestsReader(ResultReader):
     code, system = ("test", "type", "redop"), ("placement",)  # in place or not: ways to do the same
 
     def _take(self, content: Lines, found: Found, options: MessageOptions) -> None:
-        settings: Row = {}
-        headings: Sequence[str] = ()
-        for number, line in content:
-            text = _TAGGED.sub("", line, count=1).strip()
-            if match := _NCCL_TEST.match(text):
-                settings, headings = {"test": match[1].removesuffix("_perf")}, ()
-            elif _NCCL_BEGINS.match(text):
-                settings, headings = {"test": settings["test"]} if "test" in settings and not found.rows else {}, ()
-            elif match := _NCCL_RANK.fullmatch(text):
-                settings["processes"] = max(settings.get("processes", 0), int(match[1]) + 1)
-            elif _NCCL_HEADING.fullmatch(text):
-                headings = text.removeprefix("#").split()
-            elif headings and (fields := text.split()) and fields[0].isdecimal():
-                for row in _nccl_rows(fields, headings, found, number):
+        for number, text, setup, heading, _ in _table_lines(content, _NCCL_TEST, [_NCCL_RANK], _NCCL_HEADING):
+            fields = text.split()
+            if heading and fields[0].isdecimal():
+                test = {"test": setup["test"].removesuffix("_perf")} if "test" in setup else {}
+                ranks = {"processes": setup["rank"] + 1} if "rank" in setup else {}
+                for row in _nccl_rows(fields, heading.removeprefix("#").split(), found, number):
                     if row.pop("wrong"):
                         found.left_out["since their results were wrong: {} measurements"] += 1
                     else:
-                        found.add({**settings, **row}, line=number)
+                        found.add({**test, **ranks, **row}, line=number)
 
 
 def _nccl_rows(fields: Sequence[str], headings: Sequence[str], found: Found, line: int) -> Iterator[Row]:
@@ -383,25 +386,11 @@ class IorReader(ResultReader):
         return self.measurements(found)
 
     def _take(self, content: Lines, found: Found, options: Any) -> None:
-        setup: Row = {}
-        headings: Sequence[str] = ()
-        for number, line in content:
-            text = line.strip()
-            if _IOR_TITLE.match(text):
-                setup, headings = {}, ()
-            elif _IOR_HEADING.fullmatch(text):
-                headings = _ior_fields(text)
-            elif text.startswith(("Max ", "Summary of all tests", "Operation ")):
-                headings = ()
-            elif headings:
-                fields = _ior_fields(text)
-                if fields and fields[0] in ("write", "read"):
-                    found.add({**setup, **_ior_row(fields, headings, found, number)}, line=number)
-            elif match := _IOR_SETTING.fullmatch(text):
-                if match[1] != "clients":
-                    setup[_IOR_SETUP[match[1]]] = number_or_text(match[2])
-                elif clients := _IOR_CLIENTS.fullmatch(match[2]):
-                    setup |= {"tasks": int(clients[1]), "tasks_per_node": int(clients[2])}
+        lines = _table_lines(content, _IOR_TITLE, _IOR_SETTINGS, _IOR_HEADING, _IOR_ENDS)
+        for number, text, setup, heading, _ in lines:
+            fields = _ior_fields(text)
+            if heading and fields[0] in ("write", "read"):
+                found.add({**setup, **_ior_row(fields, _ior_fields(heading), found, number)}, line=number)
         found.rows = _in_order(found.rows)
 
 

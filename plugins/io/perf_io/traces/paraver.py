@@ -17,13 +17,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_io.tables.state_table import IN_MEMORY_ROWS, IntervalStore
-from perf_io.text import line_of_record, parse_ns
+from perf_io.text import line_of_record, parse_ns, whole_lines
 from perf_io.traces import paraver_messages
 from perf_io.traces.paraver_messages import DISORDER, FIELDS, LINE, MET, MOST_DIGITS, ROW, scan
 from perf_statistics.kernels import kernel
@@ -36,7 +36,6 @@ from perf_traces.messages.communication import (
     communication_of,
     once_more,
 )
-from perfcore.base import progress
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
@@ -48,7 +47,6 @@ from perfcore.reading.source import Reader, Source, without_compressed_ending
 # In large blocks a compiled loop takes the lines that are as most are. Python takes all others, such as a state with
 # decimal times or of a location that the header does not have, and those of small files, and says what is wrong where.
 
-_BLOCK_BYTES = 1 << 20
 _COMPILED_FROM = 1 << 18  # bytes of a block; below, loading the compiler takes longer than Python does for all lines
 _LARGEST_LINE = 1 << 26  # bytes; one of a communicator lists its tasks
 _QUICK_STATES = 1 << 10  # numbers below are looked up in an array
@@ -124,11 +122,12 @@ class StateRecords:
     def count(self, kind: str) -> int:
         return int(self._counts[ord(kind)])
 
-    def blocks(self, stream: BinaryIO, n_rows: int) -> Iterator[Columns]:
+    def blocks(self, source: Source, n_rows: int) -> Iterator[Columns]:
         """Yield columns ``location, state, start_ns, end_ns`` of ``n_rows`` but for the last; states as codes."""
         types = {"location": np.int32, "state": np.int32, "start_ns": np.int64, "end_ns": np.int64}
         columns: Columns = {name: np.empty(n_rows, dtype) for name, dtype in types.items()}
-        for text, end in self._lines(stream):
+        for text, end in whole_lines(source, f"reading {self._source}"):
+            self._refuse_undecodable(text, end)
             start = 0
             while start < end:
                 start = self._take(text, start, end, columns)
@@ -136,6 +135,8 @@ class StateRecords:
                     yield columns
                     columns = {name: np.empty(n_rows, dtype) for name, dtype in types.items()}
                     self._cursor[ROW] = 0
+            if len(text) - end > _LARGEST_LINE:
+                raise self._error(f"the line is longer than {_LARGEST_LINE >> 20} MiB; the file is damaged", 1)
         if row := int(self._cursor[ROW]):
             yield {name: column[:row] for name, column in columns.items()}
 
@@ -157,24 +158,6 @@ class StateRecords:
                 column[row] = value
             self._cursor[ROW] += 1
         return after
-
-    def _lines(self, stream: BinaryIO) -> Iterator[tuple[bytes, int]]:
-        """Yield texts, and how much of each are whole lines."""
-        rest = b""
-        with progress.bar(f"reading {self._source}") as advance:
-            while chunk := stream.read(max(_BLOCK_BYTES, len(rest))):
-                advance(len(chunk))
-                text = rest + chunk
-                end = text.rfind(b"\n") + 1
-                if end:
-                    self._refuse_undecodable(text, end)
-                    yield text, end
-                rest = text[end:]
-                if len(rest) > _LARGEST_LINE:
-                    raise self._error(f"the line is longer than {_LARGEST_LINE >> 20} MiB; the file is damaged", 1)
-        if rest:  # the last line need not have an end
-            self._refuse_undecodable(rest, len(rest))
-            yield rest + b"\n", len(rest) + 1
 
     def _refuse_undecodable(self, text: bytes, end: int) -> None:
         if text.isascii():
@@ -403,9 +386,8 @@ def _outside_of_calls(communication: Communication) -> Columns:
 
 def _read(source: Source, header: _Header, named: _Names) -> Trace:
     records, store = StateRecords(source.name, header.threads, header.time_unit), IntervalStore(source.name)
-    with source.open() as stream:
-        for columns in records.blocks(stream, IN_MEMORY_ROWS):
-            store.add(columns)
+    for columns in records.blocks(source, IN_MEMORY_ROWS):
+        store.add(columns)
 
     def at_row(row: int) -> tuple[int, Mapping[str, str]]:
         with source.plain_file() as path:

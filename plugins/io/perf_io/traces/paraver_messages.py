@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from perf_io.text import whole_lines
 from perf_statistics.kernels import kernel
 from perf_traces.messages.communication import (
     OUTSIDE_CALLS,
@@ -31,7 +32,6 @@ from perf_traces.messages.communication import (
     collectives_in_order,
 )
 from perf_traces.messages.kernels import last_not_after
-from perfcore.base import progress
 from perfcore.base.arrays import Booleans, Codes, Ints
 from perfcore.reading.source import Source
 
@@ -51,7 +51,6 @@ _COLON, _RETURN, _NEWLINE, _MINUS, _ZERO = b":\r\n-0"
 _EVENT_HEAD, _MESSAGE_FIELDS, _STATE_FIELDS = 6, 15, 8
 _MESSAGE_TIMES = (5, 6, 11, 12)
 _LARGEST_BYTES = 1 << 40  # of one message: no rank has so much memory, and millions of them have a sum
-_BLOCK_BYTES = 1 << 22
 _SHORTEST_EVENT, _SHORTEST_MESSAGE = 10, 30  # bytes of a type with its value, and of a message
 _CALLS = range(50_000_001, 50_000_006)
 _COLLECTIVE, _OTHER = 50_000_002, 50_000_003
@@ -284,7 +283,8 @@ def read_records(
     ends = np.zeros(n_locations, np.int64)
     cursor = np.zeros(3, np.int64)
     collected: tuple[list[Ints], list[Ints]] = ([np.zeros((0, 4), np.int64)], [np.zeros((0, 8), np.int64)])
-    for text in _blocks(source):
+    for text_and_rest, end in whole_lines(source, f"reading events of {source.name}"):
+        text = text_and_rest[:end]
         if sizes is not None and (b"\nc:" in text or text.startswith(b"c:")):
             found = _IS_COMMUNICATOR.finditer(text)
             sizes |= {(int(match[1]), int(match[2])): int(match[3]) for match in found}
@@ -302,21 +302,6 @@ def read_records(
             for rows, table, counter in zip(collected, tables, (EVENTS, MESSAGES), strict=True):
                 rows.append(table[: cursor[counter]].copy())
     return np.concatenate(collected[0]), np.concatenate(collected[1]), ends, int(cursor[DAMAGED])
-
-
-def _blocks(source: Source) -> Iterator[bytes]:
-    """Yield the text in pieces of whole lines."""
-    rest = b""
-    with source.open() as stream, progress.bar(f"reading events of {source.name}") as advance:
-        while chunk := stream.read(_BLOCK_BYTES):
-            advance(len(chunk))
-            text = rest + chunk
-            end = text.rfind(b"\n") + 1
-            rest = text[end:]
-            if end:
-                yield text[:end]
-    if rest:
-        yield rest + b"\n"
 
 
 def _calls(events: Ints, names: Mapping[int, str], unmatched: dict[str, int]) -> Calls:
