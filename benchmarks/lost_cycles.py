@@ -49,8 +49,8 @@ def categories(
     rng = np.random.default_rng(seed)
     functions, found = terms.values(points), []
     for _ in range(count):
-        ways = candidates([of_factor[rng.integers(len(of_factor))] for of_factor in models])
-        columns = terms.columns(functions, np.array(ways[rng.integers(len(ways))].form))
+        ways = list(candidates([of_factor[rng.integers(len(of_factor))] for of_factor in models]))
+        columns = terms.columns(functions, np.array(ways[rng.integers(len(ways))]))
         columns = columns / np.abs(columns).max(axis=1, keepdims=True)
         found.append(rng.uniform(0.5, 2.0, len(columns)) @ np.abs(columns))
     values = np.array(found)

@@ -41,8 +41,8 @@ def cases(n_functions: int, draws: int, seed: int) -> list[tuple[str, dict[str, 
     tried = [((0,), *(univariate(f, k) for f in range(1, n_functions))) for k in range(2)]
     every = FormList()
     for pair in itertools.product(*tried):
-        for candidate in candidates(pair):
-            every.index(candidate.form)
+        for form in candidates(pair):
+            every.index(form)
     found = []
     for join, (p, d) in itertools.product((union, product_form), itertools.product(range(1, n_functions), repeat=2)):
         truth = join([univariate(p, 0), univariate(d, 1)])

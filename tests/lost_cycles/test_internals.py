@@ -59,9 +59,9 @@ def test_on_a_cross_the_short_form_spans_what_the_long_one_does(models):
     away = np.sum([values != level for values, level in zip(points, centre, strict=True)], axis=0)
     on_cross = [values[away <= 1] for values in points]
     terms = Terms(TERMS.symbols[:n], TERMS.functions[:n])
-    for candidate in candidates([of_factor(model, k) for k, model in enumerate(models)]):
+    for pair in candidates([of_factor(model, k) for k, model in enumerate(models)]).items():
         spaces = []
-        for form in (candidate.form, candidate.on_cross):
+        for form in pair:
             columns = terms.columns(terms.values(on_cross), np.array(form)).T
             left, sigma, _ = np.linalg.svd(columns / np.linalg.norm(columns, axis=0), full_matrices=False)
             kept = left[:, sigma > 1e-10]
@@ -77,9 +77,9 @@ def test_exact_data_give_the_right_form_and_its_coefficients(n_factors, name):
     rng = np.random.default_rng(5)
     truth, values, coefficients = [], [], []
     for models in itertools.product([(0, 1), (0, 3), (4,)], repeat=n_factors):
-        for candidate in candidates([of_factor(model, k) for k, model in enumerate(models)]):
-            series, exact = scaled_values(candidate.form, points, rng.uniform(0.5, 2.0, len(candidate.form)), n_factors)
-            truth.append(candidate.form)
+        for form in candidates([of_factor(model, k) for k, model in enumerate(models)]):
+            series, exact = scaled_values(form, points, rng.uniform(0.5, 2.0, len(form)), n_factors)
+            truth.append(form)
             values.append(series)
             coefficients.append(exact)
     grid = grid_of(np.array(values), points, n_factors)

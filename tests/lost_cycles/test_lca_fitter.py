@@ -390,5 +390,6 @@ def test_a_category_that_is_mostly_zero_has_no_bounds():
 def test_what_is_held_is_named_whatever_its_symbol(tmp_path):
     rows = [(24, size, name, time) for size in (1, 2, 4, 8) for name, time in (("work", 3.0 * size), ("start", 2.0))]
     table = pd.DataFrame(rows, columns=["P", "D", "category", "time_s"])
-    answer = perfcore.fit(table, fitter="lca", parameter="P,D", factor="D").report().answer
-    assert "of the time at P=24, 3*D s" in answer
+    model = perfcore.fit(table, fitter="lca", parameter="P,D", factor="D")
+    assert "of the time at P=24, 3*D s" in model.report().answer
+    assert [line.label for line in model.lines("work", "D")] == ["P=24"]

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_analysis import concurrency
 from perf_analysis.categories import (
     GPU,
     LOCATIONS,
@@ -32,15 +33,6 @@ from perf_analysis.categories import (
     time_by_state,
 )
 from perf_analysis.collectives import WAITING_FOR_RANKS, Collectives, RankTimes, matched_collectives, with_waiting
-from perf_analysis.concurrency import (
-    DeviceTimes,
-    MarkedStretches,
-    MarkerTimes,
-    device_times,
-    devices_of,
-    unions_of,
-    usual_categories,
-)
 from perf_analysis.groups import LEFT_OUT
 from perf_analysis.overhead_profile import (
     OverheadProfile,
@@ -251,7 +243,7 @@ def profile_overheads(
     by_marker: bool = False,
 ) -> OverheadProfile:
     """Cycles of a run by category, location and phase."""
-    rules = usual_categories(trace) if categories is None else categories
+    rules = concurrency.usual_categories(trace) if categories is None else categories
     if isinstance(trace, SummarizedTrace):
         if ready is not None or phase_edges_ns is not None or by_marker:
             raise whole_run_only(trace)
@@ -273,18 +265,18 @@ def profile_overheads(
         phase = int(np.argmin(np.diff(edges) > 0)) + 1
         raise OptionError(f"{trace.source}: phase {phase} is empty; the edges of phases must increase within the run")
     n_bins = min(_BINS, end - start)
-    stretches = MarkedStretches.of(trace) if by_marker else None
+    stretches = concurrency.MarkedStretches.of(trace) if by_marker else None
     amount = None if ready is None else runnable_count(ready, start, end, ready_column)
     bins = np.array([(end - start) * edge // n_bins for edge in range(n_bins + 1)], dtype=np.int64)
     pieces_ns = np.zeros(1, np.int64) if stretches is None else stretches.edges_ns - start
     division = Division(rules, names, (start, end), amount, edges, bins, pieces_ns, trace.source)
-    on_gpus = devices_of(trace) is not None
+    on_gpus = concurrency.devices_of(trace) is not None
     cycles, hidden, in_markers = [], [], []
-    devices: list[DeviceTimes] = []
+    devices: list[concurrency.DeviceTimes] = []
     # Ranks come one after the other if no location needs those of other ranks.
     is_apart = not rules.variables or (on_gpus and rules.counts_over == "device")
     for first, part in parts_of(trace) if is_apart else [(0, trace)]:
-        unions = unions_of(part, recorded_names) if on_gpus else ()
+        unions = concurrency.unions_of(part, recorded_names) if on_gpus else ()
         if ranks is not None and waits:
             part = with_waiting(part, ranks, first)  # noqa: PLW2901 - what is attributed of it
         if on_gpus and rules.counts_over == "device":
@@ -292,7 +284,7 @@ def profile_overheads(
             cycles.append(Cycles.joined(pieces, places))
         else:
             cycles.append(division.of(part))
-        devices += device_times(unions, (start, end))
+        devices += concurrency.device_times(unions, (start, end))
         windows = edges[:-1] + start, edges[1:] + start
         overlapped = [[each.hidden(activity, *windows) for each in unions] for activity in ("communicating", "copying")]
         hidden.append(np.array(overlapped, dtype=np.int64).reshape(2, len(unions), len(edges) - 1))
@@ -309,7 +301,7 @@ def profile_overheads(
         trace, rules, names, every.cycles_ns, every.class_cycles_ns, edges + start, every.timeline_ns,
         division.bins_ns + start, (*_notes(trace, rules, names, ready is not None),
         *_about_ranks(trace, rules, names, ranks)), devices=tuple(devices), hidden_ns=np.concatenate(hidden, axis=1),
-        ranks=rank_times, markers=tuple(map(MarkerTimes.sum, zip(*in_markers, strict=True))),
+        ranks=rank_times, markers=tuple(map(concurrency.MarkerTimes.sum, zip(*in_markers, strict=True))),
         untold=_untold(rules, names),
     )  # fmt: skip
 

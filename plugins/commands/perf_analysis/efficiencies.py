@@ -13,18 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.messages.bursts import (
-    COMMUNICATION,
-    COPIES,
-    IMBALANCE,
-    MPI,
-    OF_OPENMP,
-    ORCHESTRATION,
-    RANKS,
-    SERIALISATION,
-    TRANSFER,
-    factors_of,
-)
+from perf_traces.messages import bursts
 from perfcore.base.errors import DataError
 
 COMPUTING = "computing"
@@ -115,7 +104,11 @@ def losses_of(profile: Any, with_network: bool = True) -> tuple[float, dict[str,
     mean, longest = float(computing.mean()), int(computing.max())
     if of_gpus(profile):
         busiest = int((computing + time_in(_EXCHANGING)).max())
-        lost = {IMBALANCE: longest - mean, COPIES: busiest - longest, ORCHESTRATION: profile.elapsed_ns - busiest}
+        lost = {
+            bursts.IMBALANCE: longest - mean,
+            bursts.COPIES: busiest - longest,
+            bursts.ORCHESTRATION: profile.elapsed_ns - busiest,
+        }
         return mean, {name: float(time) for name, time in lost.items()}
     prefix = ""
     if profile.threads:
@@ -124,16 +117,16 @@ def losses_of(profile: Any, with_network: bool = True) -> tuple[float, dict[str,
         parallel = available - sum((each.n_threads - 1) * (each.outside_ns - each.regions_ns) for each in times)
         balanced = sum(each.n_threads * each.longest_ns + each.serial_ns for each in times)
         steps = int(computing.sum()), balanced, parallel, available
-        lost = {name: (steps[step + 1] - steps[step]) / n for step, name in enumerate(OF_OPENMP)}
-        longest, prefix = max(each.outside_ns for each in times), MPI
-        lost[RANKS] = longest - available / n
+        lost = {name: (steps[step + 1] - steps[step]) / n for step, name in enumerate(bursts.OF_OPENMP)}
+        longest, prefix = max(each.outside_ns for each in times), bursts.MPI
+        lost[bursts.RANKS] = longest - available / n
     else:
-        lost = {IMBALANCE: longest - mean}
+        lost = {bursts.IMBALANCE: longest - mean}
     if with_network and profile.replayed is not None:
         ideal = profile.replayed.ideal_ns
-        lost |= {prefix + SERIALISATION: ideal - longest, prefix + TRANSFER: profile.elapsed_ns - ideal}
+        lost |= {prefix + bursts.SERIALISATION: ideal - longest, prefix + bursts.TRANSFER: profile.elapsed_ns - ideal}
     else:
-        lost[prefix + COMMUNICATION] = profile.elapsed_ns - longest
+        lost[prefix + bursts.COMMUNICATION] = profile.elapsed_ns - longest
     return mean, {name: float(time) for name, time in lost.items()}
 
 
@@ -144,7 +137,7 @@ def level_factors(profile: Any) -> dict[str, float]:
     computing, lost = losses_of(profile)
     if not computing:
         return {}
-    factors = factors_of(computing, lost)
+    factors = bursts.factors_of(computing, lost)
     return {name: factors[name] for name in meanings(profile) if name in factors}
 
 
@@ -154,7 +147,7 @@ def factors_in_order(profile: Any) -> dict[str, float]:
     if found is None or np.isnan(found.parallel[0]):
         return {}
     if profile.threads:
-        leaves = factors_of(*losses_of(profile), products=False)
+        leaves = bursts.factors_of(*losses_of(profile), products=False)
         return {name: value for name, value in level_factors(profile).items() if name in leaves}
     columns = dict(found.columns)
     del columns["parallel"], columns["communication" if found.serialisation is not None else "serialisation"]

@@ -11,21 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_analysis import scaling_efficiencies
 from perf_analysis.categories import UNSEEN
 from perf_analysis.concurrency import WAITING_CATEGORY
 from perf_analysis.efficiencies import COMPUTING, DEFINITIONS, factors_in_order, level_factors, meanings, of_gpus
 from perf_analysis.groups import LEFT_OUT
 from perf_analysis.overhead_profile import OverheadProfile, stacked
-from perf_analysis.scaling_efficiencies import (
-    MOST_RUNS,
-    burst_table,
-    burst_tables,
-    efficiencies_of_runs,
-    limit,
-    scaling_table,
-    time_column,
-    work_differs,
-)
 from perf_traces.messages.bursts import FACTORS, MPI, SERIALISATION
 from perf_views.names import existing_file, plain_names, short_name, shortened, shortened_apart, unique_suffixes
 from perfcore.data.units import readable, shown_origin
@@ -78,20 +69,20 @@ _BAR, _LEAST_HEIGHT = 0.13, 4.1  # inches of a bar with its name, and of the plo
 _DEVICES = [
     Column("GPU", "device"),
     Column("streams", "n_streams"),
-    time_column("span", "span_ns"),
-    time_column("computing", "computing_ns"),
-    time_column("communicating", "communicating_ns"),
+    scaling_efficiencies.time_column("span", "span_ns"),
+    scaling_efficiencies.time_column("computing", "computing_ns"),
+    scaling_efficiencies.time_column("communicating", "communicating_ns"),
     Column("overlapped", lambda row: _ratio(row.hidden_communication_ns, row.communicating_ns), format=".3%",
            key="hidden_communication"),
-    time_column("copying", "copying_ns"),
+    scaling_efficiencies.time_column("copying", "copying_ns"),
     Column("overlapped", lambda row: _ratio(row.hidden_copies_ns, row.copying_ns), format=".3%", key="hidden_copies"),
 ]  # fmt: skip
 _RANKS = [
     Column("rank", "rank"),
-    time_column("computing", "computing_ns"),
-    time_column("delay imposed", "held_up_ns", key="held_up_all_others_by"),
+    scaling_efficiencies.time_column("computing", "computing_ns"),
+    scaling_efficiencies.time_column("delay imposed", "held_up_ns", key="held_up_all_others_by"),
     Column("last arrivals", "n_last", key="times_last"),
-    time_column("wait time", "waited_ns", key="waited_for_others"),
+    scaling_efficiencies.time_column("wait time", "waited_ns", key="waited_for_others"),
 ]
 
 
@@ -137,13 +128,13 @@ def _single(profiles: list[OverheadProfile], by: By, remedies: Remedies | None, 
 
 def _comparison(runs: OverheadRuns, data_table: Table) -> Report:
     profiles = list(runs)
-    check, n = limit(profiles), len(profiles)
+    check, n = scaling_efficiencies.limit(profiles), len(profiles)
     head = f"{n} run{'s' * (n != 1)}"
     sentence, figures = check or (f"{head}: {_answer(profiles[-1])[0]}", _answer(profiles[-1])[1])
-    bursts = burst_tables(profiles) if runs.by == "burst" else []
+    bursts = scaling_efficiencies.burst_tables(profiles) if runs.by == "burst" else []
     if runs.by == "burst" and not bursts:  # all runs have one size
-        bursts = [table for profile in profiles if (table := burst_table(profile)) is not None]
-    tables = [*scaling_table(profiles, runs.others), *_breakdown_by_run(profiles), *bursts]
+        bursts = [table for profile in profiles if (table := scaling_efficiencies.burst_table(profile)) is not None]
+    tables = [*scaling_efficiencies.scaling_table(profiles, runs.others), *_breakdown_by_run(profiles), *bursts]
     files = [existing_file(profile.source) for profile in profiles]
     sizes = {len(profile.locations) for profile in profiles}
     following = ""
@@ -152,7 +143,8 @@ def _comparison(runs: OverheadRuns, data_table: Table) -> Report:
             "a run at another number of locations: perf project needs two or more")  # fmt: skip
     return Report(
         f"Lost cycles of {n} runs", f"{head}: {sentence}" if check else sentence, figures, [data_table, *tables],
-        lambda: comparison_plots(runs), _notes(common_notes(profiles)), following, work_differs(profiles),
+        lambda: comparison_plots(runs), _notes(common_notes(profiles)), following,
+        scaling_efficiencies.work_differs(profiles),
     )  # fmt: skip
 
 
@@ -209,7 +201,8 @@ def _answer(profile: OverheadProfile, remedies: Remedies | None = None) -> tuple
 def _host_cause(profile: OverheadProfile, remedies: Remedies | None) -> tuple[str, float] | None:
     """Return what the host does for most of the time that GPUs wait for it, if that is much."""
     host = None if remedies is None else remedies.host
-    return host if host is not None and host[1] >= _MOSTLY and _waits(profile) >= _HOST_BOUND else None
+    waits = _shares_of_all(profile).get(_HOST, 0.0)
+    return host if host is not None and host[1] >= _MOSTLY and waits >= _HOST_BOUND else None
 
 
 def _balance_of_gpus(profile: OverheadProfile) -> float:
@@ -217,11 +210,6 @@ def _balance_of_gpus(profile: OverheadProfile) -> float:
     efficiencies = profile.efficiencies()
     balance = 1.0 if efficiencies is None else float(efficiencies.load_balance[0])
     return 1.0 if len(profile.locations) == 1 or np.isnan(balance) else balance
-
-
-def _waits(profile: OverheadProfile) -> float:
-    """Return the share of GPUs' time in which they wait for the host."""
-    return _shares_of_all(profile).get(_HOST, 0.0)
 
 
 def _gpu_figures(profile: OverheadProfile) -> list[Figure]:
@@ -286,7 +274,7 @@ def _next(profile: OverheadProfile, remedies: Remedies | None) -> str:
         return f"perf overheads {file} --from {profile.startup_ns / 1e9:.9g}s"
     shares = _shares_of_all(profile)
     if profile.devices:
-        if _waits(profile) >= _HOST_BOUND:
+        if shares.get(_HOST, 0.0) >= _HOST_BOUND:
             return f"perf whatif {file}" if _host_cause(profile, remedies) else f"perf overheads {file} --by launch"
         exposed = shares.get(_EXPOSED_COMMUNICATION, 0.0) + shares.get(WAITING_CATEGORY, 0.0)
         are_recorded = exposed >= _EXPOSED and bool(profile.exposed_ns)
@@ -358,7 +346,7 @@ def _category_table(
     whole = profile.total_ns
     columns = [
         Column("category", 0),
-        time_column("total time", 1),
+        scaling_efficiencies.time_column("total time", 1),
         Column("share", lambda row: None if row[1] is None else row[1] / whole, format=digits),
         Column("meaning", 2),
     ]
@@ -370,7 +358,7 @@ def _asked(profile: OverheadProfile, by: By) -> list[Table]:
     if by == "location":
         columns = [Column("location", profile.locations), *_shares(profile.categories, profile.by_location_ns)]
         return [Table(columns, title="Time breakdown by location")]
-    table = {"phase": _phase_table, "marker": _marker_table, "burst": burst_table}.get(by)
+    table = {"phase": _phase_table, "marker": _marker_table, "burst": scaling_efficiencies.burst_table}.get(by)
     asked = None if table is None else table(profile)
     return [] if asked is None else [asked]
 
@@ -409,7 +397,11 @@ def _breakdown_by_run(profiles: Sequence[OverheadProfile]) -> list[Table]:
 
     columns = [Column(head(run), shares[chosen, run], format=".1%", key=names[run]) for run in runs]
     categories = Column("category", [profiles[0].categories[row] for row in chosen])
-    brief = columns if len(columns) <= MOST_RUNS else [columns[0], *columns[1 - MOST_RUNS :]]
+    brief = (
+        columns
+        if len(columns) <= scaling_efficiencies.MOST_RUNS
+        else [columns[0], *columns[1 - scaling_efficiencies.MOST_RUNS :]]
+    )
     return [Table([categories, *brief], importance="brief"), Table([categories, *columns], importance="verbose")]
 
 
@@ -434,7 +426,7 @@ def _marker_table(profile: OverheadProfile) -> Table:
     columns = [
         Column("marker", [short_name(each.name) for each in markers]),
         Column("times", [each.count for each in markers]),
-        time_column("elapsed", [each.elapsed_ns for each in markers]),
+        scaling_efficiencies.time_column("elapsed", [each.elapsed_ns for each in markers]),
         *_shares(profile.categories, cycles),
     ]
     if _hides_besides(profile):
@@ -593,7 +585,7 @@ def comparison_plots(runs: OverheadRuns) -> list[Plot]:
     bars = _stacked_bars(shares, sorted(present))
     of_runs = Axis("run (locations)", scale="category", names=names, is_reversed=True)
     plots = [Plot("categories", bars, of_time, of_runs, height=2.4, width=1.0)]
-    rows = efficiencies_of_runs(profiles) or []
+    rows = scaling_efficiencies.efficiencies_of_runs(profiles) or []
     columns = [(len(each.locations), each.source, row) for each, row in zip(profiles, rows, strict=False)]
     columns += [(other.p, other.source, dict(other.factors)) for other in runs.others]
     columns.sort(key=lambda column: column[0])

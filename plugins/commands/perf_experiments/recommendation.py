@@ -587,16 +587,6 @@ class Replications(Result):
         return design_of_points([(each.point, each.replications + each.more) for each in wanting]) if wanting else None
 
 
-def runs_for_precision(spread: float, freedom: float, precision: float, most: int) -> int:
-    """Return the smallest number of runs whose mean is known to a relative precision.
-
-    Source: R. Jain, "The art of computer systems performance analysis", 1991, section 13.9.1, with t for the normal
-    quantile.
-    """
-    reach = _half_width(spread, freedom) / precision
-    return int(min(max(np.ceil(min(reach, 1e6) ** 2 * (1.0 - 1e-12)), 1), most))
-
-
 def needed_replications(
     runs: Sequence[Run], precision: float, most: int = 30, value: str | None = None
 ) -> list[Needed]:
@@ -605,7 +595,12 @@ def needed_replications(
     Run times spread in proportion to themselves, more or less: the relative spread that all points share is estimated
     from all, and each point's own, with the degrees of freedom that it has, is weighed against it as four runs would
     be. Two runs of a point are then enough to say that it needs five, which by themselves they would not be.
+
+    Source: R. Jain, "The art of computer systems performance analysis", 1991, section 13.9.1, with t for the normal
+    quantile.
     """
+    from scipy.special import stdtrit
+
     if not 0.0 < precision < 1.0:
         raise OptionError(f"precision {precision:g}: a share between 0 and 1 is expected, 0.02 for 2 %")
     grouped: dict[object, list[Run]] = {}
@@ -629,21 +624,17 @@ def needed_replications(
     for point_runs, measured, point_spread, own_freedom in zip(points, values, spreads, freedom.tolist(), strict=True):
         total_freedom = own_freedom + min(_SHARED_RUNS, float(freedom.sum()))
         spread = float(np.sqrt((own_freedom * point_spread + (total_freedom - own_freedom) * shared) / total_freedom))
+        half_width = float(stdtrit(total_freedom, 0.5 + 0.5 * _COVERAGE)) * spread
+        reach = min(half_width / precision, 1e6)
         needs.append(
             Needed(
                 point=point_runs[0].point,
                 runs=len(measured),
                 replications=max(run.replication for run in point_runs),
                 spread=spread,
-                precision=_half_width(spread, total_freedom) / float(np.sqrt(len(measured))),
-                needed=runs_for_precision(spread, total_freedom, precision, most),
+                precision=half_width / float(np.sqrt(len(measured))),
+                needed=int(min(max(np.ceil(reach**2 * (1.0 - 1e-12)), 1), most)),
                 seconds=float(np.median([run.wall_ns / 1e9 for run in point_runs if run.succeeded])),
             )
         )
     return needs
-
-
-def _half_width(spread: float, freedom: float) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, 0.5 + 0.5 * _COVERAGE)) * spread

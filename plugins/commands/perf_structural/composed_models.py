@@ -204,17 +204,10 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     What the components leave open is taken to be independent from one component to the other. A component that occurs
     twice is one quantity: the bounds of ``a + a`` are those of ``2 * a``.
-
-    Attributes
-    ----------
-    expression : str
-        In the components' names, by ``+``, ``*``, ``max`` and numbers that are not negative, and ``/`` by a number.
-    components : dict of str to Model
-        The fitted models, each once: ``m1``, ``m2``, ...
     """
 
-    expression: str
-    components: dict[str, Model]
+    expression: str  # of components, by ``+``, ``*``, ``max`` and numbers that are not negative, and ``/`` by a number
+    components: dict[str, Model]  # the fitted models, each once: ``m1``, ``m2``, ...
 
     kind: ClassVar[str] = "composed"
 

@@ -261,7 +261,11 @@ class Composer:
         """Return what an equation stands for."""
         if over is not None and over not in self.sizes:
             raise UnknownNameError("index", over, self.sizes)
-        return self.in_unit(self._of(parsed(text), over), unit)
+        node = parsed(text)
+        # Of a long equation sums and products are one operation each: term by term they would take quadratic time.
+        if folded(node, lambda _, below: 1 + sum(below)) > _LONG:
+            node = folded(node, _flat)
+        return self.in_unit(folded(node, lambda part, below: self._part(part, below, over))[1], unit)
 
     def in_unit(self, quantity: Indexed, unit: str | None) -> Indexed:
         """Return a quantity converted to a unit; one without unit takes it as its label."""
@@ -273,11 +277,6 @@ class Composer:
         if quantity.unit.kind != target.kind:
             raise DataError(f"the result is in {quantity.unit}, which cannot be converted to {target}")
         return converted(quantity, target, self.algebra)
-
-    def _of(self, node: Node, over: str | None) -> Indexed:
-        # Of a long equation sums and products are one operation each: term by term they would take quadratic time.
-        is_long = folded(node, lambda _, below: 1 + sum(below)) > _LONG
-        return folded(folded(node, _flat) if is_long else node, lambda part, below: self._part(part, below, over))[1]
 
     def _part(self, node: Node, below: Sequence[tuple[str, Indexed]], over: str | None) -> tuple[str, Indexed]:
         text = assembled(node, [text for text, _ in below])

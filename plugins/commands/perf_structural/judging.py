@@ -498,7 +498,10 @@ def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) 
     low, high = np.array([value.support for value in values]).T
     outside = float(np.mean((actual < low) | (actual > high)))
     scores = float(before[scored].mean()), float(after[scored].mean())
-    held = _coverage(places), _coverage(levels)
+    held = [
+        {coverage: float(np.mean(np.abs(2.0 * at - 1.0) <= coverage)) for coverage in COVERAGES}
+        for at in (places, levels)
+    ]
     return Recalibration(full.levels, full.places, len(places), outside, *scores, *held)
 
 
@@ -515,7 +518,3 @@ def _map_of(places: Floats) -> Recalibration:
     excess = np.minimum(edge_scores - expected_scores[0], 0.0) + np.maximum(edge_scores - expected_scores[-1], 0.0)
     scores = np.interp(edge_scores, expected_scores, drawn) + slope * excess
     return Recalibration((0.0, *_EDGES.tolist(), 1.0), (0.0, *ndtr(scores).tolist(), 1.0), len(places))
-
-
-def _coverage(places: Floats) -> dict[float, float]:
-    return {coverage: float(np.mean(np.abs(2.0 * places - 1.0) <= coverage)) for coverage in COVERAGES}

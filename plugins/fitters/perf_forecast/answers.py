@@ -51,11 +51,15 @@ def report_of(model: ForecastModel, data: Any = None) -> Report:
         else:
             notes.append(Note("Uncertain", f"no better than {_BASELINES[best - 1]} {against}"))
     ahead = model.ahead[model.at - 1]
-    notes += [Note("Uncertain", text) for text in _repeated(model)]
+    value, probability = model.likeliest(model.at)
+    if NOTEWORTHY <= probability < 1.0:  # a value that recurs
+        text = f"point mass of {probability:.2g} at {value:.6g}: intervals that include it cover more"
+        notes.append(Note("Uncertain", text))
     notes.append(Note("Check" if ahead.held else "Uncertain", _record(ahead)))
     if model.averaged > 1:
         notes.append(Note("Assumed", f"values are means over {model.averaged} samples"))
     gaps = f", {model.n_missing} missing" if model.n_missing else ""
+    seasons = ", ".join(f"{n} samples ({readable(n * model.step, model.time_unit)})" for n in model.seasons)
     last = len(model.ahead)
     steps = sorted({2**power for power in range(last.bit_length())} | {last, model.at})
     chosen = [(step, name) for step in steps for name in model.ahead[step - 1].chosen]
@@ -74,7 +78,7 @@ def report_of(model: ForecastModel, data: Any = None) -> Report:
         details=[
             f"{model.n_samples:,} samples{gaps}, a step is {readable(model.step, model.time_unit)}",
             f"predictor: {ahead.chosen[0]}",
-            f"seasons: {_seasons(model)}; {_support(model)}",
+            f"seasons: {seasons or 'none found'}; {_support(model)}",
         ],
         formula=model.formula,
     )
@@ -208,19 +212,6 @@ def _record(ahead: Ahead) -> str:
         return "too few samples for a backtest"
     shares = ", ".join(f"{share:.0%} for {c:.0%}" for c, share in zip(JUDGED_COVERAGES, ahead.held, strict=True))
     return f"backtest coverage {shares} ({ahead.judged} held-out samples), mean CRPS {ahead.crps:.4g}"
-
-
-def _repeated(model: ForecastModel) -> list[str]:
-    """Return a value that recurs, which makes intervals cover more than they claim."""
-    value, probability = model.likeliest(model.at)
-    if not NOTEWORTHY <= probability < 1.0:
-        return []
-    return [f"point mass of {probability:.2g} at {value:.6g}: intervals that include it cover more"]
-
-
-def _seasons(model: ForecastModel) -> str:
-    lengths = [f"{n} samples ({readable(n * model.step, model.time_unit)})" for n in model.seasons]
-    return ", ".join(lengths) or "none found"
 
 
 def _support(model: ForecastModel) -> str:

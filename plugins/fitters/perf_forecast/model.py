@@ -59,50 +59,22 @@ class Ahead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
-    """The next values of a series.
+    """The next values of a series."""
 
-    Attributes
-    ----------
-    column : str
-        What is forecast.
-    time_unit : str
-        Unit of `last_time` and `step`.
-    last_time : float
-        Time of the last sample.
-    step : float
-        Median time between samples.
-    n_samples, n_missing : int
-        Samples with and without a value.
-    lower, upper : float, optional
-        That no value is beyond.
-    support : str
-        Where these bounds are from.
-    seasons : tuple of int
-        After how many samples the series repeats itself; empty where it does not.
-    ahead : tuple of Ahead
-        1, 2, ... steps ahead.
-    averaged : int
-        Samples of which each value is the mean.
-    at : int
-        Steps ahead of the answer.
-    naive_error : float, optional
-        Mean absolute difference from one value to the next, in units of which MASE is.
-    """
-
-    column: str
-    time_unit: str
-    last_time: float
-    step: float
-    n_samples: int
+    column: str  # what is forecast
+    time_unit: str  # of `last_time` and `step`
+    last_time: float  # of the last sample
+    step: float  # median time between samples
+    n_samples: int  # with a value, and without
     n_missing: int
-    lower: float | None
+    lower: float | None  # bounds that no value is beyond
     upper: float | None
-    support: str
-    seasons: tuple[int, ...]
-    ahead: tuple[Ahead, ...]
-    averaged: int = 1
-    at: int = 1
-    naive_error: float | None = None
+    support: str  # where these bounds are from
+    seasons: tuple[int, ...]  # after how many samples the series repeats itself; empty if it does not
+    ahead: tuple[Ahead, ...]  # 1, 2, ... steps ahead
+    averaged: int = 1  # samples of which each value is the mean
+    at: int = 1  # steps ahead of the answer
+    naive_error: float | None = None  # mean absolute difference from one value to the next, in units of which MASE is
     assumed: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET  # by the reader, such as the unit of times
 
     reporter: ClassVar[str] = "perf_forecast.answers:report_of"
@@ -236,21 +208,11 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
 
 
 class SeriesForecasts(Model, frozen=True, forbid_unknown_fields=True):
-    """The next values of several series of one quantity.
+    """The next values of several series of one quantity."""
 
-    Attributes
-    ----------
-    by : str
-        What separates the series, such as ``host``.
-    forecasts : dict of str to ForecastModel
-        By its values.
-    failures : dict of str to str
-        Series without a forecast, and why.
-    """
-
-    by: str
-    forecasts: dict[str, ForecastModel]
-    failures: dict[str, str]
+    by: str  # what separates the series, such as ``host``
+    forecasts: dict[str, ForecastModel]  # by its values
+    failures: dict[str, str]  # series without a forecast, and why
 
     reporter: ClassVar[str] = "perf_forecast.answers:report_of_several"
     kind: ClassVar[str] = "forecasts"

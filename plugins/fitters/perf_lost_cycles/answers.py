@@ -22,7 +22,6 @@ from perfcore.report import Axis, Band, Column, Figure, Line, Mark, Note, Plot, 
 from perfcore.tables import level_text, point_text
 
 if TYPE_CHECKING:
-    from perf_lost_cycles.forms import DefaultFit
     from perf_lost_cycles.modgen import ModgenModel
 
 POOR_R2 = 0.9  # the paper's final models reach 0.93 or better
@@ -54,17 +53,10 @@ def _fit_command(model: LcaModel | ModgenModel, asked: LcaOptions | ModgenOption
 
 def _lca_tables(model: LcaModel, part: Sequence[float]) -> list[Table]:
     factor = model.factor_name
-
-    def coefficients(fit: DefaultFit) -> str:
-        return ", ".join(
-            "-" if coefficient is None else f"{coefficient:.4g}" + ("" if error is None else f" ± {error:.2g}")
-            for coefficient, error in zip(fit.coefficients, fit.standard_errors, strict=True)
-        )
-
     order = sorted(range(len(part)), key=lambda k: -part[k])
     rows = [(model.names[k], part[k], model.default_fits[k][0]) for k in order]
     of_fit = [
-        Column("coefficients ± SE", lambda row: coefficients(row[2]), key=()),
+        Column("coefficients ± SE", lambda row: ", ".join(row[2].constants(4)), key=()),
         Column("R^2", lambda row: row[2].r2, format=_plain, key="r2_centered"),
         Column("adjusted R^2", lambda row: row[2].r2_adjusted, format=_plain, key="r2_adjusted"),
         Column("leave-one-out R^2", lambda row: row[2].r2_leave_one_out, format=_plain, key="r2_leave_one_out"),

@@ -22,13 +22,13 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from perf_formulas.formula import Formula
-from perf_lost_cycles.default_models import VARIABLE
+from perf_lost_cycles.default_models import VARIABLE, DefaultModel
 from perf_lost_cycles.options import CategoryOptions
 from perf_statistics.batched import fit_subsets
 from perf_statistics.goodness import finite
@@ -109,15 +109,6 @@ class FormList:
         return np.array([len(form) for form in self.forms], dtype=np.int64)
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """One way to combine univariate forms."""
-
-    blocks: tuple[tuple[int, ...], ...]  # factors that are multiplied with one another; the blocks are added
-    form: Form
-    on_cross: Form  # terms that span the same functions on the points of a tuple's lines
-
-
 def partitions(items: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
     """Yield all ways to divide items into blocks, single items first."""
     if not items:
@@ -139,16 +130,18 @@ def product_form(forms: Sequence[Form]) -> Form:
     return tuple(sorted(numbers))
 
 
-def candidates(univariate: Sequence[Form]) -> list[Candidate]:
-    """Return sums of products of univariate forms, one for each partition of the factors into products."""
-    by_form: dict[Form, Candidate] = {}
+def candidates(univariate: Sequence[Form]) -> dict[Form, Form]:
+    """Return sums of products of univariate forms, one for each partition of the factors into products.
+
+    Each comes with the terms that span the same functions on the points of a tuple's lines.
+    """
+    found: dict[Form, Form] = {}
     for blocks in partitions(range(len(univariate))):
         members = [[univariate[factor] for factor in block] for block in blocks]
         # A block with a constant in each of its forms has every term of its sum, and on the lines no more than that.
         lines = [union(block) if all(form[0] == 0 for form in block) else product_form(block) for block in members]
-        form = union([product_form(of_block) for of_block in members])
-        by_form.setdefault(form, Candidate(blocks, form, union(lines)))
-    return list(by_form.values())
+        found.setdefault(union([product_form(of_block) for of_block in members]), union(lines))
+    return found
 
 
 def union(forms: Sequence[Form]) -> Form:
@@ -174,8 +167,7 @@ class Scores:
     leave_one_out: Floats
     total: Floats
     rank: Ints
-    n_terms: Ints
-    n_points: Ints
+    n_points: int
 
 
 def score_forms(grid: Grid, forms: Sequence[Form], sets: Ints, which: tuple[Ints, Ints, Ints]) -> Scores:
@@ -183,14 +175,8 @@ def score_forms(grid: Grid, forms: Sequence[Form], sets: Ints, which: tuple[Ints
     of_form, of_set, of_series = which
     n_jobs, n_points = len(of_form), sets.shape[1]
     sizes = np.array([len(form) for form in forms], dtype=np.int64)[of_form]
-    scores = Scores(
-        sum_of_squares=np.empty(n_jobs),
-        leave_one_out=np.empty(n_jobs),
-        total=np.empty(n_jobs),
-        rank=np.empty(n_jobs, dtype=np.int64),
-        n_terms=sizes,
-        n_points=np.full(n_jobs, n_points),
-    )
+    squares, left_out, total = np.empty((3, n_jobs))
+    scores = Scores(squares, left_out, total, np.empty(n_jobs, dtype=np.int64), n_points)
     for size in np.unique(sizes).tolist():
         jobs = np.flatnonzero(sizes == size)
         # Jobs of one design side by side, so that a part holds few designs.
@@ -256,12 +242,12 @@ def _decompose(designs: Floats, group: Ints, targets: Floats) -> tuple[Floats, F
 
 
 def criterion(scores: Scores, name: str) -> Floats:
-    """Return what forms are compared by (B,), smaller is better; infinite if the points determine no fit."""
+    """Return what forms are compared by, smaller is better; infinite if the points determine no fit."""
     freedom = scores.n_points - scores.rank
     if name == "loo":
         values = scores.leave_one_out
     elif name == "adjusted":
-        values = np.divide(scores.sum_of_squares, freedom, out=np.full(len(freedom), np.inf), where=freedom > 0)
+        values = np.divide(scores.sum_of_squares, freedom, out=np.full(freedom.shape, np.inf), where=freedom > 0)
     else:
         values = scores.sum_of_squares
     return np.where(freedom > 0, np.maximum(values, _EXACT * scores.total), np.inf)
@@ -285,17 +271,15 @@ def term_values(terms: Sequence[str], points: Mapping[str, Floats]) -> Floats:
 _parsed = functools.lru_cache(Formula)
 
 
-class LinearModel(Protocol):
-    """What is fitted: a `DefaultModel`, or one that a model was made with."""
+class UsedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A default model and what it was tried for."""
 
-    @property
-    def formula(self) -> str: ...
-    @property
-    def origin(self) -> str: ...
-    @property
-    def terms(self) -> tuple[str, ...]: ...
-    @property
-    def coefficients(self) -> tuple[str, ...]: ...
+    categories: tuple[str, ...]
+    factor: str  # symbol
+    formula: str
+    terms: tuple[str, ...]  # what its coefficients multiply, as formulas of ``x``
+    coefficients: tuple[str, ...]  # their names
+    origin: str
 
 
 class DefaultFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -328,6 +312,13 @@ class DefaultFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         text = self._substituted(factor, numbers).replace("+ -", "- ").removeprefix("0 + ")
         return f"-{text[4:]}" if text.startswith("0 - ") else text
 
+    def constants(self, digits: int) -> list[str]:
+        """Return each coefficient with its standard error."""
+        return [
+            "-" if value is None else f"{value:.{digits}g}" + ("" if error is None else f" ± {error:.2g}")
+            for value, error in zip(self.coefficients, self.standard_errors, strict=True)
+        ]
+
     def _substituted(self, factor: str, numbers: Mapping[str, Formula]) -> str:
         formula = Formula(self.formula)
         symbols = {name: Formula(factor) for name in formula.names if name not in self.names}
@@ -335,7 +326,7 @@ class DefaultFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def fit_default_models(
-    models: Sequence[LinearModel], x: Floats, values: Floats, root_weight: Floats, name: str
+    models: Sequence[DefaultModel | UsedModel], x: Floats, values: Floats, root_weight: Floats, name: str
 ) -> tuple[tuple[DefaultFit, ...], bool]:
     """Return fits of each model to values (n,) at levels x (n,), best by a criterion first, and if that can be judged.
 
@@ -359,8 +350,7 @@ def fit_default_models(
         subsets = [[used.index(column) for column in members[k]] for k in finite]
         fits = fit_subsets(design[None][:, :, used], [0], targets, subsets)
         squares, left_out, rank = fits.sum_of_squares[0], fits.leave_one_out[0], fits.rank[0]
-        total, same = np.full(len(finite), targets[0] @ targets[0]), np.ones(len(finite), dtype=np.int64)
-        judged = criterion(Scores(squares, left_out, total, rank, size * same, n * same), name)
+        judged = criterion(Scores(squares, left_out, targets[0] @ targets[0], rank, n), name)
         scale = (n - 1.0) / (n - size) if n > size else np.nan
         r2 = [weighted_r2(sums, values, root_weight) for sums in (squares, squares * scale, left_out)]
         figures = np.stack([squares, *r2], axis=1)
@@ -382,7 +372,9 @@ def in_factor(term: str, factor: str) -> str:
     return Formula(term).substituted({VARIABLE: Formula(factor)}).canonical
 
 
-def _fit_of(model: LinearModel, coefficients: Floats, errors: Floats, figures: Floats, note: str) -> DefaultFit:
+def _fit_of(
+    model: DefaultModel | UsedModel, coefficients: Floats, errors: Floats, figures: Floats, note: str
+) -> DefaultFit:
     squares, r2, r2_adjusted, r2_leave_one_out = map(finite, figures.tolist())
     return DefaultFit(
         formula=model.formula,

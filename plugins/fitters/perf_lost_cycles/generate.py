@@ -8,24 +8,20 @@ Deviations, and why:
 
 - A tuple is a measured point through which every factor has a line of enough levels: in a full grid these are all
   combinations of levels, in other designs those that can be judged.
-- On the lines of one tuple a sum and a product may span the same functions (see `modgen_forms.Candidate`). Candidates
-  that its lines cannot separate are separated by all points.
+- On the lines of one tuple a sum and a product may span the same functions (see `perf_lost_cycles.forms.candidates`).
+  Candidates that its lines cannot separate are separated by all points.
 - The tuples' forms are not combined as they come but best first: the one that fits all points best, then the one that
   improves it most, and so on. So the order of the levels does not decide. Univariate forms that hardly any tuple
-  suggests together are passed over (`modgen_tuples.common`), and sums end at `MOST_TERMS`.
+  suggests together are passed over (`common`), and sums end at `MOST_TERMS`.
 - At the end terms are dropped that do not earn their place: the product of a form with and one without a constant is
   part of the product that the lines suggest, since a line shows the constant of the other factors' terms.
 - With leave-one-out errors a longer form must be better by more than chance (`held_back`) to be taken or added: many
   forms are tried, and of many needless terms one helps by chance. A term of the result stays as soon as the points are
   predicted better with it: of these few are tried.
-
-The steps are those of `modgen_lines` (one factor, one line), `modgen_tuples` (all factors, the lines of one point) and
-`modgen_combination` (all points).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -37,7 +33,6 @@ from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models import DefaultModel, find_models, models_for
 from perf_lost_cycles.forms import (
     TIE,
-    Candidate,
     Form,
     FormList,
     Grid,
@@ -51,7 +46,7 @@ from perf_lost_cycles.forms import (
     union,
     weighted_r2,
 )
-from perf_lost_cycles.modgen import CategoryFit, FactorLines, Generation, ModgenModel, Step
+from perf_lost_cycles.modgen import CategoryFit, FactorLines, Generation, ModgenModel, Step, finite_rows
 from perf_lost_cycles.options import ModgenOptions
 from perf_statistics.batched import fit_subsets
 from perf_statistics.goodness import finite
@@ -141,14 +136,9 @@ def _judge_models(
     for size in np.unique(sizes).tolist():
         of_size = np.flatnonzero(sizes == size)
         fits = fit_subsets(designs, group, targets, [models[k] for k in of_size.tolist()])
-        rank, shape = fits.rank[group], fits.sum_of_squares.shape
-        judged = criterion(
-            Scores(
-                fits.sum_of_squares.ravel(), fits.leave_one_out.ravel(), np.repeat(total, len(of_size)), rank.ravel(),
-                np.full(rank.size, size), np.full(rank.size, targets.shape[1]),
-            ),
-            name,
-        ).reshape(shape)  # fmt: skip
+        rank = fits.rank[group]
+        scores = Scores(fits.sum_of_squares, fits.leave_one_out, total[:, None], rank, targets.shape[1])
+        judged = criterion(scores, name)
         score[:, of_size] = np.where(rank == size, judged, np.inf)
         squares[:, of_size] = fits.sum_of_squares
     # Of equal scores the shortest; the factor is far below any difference between fits that are not exact.
@@ -170,7 +160,8 @@ def on_all_points(grid: Grid, forms: FormList, pairs: Ints, name: str) -> Floats
     """Return criterion of categories with forms (2, B) on all points; infinite where these do not determine a fit."""
     every = np.arange(grid.values.shape[1])[None]
     scores = score_forms(grid, forms.forms, every, (pairs[1], np.zeros(pairs.shape[1], dtype=np.int64), pairs[0]))
-    return np.where(scores.rank == scores.n_terms, criterion(scores, name), np.inf)
+    is_determined = scores.rank == forms.sizes()[pairs[1]]
+    return np.where(is_determined, criterion(scores, name), np.inf)
 
 
 def held_back(scores: Floats, n_terms: Ints, n_points: int, name: str) -> Floats:
@@ -344,14 +335,14 @@ def _keys(rows: Ints) -> Ints:
     return np.asarray(np.ravel_multi_index(tuple(rows.T), tuple(rows.max(axis=0) + 1)))
 
 
-def _numbered(ways: Sequence[Sequence[Candidate]], forms: FormList) -> tuple[Ints, Ints, FormList]:
+def _numbered(ways: Sequence[Mapping[Form, Form]], forms: FormList) -> tuple[Ints, Ints, FormList]:
     """Return candidates of each kind as indices of forms, and of their spans on lines; -1 beyond a kind's number."""
     cross_forms, most = FormList(), max(map(len, ways))
     full, cross = np.full((len(ways), most), -1, dtype=np.int64), np.full((len(ways), most), -1, dtype=np.int64)
     for row, of_kind in enumerate(ways):
-        for column, candidate in enumerate(of_kind):
-            full[row, column] = forms.index(candidate.form)
-            cross[row, column] = cross_forms.index(candidate.on_cross)
+        for column, (form, on_cross) in enumerate(of_kind.items()):
+            full[row, column] = forms.index(form)
+            cross[row, column] = cross_forms.index(on_cross)
     return full, cross, cross_forms
 
 
@@ -568,7 +559,7 @@ def generation_of(generated: Generated, terms: Terms, categories: Sequence[int],
             lines=tuple(tuple(points[line].tolist()) for line in lines.points),
             left_out=lines.too_short,
             chosen=_rows(renumber[chosen]),
-            r2=_r2_rows(r2),
+            r2=finite_rows(np.round(r2, _R2_DIGITS)),
         )
         for lines, chosen, r2 in zip(generated.lines, generated.instances, generated.instance_r2, strict=True)
     )
@@ -581,18 +572,13 @@ def generation_of(generated: Generated, terms: Terms, categories: Sequence[int],
         factors=factors,
         tuples=tuple(points[generated.tuples].tolist()),
         tuple_forms=_rows(renumber[generated.tuple_forms]),
-        tuple_r2=_r2_rows(generated.tuple_r2),
+        tuple_r2=finite_rows(np.round(generated.tuple_r2, _R2_DIGITS)),
         steps=tuple(Step(*row) for row in zip(*(column.tolist() for column in columns), strict=True)),
     )
 
 
 def _rows(array: Ints) -> tuple[tuple[int, ...], ...]:
     return tuple(map(tuple, array.tolist()))
-
-
-def _r2_rows(array: Floats) -> tuple[tuple[float | None, ...], ...]:
-    rounded = np.round(array, _R2_DIGITS).tolist()
-    return tuple(tuple(None if math.isnan(value) else value for value in row) for row in rounded)
 
 
 class ModgenFitter(Fitter):

@@ -15,13 +15,14 @@ import numpy as np
 import perfcore
 from perf_formulas.formula import Formula, renamed, sum_of_terms
 from perf_lost_cycles.default_models import DefaultModel
-from perf_lost_cycles.forms import DefaultFit, fit_default_models, in_factor, term_values
+from perf_lost_cycles.forms import DefaultFit, UsedModel, fit_default_models, in_factor, term_values
 from perf_statistics.goodness import finite, r_squared
 from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs, shape_weights
 from perf_tables.category_table import CategoryTable, by_category
 from perf_tables.points import check_coverage, named_points
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
+from perfcore.data.columns import shown_names
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Model, Origin, Parameter, Points
 from perfcore.models.points import DesignRows, Observed, measurements_for
@@ -81,15 +82,16 @@ class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
         """Return the observations of a table by category."""
         return cls(
             points={symbol: tuple(values.tolist()) for symbol, values in table.points.items()},
-            values=_columns(table.values),
+            values=finite_rows(table.values.T),
             total=tuple(table.total.tolist()),
             repetitions=tuple(table.repetitions.tolist()),
-            spread=_columns(table.spread) if has_spread else (),
+            spread=finite_rows(table.spread.T) if has_spread else (),
         )
 
 
-def _columns(table: Floats) -> tuple[tuple[float | None, ...], ...]:
-    return tuple(tuple(map(finite, column)) for column in table.T.tolist())
+def finite_rows(table: Floats) -> tuple[tuple[float | None, ...], ...]:
+    """Return the rows of a table, None instead of what is not finite."""
+    return tuple(tuple(map(finite, row)) for row in table.tolist())
 
 
 @dataclass(frozen=True)
@@ -129,17 +131,6 @@ class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         # A product with a sum is written with parentheses around it.
         terms = [Formula(f"1*({renamed(term, names)})").canonical.removeprefix("1*") for term in self.terms]
         return sum_of_terms(self.coefficients, terms, digits)
-
-
-class UsedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A default model and what it was tried for."""
-
-    categories: tuple[str, ...]
-    factor: str  # symbol
-    formula: str
-    terms: tuple[str, ...]  # what its coefficients multiply, as formulas of ``x``
-    coefficients: tuple[str, ...]  # their names
-    origin: str
 
 
 class FactorLines(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -190,13 +181,6 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     """The sum of the models of an application's categories, each linear in terms of the factors.
 
     A category that its formula makes negative, outside of the data, counts as 0; `remarks` names it.
-
-    Attributes
-    ----------
-    categories : tuple of CategoryFit
-    default_models : tuple of UsedModel
-    generations : tuple of Generation
-        How the models came about, for categories that were measured at the same points together.
     """
 
     value_name: str
@@ -208,7 +192,7 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     set_aside: tuple[int, ...]  # observations that the model was not fitted to
     categories: tuple[CategoryFit, ...]
     default_models: tuple[UsedModel, ...]
-    generations: tuple[Generation, ...]
+    generations: tuple[Generation, ...]  # how the models came about; of categories measured at the same points together
 
     reporter: ClassVar[str] = "perf_lost_cycles.answers:report_of"
     kind: ClassVar[str] = "sum of categories"
@@ -346,15 +330,15 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     @functools.cached_property
     def terms(self) -> tuple[str, ...]:
         """All terms that occur (F)."""
-        return tuple(dict.fromkeys(term for category_terms, _ in self.formulas for term in category_terms))
+        return tuple(dict.fromkeys(term for category in self.categories for term in category.terms))
 
     @functools.cached_property
     def coefficients(self) -> Floats:
         """Coefficients of each category in all terms (F, C)."""
         place = {text: k for k, text in enumerate(self.terms)}
         matrix = np.zeros((len(place), len(self.names)))
-        for number, (terms, values) in enumerate(self.formulas):
-            matrix[[place[text] for text in terms], number] = values
+        for number, category in enumerate(self.categories):
+            matrix[[place[text] for text in category.terms], number] = category.coefficients
         return matrix
 
     def predict_array(self, points: Points, interval: float | None = None) -> Floats:
@@ -418,11 +402,11 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         relative = self.origin.options["weights"] == "relative"
         with np.errstate(divide="ignore"):
             weights = 1.0 / total if relative else np.ones(len(total))
-        measured, values, formulas = self.fitted_points, self.fitted_values, self.formulas
+        measured, values, categories = self.fitted_points, self.fitted_values, self.categories
         root = np.array(self.root_weights)[self.fitted]
         together: dict[tuple[tuple[str, ...], bytes], list[int]] = {}
-        for category in range(len(formulas)) if chosen is None else (chosen,):
-            key = formulas[category][0], np.isfinite(values[category]).tobytes()
+        for category in range(len(categories)) if chosen is None else (chosen,):
+            key = categories[category].terms, np.isfinite(values[category]).tobytes()
             together.setdefault(key, []).append(category)
         rows, new, errors = [], [], []
         for (terms, pattern), members in together.items():
@@ -433,7 +417,7 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             # A term may be infinite where none of these categories was measured.
             design = np.where(is_measured[:, None], term_values(terms, measured), 0.0) * root[:, None]
             of_members = np.where(is_measured, values[members].sum(axis=0), 0.0) * root
-            coefficients = np.sum([formulas[category][1] for category in members], axis=0)
+            coefficients = np.sum([categories[category].coefficients for category in members], axis=0)
             rows.append(design)
             new.append(self.design(terms, coordinates) * weights[:, None])
             errors.append((of_members - design @ coefficients) / np.sqrt(freedom))
@@ -468,11 +452,6 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             lines.append("; ".join(texts))
         return lines
 
-    @functools.cached_property
-    def formulas(self) -> tuple[tuple[tuple[str, ...], Floats], ...]:
-        """Terms of each category as formulas of the factors, and their coefficients."""
-        return tuple((category.terms, np.array(category.coefficients)) for category in self.categories)
-
     def candidate_terms(self, category: int) -> tuple[tuple[str, ...], ...]:
         """Return terms of each form that a tuple suggested for a category or a step led to, the chosen one first."""
         generation, place = self._generation(self.names[category])
@@ -498,7 +477,7 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """Return the lines of a category over a factor."""
         generation, place = self._generation(category)
         factor = next(factor for factor in generation.factors if factor.symbol == symbol)
-        names, points = self.shown_names, self.observations.points
+        names, points = {**shown_names(self.columns), **self.shown_names}, self.observations.points
         return tuple(
             Line(
                 label=", ".join(f"{names[s]}={points[s][line[0]]:g}" for s in points if s != symbol) or ALL_POINTS,

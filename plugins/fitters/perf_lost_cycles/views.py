@@ -7,7 +7,6 @@ Fitting Overview, Fitting, Fit, Graph and Formulae.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -207,7 +206,11 @@ def fit_blocks(model: ModgenModel, category: str, symbol: str, line: int) -> tup
     )
     remarks = tuple(f"{fit.form(name)}: {fit.note}" for fit, _ in candidates if fit.note)
     what = f"{len(points)} points, {on_line.label}; R^2 of the chosen one {r2_cell(on_line.r2).text}"
-    shown = tuple(_row(fit, is_chosen, name) for fit, is_chosen in candidates)
+    shown = tuple(
+        (fit.form(name), "chosen" * is_chosen, "; ".join(fit.constants(5)), r2_cell(fit.r2),
+         r2_cell(fit.r2_leave_one_out))
+        for fit, is_chosen in candidates
+    )  # fmt: skip
     return (
         page.Text((what,), links=links),
         page.Table(("model", "", "constants, in order", "R^2", "R^2 leave-one-out"), shown, "Candidates", SHADES),
@@ -216,15 +219,6 @@ def fit_blocks(model: ModgenModel, category: str, symbol: str, line: int) -> tup
         *((page.Graphs(tuple(residuals)),) if residuals else ()),
         page.Table((name, f"measured{unit}", *heads), tuple(rows), "Points"),
     )
-
-
-def _row(fit: DefaultFit, is_chosen: bool, name: str) -> tuple[page.Cell | str, ...]:
-    constants = [
-        "-" if value is None else f"{value:.5g}" + ("" if error is None else f" ± {error:.2g}")
-        for value, error in zip(fit.coefficients, fit.standard_errors, strict=True)
-    ]
-    chosen = "chosen" if is_chosen else ""
-    return (fit.form(name), chosen, "; ".join(constants), r2_cell(fit.r2), r2_cell(fit.r2_leave_one_out))
 
 
 def _curve(fit: DefaultFit, x: Floats) -> Floats:
@@ -302,11 +296,7 @@ class LostCyclesViews:
         if path[4:] != (FORMULAE,):
             raise OptionError("nothing to edit in this view")
         self._check(path)
-        category, symbol = path[1], path[3]
-        edit = formulae_edit(self._model, category, symbol, form, self._file, self._stored)
-        stored = next((each.after for each in edit.files if each.path == self._file), None)
-        views = LostCyclesViews(edit.model, self._file, stored)
-        return page.Change(views, edit.summary, edit.blocks, edit.files, fitting_path(category, symbol))
+        return formulae_edit(self._model, path[1], path[3], form, self._file, self._stored)
 
     def _check(self, path: page.ViewPath) -> None:
         """Refuse a path that leads nowhere."""
@@ -549,24 +539,9 @@ def formulae_blocks(model: ModgenModel, category: str, symbol: str, file: Path |
     )
 
 
-@dataclass(frozen=True)
-class Edit:
-    """What an edit of formulas makes."""
-
-    model: ModgenModel
-    summary: str
-    blocks: tuple[page.Block, ...]  # what becomes different
-    files: tuple[page.FileEdit, ...]  # the models file, and the model's own file where it has one
-
-
 def formulae_edit(
-    model: ModgenModel,
-    category: str,
-    symbol: str,
-    form: page.Query,
-    file: Path | None,
-    stored: bytes | None,
-) -> Edit:
+    model: ModgenModel, category: str, symbol: str, form: page.Query, file: Path | None, stored: bytes | None
+) -> page.Change:
     """Generate the model with the formulas that were typed."""
     names, points = tuple(model.origin.options["models"]), model.observations.points
     # Empty lines too, so that the numbers of lines are those that are seen.
@@ -596,9 +571,10 @@ def formulae_edit(
         added = file_models[len(present_models) :] if is_longer else file_models
         saved = _written(lambda path: write_models(added, path))
         saved = before.rstrip() + b"\n\n" + saved if before is not None and is_longer else saved
-    files = [page.FileEdit(target, before, saved)]
+    files, written = [page.FileEdit(target, before, saved)], None
     if file is not None:
-        files.append(page.FileEdit(file, stored, _written(new_model.save)))
+        written = _written(new_model.save)
+        files.append(page.FileEdit(file, stored, written))
     parts = [f"+ {line}" for terms, line in typed.items() if terms not in present]
     parts += [f"- {line}" for terms, line in present.items() if terms not in typed]
     blocks = difference_blocks(model, new_model, category, symbol)
@@ -608,7 +584,9 @@ def formulae_edit(
         blocks += (
             page.Notice(f"There is no model file: fit again with --models {','.join(used)} to have the same model."),
         )
-    return Edit(new_model, f"{category} over {model.shown_names[symbol]}: {', '.join(parts)}", blocks, tuple(files))
+    summary = f"{category} over {model.shown_names[symbol]}: {', '.join(parts)}"
+    views = LostCyclesViews(new_model, file, written)
+    return page.Change(views, summary, blocks, tuple(files), fitting_path(category, symbol))
 
 
 def _written(write: Callable[[Path], None]) -> bytes:

@@ -14,11 +14,6 @@ from perfcore.hooks.options import option
 WEIGHTS = ("equal", "relative", "1/variance")
 
 
-def parse_formula(value: Any) -> str:
-    """A formula in its canonical spelling."""
-    return Formula(str(value)).canonical
-
-
 def parse_start(value: Any) -> tuple[str, ...]:
     """``"b=1,c=0.5"`` or a mapping as words that hold numbers."""
     words = value.split(",") if isinstance(value, str) else value
@@ -56,7 +51,7 @@ class RegressionOptions(MeasuredOptions):
 
     formula: str | None = option(
         None, "value as a formula of columns, registered functions, and coefficients (all other names)",
-        parse=parse_formula, metavar="FORMULA",
+        parse=lambda value: Formula(str(value)).canonical, metavar="FORMULA",
     )  # fmt: skip
     start: tuple[str, ...] = option(
         (), "start values of coefficients in which the formula is not linear", parse=parse_start, metavar="NAME=X,..."

@@ -64,8 +64,9 @@ _MOST_BEYOND = 5.0  # times the largest of means and median: bounds that go fart
 
 def report_of(model: ScalingModel) -> Report:
     """The prediction at the target, measured and predicted levels or the paths, and what it depends on."""
+    what = model.paths[0] if len(model.paths) == 1 else f"{len(model.paths):,} paths"
     return Report(
-        title=_title(model),
+        title=f"Scaling of {what} in {Path(model.origin.source).name}",
         answer=_answer(model),
         figures=_figures(model),
         tables=_tables(model),
@@ -75,11 +76,6 @@ def report_of(model: ScalingModel) -> Report:
         details=_details(model),
         formula=model.formula,
     )
-
-
-def _title(model: ScalingModel) -> str:
-    what = model.paths[0] if len(model.paths) == 1 else f"{len(model.paths):,} paths"
-    return f"Scaling of {what} in {Path(model.origin.source).name}"
 
 
 def _amount(value: float, unit: str | None) -> str:

@@ -197,10 +197,7 @@ def _pairs(model: IndividualModel) -> Table:
     pairs = sorted(model.pairs, key=lambda pair: pair.r2_uncentered)
 
     def coefficients(pair: PairFit) -> str:
-        return ", ".join(
-            f"{coefficient:.4g}" + ("" if error is None else f" ± {error:.2g}")
-            for coefficient, error in zip(pair.coefficients, pair.standard_errors, strict=True)
-        )
+        return ", ".join(map(_with_error, pair.coefficients, pair.standard_errors))
 
     columns = [
         *([Column("code", "code")] if len(model.codes) > 1 else []),
@@ -287,14 +284,17 @@ def _parameters(model: JointModel) -> Table:
     return Table(columns, title=f"Parameters ({names}; {options['intervals']} intervals)")
 
 
+def _with_error(estimate: float, error: float | None, digits: int = 4) -> str:
+    return f"{estimate:.{digits}g}" + ("" if error is None else f" ± {error:.2g}")
+
+
 def _work_and_speed(model: JointModel) -> Table:
     """Return the work of each code and relative speed of each system, a column for each function."""
     theta = {each.name: (each.estimate, each.standard_error) for each in model.parameters}
     rows = [*((code, "code") for code in model.codes), *((system, "system") for system in model.systems)]
 
     def shown(row: tuple[str, str], number: int) -> str:
-        estimate, error = theta.get(f"{'w' if row[1] == 'code' else 'r'}_{number}^{row[0]}", (1.0, None))
-        return f"{estimate:.3g}" + ("" if error is None else f" ± {error:.2g}")
+        return _with_error(*theta.get(f"{'w' if row[1] == 'code' else 'r'}_{number}^{row[0]}", (1.0, None)), digits=3)
 
     columns = [Column("name", 0), Column("kind", 1)]
     for number, name in enumerate(model.functions, 1):

@@ -193,17 +193,10 @@ class _Part(NamedTuple):
 
 
 class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
-    """A model for each code on each system.
-
-    Attributes
-    ----------
-    pairs : tuple of PairFit
-    ranking : tuple of Candidate
-        All combinations that were compared, each used for all pairs; empty if the functions were named.
-    """
+    """A model for each code on each system."""
 
     pairs: tuple[PairFit, ...]
-    ranking: tuple[Candidate, ...]
+    ranking: tuple[Candidate, ...]  # combinations, each used for all pairs; empty if the functions were named
 
     reporter: ClassVar[str] = "perf_timing.answers:individual_report"
     kind: ClassVar[str] = "individual fits"

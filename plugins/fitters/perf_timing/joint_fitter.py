@@ -12,19 +12,8 @@ import numpy as np
 
 from perf_statistics.goodness import find_outliers, finite, information, r_squared
 from perf_tables.executors import as_they_end
+from perf_timing import joint_resampling
 from perf_timing.joint_model import Interval, JointModel
-from perf_timing.joint_resampling import (
-    How,
-    Outcome,
-    bootstrap,
-    compare_part,
-    fitted,
-    leave_one_cell_out,
-    leave_one_out_residuals,
-    packed,
-    profile_intervals,
-    reciprocal,
-)
 from perf_timing.joint_solver import JointFit, JointProblem, JointStatus, components, single_thread
 from perf_timing.options import JOINT_CRITERIA, JointOptions, number_of_terms, registered_functions
 from perf_timing.prepared import Prepared, by_growth, characteristics, measured_design, prepare, refuse_unused
@@ -52,7 +41,7 @@ class _Compared:
     """One combination and how well it fits."""
 
     members: tuple[int, ...]
-    outcome: Outcome
+    outcome: joint_resampling.Outcome
     candidate: Candidate
 
 
@@ -101,11 +90,11 @@ class JointComparison:
 
     def solve(self, members: tuple[int, ...], starts: int) -> JointFit:
         """Return the fit of one combination, with the loss and the bounds of the options."""
-        return fitted(self.problem(members), self._how(starts))
+        return joint_resampling.fitted(self.problem(members), self._how(starts))
 
-    def _how(self, starts: int) -> How:
+    def _how(self, starts: int) -> joint_resampling.How:
         options = self.options
-        return How(starts, options.seed, options.sign == "bounded", options.loss)
+        return joint_resampling.How(starts, options.seed, options.sign == "bounded", options.loss)
 
     def compare(self, executor: Executor | None = None) -> list[_Compared]:
         """Return every combination, best first; parts of them are fitted by an executor, or here."""
@@ -113,11 +102,13 @@ class JointComparison:
         # Neighbours are alike, and those with a doubled function slow: each part has some of both.
         parts = [self.combinations[part::count] for part in range(count)]
         how = msgspec.structs.asdict(self._how(self.options.starts))
-        message = packed(self.problem(tuple(range(len(self.names)))), **how)
+        message = joint_resampling.packed(self.problem(tuple(range(len(self.names)))), **how)
         compared: dict[tuple[int, ...], _Compared] = {}
         with progress.bar("comparing joint models", len(self.combinations)) as advance:
-            for number, answer in as_they_end(executor, compare_part, [(message, part) for part in parts]):
-                outcomes = msgspec.msgpack.decode(answer, type=list[Outcome])
+            for number, answer in as_they_end(
+                executor, joint_resampling.compare_part, [(message, part) for part in parts]
+            ):
+                outcomes = msgspec.msgpack.decode(answer, type=list[joint_resampling.Outcome])
                 for members, outcome in zip(parts[number], outcomes, strict=True):
                     compared[members] = _Compared(members, outcome, self._candidate(members, outcome))
                 advance(len(parts[number]))
@@ -152,7 +143,7 @@ class JointComparison:
         mean = float(weight @ self.prepared.target / weight.sum())
         return float(self.target @ self.target), float(weight @ (self.prepared.target - mean) ** 2)
 
-    def _candidate(self, members: tuple[int, ...], outcome: Outcome) -> Candidate:
+    def _candidate(self, members: tuple[int, ...], outcome: joint_resampling.Outcome) -> Candidate:
         squares, (total, centered) = outcome.sum_of_squares, self.totals()
         aicc, bic = (float(value) for value in information(squares, len(self.target), outcome.rank))
         figures: dict[str, float | int | None] = {
@@ -241,21 +232,18 @@ class JointFitter(Fitter):
         """Fit; an executor compares combinations, leaves out cells and refits for the bootstrap."""
         prepared = prepare(data, options, "strohmaier", adds_times=True)
         with single_thread():
-            return self._fit(prepared, options, executor)
-
-    def _fit(self, prepared: Prepared, options: JointOptions, executor: Executor | None) -> JointModel:
-        compared = JointComparison(prepared, options)
-        members, ranking = _chosen(compared, executor)
-        fit = compared.solve(members, options.starts)
-        dropped: list[str] = []
-        while options.drop_outliers and (worst := _worst_outlier(fit)) is not None:
-            # One at a time: a gross outlier draws the fit, which makes others look like outliers.
-            dropped.append(prepared.seen.describe(worst))
-            prepared = prepared.select(np.arange(len(prepared.seen)) != worst)
-            compared = JointComparison(prepared, options, functions=tuple(compared.names[f] for f in members))
-            members = compared.combinations[0]
+            compared = JointComparison(prepared, options)
+            members, ranking = _chosen(compared, executor)
             fit = compared.solve(members, options.starts)
-        return _model(prepared, compared, members, fit, options, tuple(dropped), ranking, executor)
+            dropped: list[str] = []
+            while options.drop_outliers and (worst := _worst_outlier(fit)) is not None:
+                # One at a time: a gross outlier draws the fit, which makes others look like outliers.
+                dropped.append(prepared.seen.describe(worst))
+                prepared = prepared.select(np.arange(len(prepared.seen)) != worst)
+                compared = JointComparison(prepared, options, functions=tuple(compared.names[f] for f in members))
+                members = compared.combinations[0]
+                fit = compared.solve(members, options.starts)
+            return _model(prepared, compared, members, fit, options, tuple(dropped), ranking, executor)
 
     def rank(self, data: Any, options: JointOptions, *, executor: Executor | None = None, **parts: Any) -> Ranking:
         prepared = prepare(data, options, "strohmaier", adds_times=True)
@@ -265,7 +253,7 @@ class JointFitter(Fitter):
 
 def _worst_outlier(fit: JointFit) -> int | None:
     """Return the outlier with the largest leave-out residual; None if there is none."""
-    leave_out = leave_one_out_residuals(fit.residuals, fit.jacobian[:, ~fit.at_bound])
+    leave_out = joint_resampling.leave_one_out_residuals(fit.residuals, fit.jacobian[:, ~fit.at_bound])
     judged = find_outliers(fit.residuals, leave_out, fit.degrees_of_freedom)
     if not judged.flagged.any():
         return None
@@ -298,7 +286,7 @@ def _model(
     left_out: tuple[float | None, ...] = ()  # each observation predicted from all other cells, in the user's unit
     if options.validate:
         with progress.bar("leaving out cells", len(np.unique(problem.cell))) as advance:
-            weighted = leave_one_cell_out(problem, fit, executor=executor, advance=advance)
+            weighted = joint_resampling.leave_one_cell_out(problem, fit, executor=executor, advance=advance)
         left_out = tuple(map(finite, (weighted / (prepared.root_weight * prepared.factor)).tolist()))
     model = JointModel(
         **common_fields(prepared, "strohmaier", options, tuple(compared.names[f] for f in members)),
@@ -323,9 +311,8 @@ def _model(
     )
     if options.intervals == "asymptotic":
         return model
-    from msgspec.structs import replace
 
-    return replace(model, intervals=_intervals(model, problem, fit, options, executor))
+    return msgspec.structs.replace(model, intervals=_intervals(model, problem, fit, options, executor))
 
 
 def _intervals(
@@ -337,17 +324,21 @@ def _intervals(
         if options.loss != "linear":
             raise OptionError("--intervals profile needs least squares; with --loss use --intervals bootstrap")
         with progress.bar("profiling parameters", count) as advance:
-            profile = profile_intervals(problem, fit, range(count), level=options.level, advance=advance)
+            profile = joint_resampling.profile_intervals(
+                problem, fit, range(count), level=options.level, advance=advance
+            )
         lower, upper, complete = profile.lower, profile.upper, profile.converged
         if profile.lowest < fit.sum_of_squares * (1.0 - _SAME_OPTIMUM):
             progress.note("profiling found a better optimum; refit with more --starts")
     else:
         with progress.bar("bootstrap", options.draws) as advance:
-            sample = bootstrap(problem, fit, draws=options.draws, seed=options.seed, executor=executor, advance=advance)
+            sample = joint_resampling.bootstrap(
+                problem, fit, draws=options.draws, seed=options.seed, executor=executor, advance=advance
+            )
         lower, upper = sample.intervals(options.level)
         complete = np.full(count, sample.failed == 0)
     works = problem.n_functions * problem.n_codes
-    speeds = reciprocal(lower[works:], upper[works:], fit.theta[works:])
+    speeds = joint_resampling.reciprocal(lower[works:], upper[works:], fit.theta[works:])
     # Where the inverse speed is 0 it is reported itself, so its own ends.
     ends = (
         [*direct[:works], *np.where(fit.theta[works:] == 0.0, direct[works:], turned)]

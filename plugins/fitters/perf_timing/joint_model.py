@@ -9,6 +9,7 @@ from typing import ClassVar
 import msgspec
 import numpy as np
 
+from perf_statistics import model_average
 from perf_statistics.goodness import (
     Outliers,
     find_outliers,
@@ -17,16 +18,6 @@ from perf_statistics.goodness import (
     normal_quantiles,
     r_squared,
     relative_errors,
-)
-from perf_statistics.model_average import (
-    DEVIATES,
-    NormalMixture,
-    deviating_variance,
-    drift_covariance,
-    drift_variance,
-    misfits,
-    positions,
-    run_variance,
 )
 from perf_statistics.trust_region import JacobianFactor
 from perf_tables.points import Places, check_coverage
@@ -61,7 +52,7 @@ class PairPoints:
 
 def expected_runs(
     off: Floats, measured: PairPoints, new_points: PairPoints, level: Floats, run: float
-) -> NormalMixture:
+) -> model_average.NormalMixture:
     """Return the logarithm of single runs over the model, at the asked points.
 
     Work over speed is the same for all pairs, and no pair keeps to it exactly. So the logarithm of a value is that of
@@ -81,10 +72,10 @@ def expected_runs(
     measured, new_points, unexplained = _with_common_drift(*independent)
     all_cells, counts = np.unique(measured.cell, return_counts=True)
     groups = [_Group.of(measured, new_points, all_cells[counts == size]) for size in np.unique(counts)]
-    far = drift_variance(new_points.place)
+    far = model_average.drift_variance(new_points.place)
     parts = []
     for effect in _EFFECTS:
-        for noise, drift, log_prior in misfits():
+        for noise, drift, log_prior in model_average.misfits():
             conditional = _given(off, new_points.gradient, groups, far, level + noise**2, effect**2, drift**2)
             for common in _COMMON_DRIFTS:
                 likelihood, mean, variance = conditional.with_common(common, measured.common, unexplained)
@@ -94,11 +85,14 @@ def expected_runs(
     evidence, noises = (np.array([part[place] for part in kept]) for place in (0, 3))
     means, variances = (np.stack([part[place] for part in kept]) for place in (1, 2))
     usual = noises**2 + run
-    return NormalMixture.of(
-        np.concatenate([evidence + np.log(1.0 - DEVIATES), evidence + np.log(DEVIATES)]),
+    return model_average.NormalMixture.of(
+        np.concatenate([evidence + np.log(1.0 - model_average.DEVIATES), evidence + np.log(model_average.DEVIATES)]),
         np.concatenate([means, means]),
         np.concatenate(
-            [variances + usual[:, None], _STRANGE * variances + (usual + deviating_variance(noises))[:, None]]
+            [
+                variances + usual[:, None],
+                _STRANGE * variances + (usual + model_average.deviating_variance(noises))[:, None],
+            ]
         ),
     )
 
@@ -120,11 +114,14 @@ class _Group:
         new_rows = np.flatnonzero(np.isin(new_points.cell, cells))
         pair = np.searchsorted(cells, new_points.cell[new_rows])
         places = measured.place[rows]
-        cross = [drift_covariance(new_points.place[[k]], places[b])[0] for k, b in zip(new_rows, pair, strict=True)]
+        cross = [
+            model_average.drift_covariance(new_points.place[[k]], places[b])[0]
+            for k, b in zip(new_rows, pair, strict=True)
+        ]
         return cls(
             rows=rows,
             gradient=measured.gradient[rows],
-            own=np.stack([drift_covariance(place, place) for place in places]),
+            own=np.stack([model_average.drift_covariance(place, place) for place in places]),
             asked=new_rows,
             pair=pair,
             cross=np.array(cross).reshape(len(new_rows), rows.shape[1]),
@@ -134,15 +131,17 @@ class _Group:
 def _with_common_drift(measured: PairPoints, new_points: PairPoints) -> tuple[PairPoints, PairPoints, Floats]:
     """Return points with derivatives by a drift that all pairs share, in independent directions of like size."""
     places, index = np.unique(measured.place, axis=0, return_inverse=True)
-    values, vectors = np.linalg.eigh(drift_covariance(places, places))
+    values, vectors = np.linalg.eigh(model_average.drift_covariance(places, places))
     positive = values > _ROUNDING * max(float(values[-1]), 0.0)
     root = vectors[:, positive] * np.sqrt(values[positive])
-    across = drift_covariance(new_points.place, places) @ (vectors[:, positive] / np.sqrt(values[positive]))
+    across = model_average.drift_covariance(new_points.place, places) @ (
+        vectors[:, positive] / np.sqrt(values[positive])
+    )
     first, second = (
         replace(points, gradient=np.hstack([points.gradient, part]), common=int(positive.sum()))
         for points, part in ((measured, root[index.ravel()]), (new_points, across))
     )
-    return first, second, np.maximum(drift_variance(new_points.place) - (across**2).sum(axis=1), 0.0)
+    return first, second, np.maximum(model_average.drift_variance(new_points.place) - (across**2).sum(axis=1), 0.0)
 
 
 @dataclass(frozen=True)
@@ -209,56 +208,28 @@ class Interval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     """Work of the codes and speed of the systems for each characteristic function.
 
-    Attributes
-    ----------
-    reference : str
-        The system whose speeds are 1.
-    work : tuple of (C,) tuple of float
-        w, one row for each function, in the scale of the fit.
-    inverse_speed : tuple of (S,) tuple of float
-        1/r; 1 for the reference.
-    covariance : tuple of tuple of float, or None
-        Asymptotic, of the work of all codes and the inverse speeds of all systems but the reference, function by
-        function; None without degrees of freedom.
-    undetermined : tuple of bool
-        Which of these can change without changing the model.
-    at_bound : tuple of bool
-        Which are held at 0.
-    rank : int
-        Directions of the parameters that the data determine.
-    sum_of_squares, total_squares, centered_squares : float
-        Squares of residuals, values, and values about their mean; weighted, in the scale of the fit.
-    status : str
-        How the fit ended.
-    starts, starts_reached, evaluations : int
-    left_out : tuple of float or None
-        Prediction of each observation from all other cells, in the user's unit; None if these do not determine it.
-    intervals : tuple of Interval
-        By profile likelihood or bootstrap; empty for asymptotic ones.
-    dropped : tuple of str
-        Observations that were left out as outliers.
-    ranking : tuple of Candidate
-        Combinations that were compared; empty if the functions were named.
+    Parameters are ordered as in `theta`: function by function the work of all codes, then the inverse speeds of all
+    systems but the reference.
     """
 
-    reference: str
-    work: tuple[tuple[float, ...], ...]
-    inverse_speed: tuple[tuple[float, ...], ...]
-    covariance: tuple[tuple[float, ...], ...] | None
-    undetermined: tuple[bool, ...]
-    at_bound: tuple[bool, ...]
-    rank: int
-    sum_of_squares: float
+    reference: str  # the system whose speeds are 1
+    work: tuple[tuple[float, ...], ...]  # w of the codes in the scale of the fit, one row for each function
+    inverse_speed: tuple[tuple[float, ...], ...]  # 1/r of the systems; 1 for the reference
+    covariance: tuple[tuple[float, ...], ...] | None  # asymptotic, of the parameters; None without degrees of freedom
+    undetermined: tuple[bool, ...]  # parameters that can change without changing the model
+    at_bound: tuple[bool, ...]  # parameters that are held at 0
+    rank: int  # directions of the parameters that the data determine
+    sum_of_squares: float  # weighted squares in the scale of the fit: of residuals, values, values about their mean
     total_squares: float
     centered_squares: float
-    status: str
+    status: str  # how the fit ended
     starts: int
     starts_reached: int
     evaluations: int
-    left_out: tuple[float | None, ...]
-    intervals: tuple[Interval, ...]
-    dropped: tuple[str, ...]
-    ranking: tuple[Candidate, ...]
+    left_out: tuple[float | None, ...]  # each observation predicted from all other cells, in the user's unit
+    intervals: tuple[Interval, ...]  # by profile likelihood or bootstrap; empty for asymptotic ones
+    dropped: tuple[str, ...]  # observations that were left out as outliers
+    ranking: tuple[Candidate, ...]  # combinations that were compared; empty if the functions were named
 
     reporter: ClassVar[str] = "perf_timing.answers:joint_report"
     kind: ClassVar[str] = "joint timing model"
@@ -299,14 +270,14 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         if self.degrees_of_freedom <= 0 or self.covariance is None:
             return np.full((len(places), 2), np.nan)
         measured_places, free, observed = self.measured_places, ~np.array(self.at_bound), self.observations
-        measured_positions, new_positions = positions(measured_places.points, places.points)
+        measured_positions, new_positions = model_average.positions(measured_places.points, places.points)
         measured, model = np.array(observed.value) * self.factor(measured_places), self.problem(measured_places)
         fitted = np.maximum(model.predict(self.theta), _LEAST * measured)
         expected = np.maximum(problem.predict(self.theta), 0.0)
         safe = np.where(expected > 0.0, expected, 1.0)
         spread = np.array(observed.spread, dtype=np.float64) / np.array(observed.value)
         repetitions = np.array(observed.repetitions, dtype=np.float64)
-        run = run_variance(repetitions, spread)
+        run = model_average.run_variance(repetitions, spread)
         systems = len(self.systems)
         at_measured, at_new = (
             PairPoints(at.code * systems + at.system, place, one.jacobian(self.theta)[:, free] / values_there[:, None])

@@ -434,10 +434,6 @@ def report_of(found: Iterations, data: Any = None) -> Report:
     )
 
 
-def _durations(found: Iterations, index: Any, title: str = "", importance: Importance = "data") -> Table:
-    return Table(_columns(found, index), title=title, importance=importance)
-
-
 def _details(found: Iterations) -> list[str]:
     lines: list[str] = []
     origin, (first, last) = shown_origin(*found.run), (float(found.starts[0]), float(found.ends[-1]))
@@ -493,20 +489,16 @@ def _plots(found: Iterations) -> list[Plot]:
     return [mean, Plot("durations", marks, Axis("iteration"), durations, "duration of each iteration", width=0.58)]
 
 
-def _columns(found: Iterations, index: Any) -> list[Column]:
+def _durations(found: Iterations, index: Any, title: str = "", importance: Importance = "data") -> Table:
     unit, starts, durations = found.time_unit, found.starts[index], found.durations[index]
     labels = [found.labels[k] for k in index.tolist()] if len(set(found.labels)) > 1 else None
+    ratios = durations / (np.median(found.durations) if found.count else 1.0)
     columns = [
         Column("iteration", index + 1, importance="data" if labels else "default"),
         Column("start", starts - shown_origin(*found.run), unit, "time", key=()),
         Column("start", starts, unit, importance="data"),
         Column("duration", durations, unit, "time", key=f"duration_{unit}"),
-        Column(
-            "vs median",
-            key="over_median",
-            value=durations / (np.median(found.durations) if found.count else 1.0) - 1.0,
-            format="+.1%",
-        ),
+        Column("vs median", ratios - 1.0, format="+.1%", key="over_median"),
     ]
     if labels:
         columns.insert(0, Column("iteration", labels, key="label"))
@@ -516,7 +508,7 @@ def _columns(found: Iterations, index: Any) -> list[Column]:
             Column(name, share, format=".1%")
             for name, share in zip(found.differences.categories, shares.T, strict=True)
         ]
-    return columns
+    return Table(columns, title=title, importance=importance)
 
 
 def _differences(found: Iterations) -> list[str]:

@@ -394,7 +394,7 @@ def _sequence(
         Segmentation(_times(searched.breaks[n - 1], models.cells, curve), searched.degrees[n - 1])
         for n in sequence_counts
     ]
-    gains = gains_of(choice, searched)
+    gains = _gains(searched.squares, choice.noise, searched.degree, choice.stretches)
     return sequence_entries(
         sequence_counts, placed, list(map(maker.phases, placed)), curve, [gains[n - 1] for n in sequence_counts]
     )
@@ -644,6 +644,8 @@ def _judge(cells: Cells, models: BoundedModels, blocks: float, events: float, fi
 
 def _gains(squares: Floats, noise: float, degree: int, stretches: float) -> list[float]:
     """Return what 1, 2, ... phases gain over one, in units of the noise."""
+    if noise <= 0.0:
+        return [0.0] * len(squares)
     unit = noise * (degree + 2) * math.log(stretches)
     return [0.0, *(float(squares[0] - s) / (unit * j) for j, s in enumerate(squares[1:], 1))]
 
@@ -652,8 +654,7 @@ def _with_degree(cells: Cells, models: Mapping[int, BoundedModels], judged: Mapp
     """Return the degree whose model costs least at its own number; several phases must beat the best single one."""
     n_cells = len(cells.values)
     noise = min(each.noise for each in judged.values())
-    tenth = min(float(each.squares[min(9, len(each.squares) - 1)]) for each in models.values())
-    stretches = max(_LEAST_STRETCHES, min(n_cells, tenth / max(noise, 1e-300)))
+    stretches = min(_stretches(each.squares, noise, n_cells) for each in models.values())
     price = max(
         FIRST_ORDER * noise * math.log(stretches),
         MATERIAL * max(float(np.var(cells.values)), 1e-300) * math.log(n_cells),
@@ -680,10 +681,3 @@ def _with_degree(cells: Cells, models: Mapping[int, BoundedModels], judged: Mapp
         "one phase fits as well" if stretches >= FEW else "effective sample size too small"
     )
     return dataclasses.replace(single_choice, n_phases=1, reason=reason)
-
-
-def gains_of(choice: Choice, models: BoundedModels) -> list[float]:
-    """Return what each number of phases gains over one, in units of the noise (`Choice.gain`)."""
-    if choice.noise <= 0.0:
-        return [0.0] * len(models.squares)
-    return _gains(models.squares, choice.noise, models.degree, choice.stretches)
