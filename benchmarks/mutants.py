@@ -97,7 +97,7 @@ PARTS = {
         "perf_gate",
         ("comparison.py",),
         (
-            *("tests/compare/test_kernels.py", "tests/compare/test_comparison.py"),
+            *("tests/compare/test_kernels.py", "tests/compare/test_comparison.py", "tests/cli/test_compare.py"),
             *("tests/scaling/test_law_comparison.py", "tests/scaling/test_internals.py"),
         ),
     ),

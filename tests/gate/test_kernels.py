@@ -45,7 +45,10 @@ def test_whitened_rows_are_the_innovations_of_the_process(phi: float, theta: flo
     """As a recursive filter finds them, and the variance of statsmodels."""
     rows, variance = np.random.default_rng(2).normal(size=(2, 40)), arma_acovf([1.0, -phi], [1.0, -theta], 1)[0]
     shocks = np.column_stack([rows[:, 0] / math.sqrt(variance), rows[:, 1:] - phi * rows[:, :-1]])
-    np.testing.assert_allclose(whitened(rows, phi, theta), lfilter([1.0], [1.0, -theta], shocks), rtol=1e-9, atol=1e-9)
+    expected = lfilter([1.0], [1.0, -theta], shocks)
+    np.testing.assert_allclose(whitened(rows, phi, theta), expected, rtol=1e-9, atol=1e-9)
+    of_pairs = whitened(rows, np.full(2, phi), np.full(2, theta))
+    np.testing.assert_allclose(of_pairs, [expected] * 2, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("k", [8, 10, 12, 20])
@@ -286,6 +289,10 @@ def test_shared_variances_lie_between_and_count_for_more() -> None:
     few = moderated(variances[:9], freedom[:9])
     assert (few[0] == variances[:9]).all()
     assert (few[1] == freedom[:9]).all()
+    assert moderated(np.append(variances, 0.0), np.full(81, 5.0))[0][:80] == pytest.approx(found)  # 0 shows nothing
+    three = rng.normal(size=(12, 3))  # as few rounds as decide anything
+    shared = moderated(three.var(axis=1, ddof=1), np.full(12, 2.0))[0]
+    assert paired_test(list(np.zeros((12, 3))), list(three)).standard_error ** 2 == pytest.approx(shared / 3.0)
 
 
 def test_intervals_are_wider_by_the_last_digit_on_both_sides() -> None:
@@ -294,6 +301,8 @@ def test_intervals_are_wider_by_the_last_digit_on_both_sides() -> None:
     low, high = plain.bounds()[0]
     assert (low, high) == pytest.approx(0.1 + 0.01 * stats.t.ppf([0.025, 0.975], 10))
     assert replace(plain, rounding=0.02 * one).bounds()[0] == pytest.approx([low - 0.02, high + 0.02])
+    # Of a variance of 11 the fewest k with k 0.049^2 >= 11 (1.645 + 1.282)^2 are 40,000.
+    assert replace(plain, standard_error=one).rounds_that_decide(LOG).tolist() == [0]
 
 
 def test_the_prior_of_variances_is_the_one_they_are_drawn_from() -> None:

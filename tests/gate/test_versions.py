@@ -417,6 +417,19 @@ def test_two_sessions_have_the_variance_of_the_rule() -> None:
     assert np.diff(found.bounds()[0])[0] == pytest.approx(2.0 * stats.t.ppf(0.975, 4) * np.sqrt(square), rel=1e-5)
 
 
+def test_three_benchmarks_share_their_noise_and_their_scatter() -> None:
+    """By hand: the median noise for 15 of 15 + 2 x 9 degrees of freedom; 1.5 times the scatter, which counts 3 of 4."""
+    noise, ratios = np.array([0.01, 0.02, 0.04]), np.array([1.0, 1.1, 1.3])
+    sides = (session(1.0, 1.0, 10, 3, 1e-3), session(1.0, 1.0, 10, 3, 1e-3).assign(mean_s=lambda s: s.mean_s * ratios))
+    found = perfcore.gate(*(side.assign(sd_s=noise * side.mean_s) for side in sides)).estimates
+    own = 0.02 ** (15 / 33) * noise ** (18 / 33)
+    square = (0.85 * own) ** 2 + (0.006 * ((1.0 + ratios) / 2.0) ** -0.2) ** 2 + np.pi * own**2 / 10
+    distance = np.median(np.abs(np.log(ratios / 1.1)) / np.sqrt(square)) / 0.6745  # of normal values
+    square *= 1.5 * (1.0 + 3.0 * distance**2 * 3 / 2) / 4.0
+    np.testing.assert_allclose(found.standard_error, np.sqrt(square), rtol=1e-5)
+    assert found.freedom.tolist() == [8.0] * 3
+
+
 @pytest.mark.parametrize(
     ("values", "expected"),
     [([1.25, 2.5, 1.5], 0.005 / 1.5), ([120.0, 130.0, 125.0], 0.5 / 125.0), ([np.pi, np.e, np.sqrt(2)], 0.0)],
@@ -439,8 +452,13 @@ def test_the_last_digit_counts_unless_rounds_scatter_by_half_of_it(k: int, round
 
 @pytest.mark.parametrize("sides", [([1.0, 1.02, 1.05, 0.97, 1.01], [2.0, 2.02, 2.05, 1.97, 1.9]), ([1, 1.1], [2, 2.3])])
 def test_the_noise_of_few_runs_is_their_sample_deviation(sides: tuple[list[float], list[float]]) -> None:
-    found = perfcore.gate(*sides).orders[0].noise
-    assert found == pytest.approx([statistics.stdev(side) / statistics.median(side) for side in sides])
+    """The rule of sessions takes it, for numbers without a unit as for runs of 1 ms: 0.6% beside 0.85 of it and 1%."""
+    gate = perfcore.gate(*sides)
+    noise = [statistics.stdev(side) / statistics.median(side) for side in sides]
+    assert gate.orders[0].noise == pytest.approx(noise)
+    square = 0.85**2 * np.mean(np.square(noise)) + 0.01**2 + 0.006**2
+    square += np.pi / 2.0 * sum(own**2 / len(side) for own, side in zip(noise, sides, strict=True))
+    assert gate.estimates.standard_error[0] == pytest.approx(np.sqrt(square))
 
 
 # Stores of `perf experiment run` are read as rounds, where their runs lie together in time.

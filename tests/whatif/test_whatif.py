@@ -151,8 +151,9 @@ def test_noise_of_many_bursts_averages_out():
     assert "independent noise per compute burst, 400 replays" in answer.assumptions
     assert answer.runtime_ns == pytest.approx(1000 * n, rel=0.002)
     assert answer.value.std * 1e9 == pytest.approx(1000 * n**0.5, rel=0.15)
-    with pytest.raises(DataError, match="longer than a clock counts"):
-        whatif(trace_of(by_hand([[("MPI_Barrier", 2**61, 2**61)]])), noise=10)
+    for end, noise in ((2**61, 10), (2**62, 1e-9)):
+        with pytest.raises(DataError, match="longer than a clock counts"):
+            whatif(trace_of(by_hand([[("MPI_Barrier", end, end)]])), noise=noise)
 
 
 def test_messages_for_which_no_call_waited_are_said():
@@ -270,8 +271,8 @@ def test_details_say_what_else_the_runtime_may_be():
 
 
 def test_tables_and_pictures_name_the_longest_classes_and_add_up_the_others():
-    """One rank: ten calls of 1 to 10 ns, one each 100 ns."""
-    run = by_hand([[(f"MPI_Op{k}", 100 * k, 100 * k + k) for k in range(1, 11)]])
+    """One rank: ten calls of 1 to 10 ns, one each 100 ns; and one that makes none."""
+    run = by_hand([[(f"MPI_Op{k}", 100 * k, 100 * k + k) for k in range(1, 11)], []])
     report = whatif(trace_of(run), network="2x").report()
     assert ": 1 rank, 10 calls, " in report.details[0]
     assert report.notes_by_label()["Critical path"] == ["95% computing, 1% in MPI_Op10, 1% in MPI_Op9"]

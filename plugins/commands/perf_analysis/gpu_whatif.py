@@ -26,6 +26,7 @@ _PARTS = ("gpu", "host", "collectives")
 _COPIES, _MOSTLY_COPIES = "copies", 0.5  # asked by themselves from this share of the work on
 _WAITS_OF_STREAMS = {f"{api}{call}" for api in ("cuda", "hip") for call in ("StreamWaitEvent", "EventSynchronize")}
 _MOST_STEPS = 200
+_NO_MEETINGS = Meetings(*(np.zeros(0, np.int64),) * 3)
 
 
 @dataclass(frozen=True)
@@ -114,9 +115,9 @@ def gpu_answers(
 
     whole = replay([None if region is None else (int(starts.min()), int(ends.max())) for starts, ends in spans])
     path, error = whole.path(), whole.largest_error_ns()
-    n_steps = min(len(starts) for starts, _ in spans) if len({len(starts) for starts, _ in spans}) == 1 else 0
-    windows = [[(int(starts[k]), int(ends[k])) for starts, ends in spans]
-               for k in range(n_steps if 1 < n_steps <= _MOST_STEPS else 0)]  # fmt: skip
+    counts = {len(starts) for starts, _ in spans}
+    n_steps = min(counts) if len(counts) == 1 and 1 < min(counts) <= _MOST_STEPS else 0
+    windows = [[(int(starts[k]), int(ends[k])) for starts, ends in spans] for k in range(n_steps)]
     savings: list[list[int]] = [[] for _ in questions]
     lengths = []
     for window in windows:  # one step after the other, as each takes memory
@@ -161,7 +162,8 @@ def gpu_answers(
         queue if queue["launches"] else {}, run.ranks, whole.n_met,
         tuple(note if len(of) == len(traces) else f"{listing(of, 3)}: {note}" for note, of in notes.items()),
         tuple(_uncertain(run, whole, error, len(parts) == len(_PARTS))), details,
-        () if error else tuple(sweep), swept, parts, sum(path.by_kernel.get(name, 0) for name in copies),
+        () if error else tuple(sweep), swept, parts,
+        sum(time for name, time in path.by_kernel.items() if name in copies),
     )  # fmt: skip
 
 
@@ -169,9 +171,8 @@ def _run_of(
     source: str | os.PathLike[str], first: GpuActivity, n_files: int, read: Callable[[str, Sequence[type]], Any]
 ) -> _Run:
     """The ranks of one run, or a single file, with collectives as far as they are recorded."""
-    alone = Meetings(*(np.zeros(0, np.int64),) * 3)
     if n_files == 1:
-        return _Run(first.source, ("",), (first,), (0,), alone, (_at_best(first),))
+        return _Run(first.source, ("",), (first,), (0,), _NO_MEETINGS, (_at_best(first),))
     trace = read(os.fspath(source), (Trace,))
     if not isinstance(trace, Trace):
         raise DataError(f"{source}: names several runs, and one is asked about; name its file, or give -r files=ranks")
@@ -183,7 +184,7 @@ def _run_of(
     shifts = tuple(int(part.start_ns.min()) - int(activity.pieces["start"].min())
                    for (_, part), activity in zip(parts_of(trace), activities, strict=True))  # fmt: skip
     met, best = _collectives(trace, activities, shifts)
-    met = alone if trace.facts.get("clocks") == "unaligned" else met
+    met = _NO_MEETINGS if trace.facts.get("clocks") == "unaligned" else met
     names = level_names(trace, "process")
     ranks = tuple(names[place] for place, _ in parts_of(trace))
     return _Run(trace.source, ranks, activities, shifts, met, best)
@@ -222,10 +223,10 @@ def _collectives(
     communication = communication_of(trace)
     collectives = communication.collectives if communication else None
     if communication is None or collectives is None or not len(collectives):
-        return Meetings(*(np.zeros(0, np.int64),) * 3), best
+        return _NO_MEETINGS, best
     calls, call, of = communication.calls, collectives.member_call, collectives.member_of
     rank = np.searchsorted([first for first, _ in parts_of(trace)], calls.location[call], "right") - 1
-    piece = np.full(len(call), -1)
+    piece = np.empty(len(call), np.int64)
     for k, activity in enumerate(activities):
         mine, rows = np.flatnonzero(rank == k), np.flatnonzero(_fitting(activity, "collectives"))
         row_of = dict(zip(activity.pieces["start"][rows].tolist(), rows.tolist(), strict=True))
@@ -279,7 +280,7 @@ def _divisors(activities: Sequence[GpuActivity], faster: Mapping[str, float]) ->
 def _spans(activity: GpuActivity, region: str) -> tuple[Ints, Ints]:
     """Begins and ends of the markers of a name, of one occurrence ``NAME#2``, or of a family such as ProfilerStep."""
     spans: dict[str, list[tuple[int, int]]] = {}
-    for name, start, end in sorted(activity.markers, key=lambda marker: marker[1:]):
+    for name, start, end in sorted(activity.markers):
         spans.setdefault(name, []).append((start, end))
     groups = {family: [span for name in members.values() for span in spans[name]]
               for family, members in families(spans).items()}  # fmt: skip

@@ -80,10 +80,10 @@ def _stretches(communication: Communication, n_ranks: int) -> Ints:
     """Return the number of each call's stretch at its location, between collectives of as many ranks."""
     together, calls, first = communication.collectives, communication.calls, communication.first_call
     of_all = np.bincount(together.member_of, minlength=len(together)) == n_ranks
-    cuts = np.zeros(len(calls) + 1, np.int64)
-    cuts[together.member_call[of_all[together.member_of]] + 1] = 1
-    stretch = np.cumsum(cuts)
-    return stretch[: len(calls)] - stretch[first[calls.location]]  # one that begins after a cut is of the next
+    cuts = np.zeros(len(calls), np.int64)
+    cuts[together.member_call[of_all[together.member_of]]] = 1
+    stretch = np.cumsum(cuts) - cuts  # a cut is the last call of its stretch
+    return stretch - stretch[first[calls.location]]
 
 
 def noisy(burst_ns: Ints, spread: float, rng: np.random.Generator) -> Ints:

@@ -182,7 +182,7 @@ def _path_table(heading: str, paths: list[tuple[str, PathShares]], times: list[A
 def report_of_gpu(result: GpuAnswers, data: Any = None) -> Report:
     """Return the critical path through host and GPU by class, with runtimes next to each."""
     whole, path = result.runtime_ns, result.path
-    waits = {name: path.by_class.get(name, 0) for name in _WAITS}
+    waits = {name: time for name, time in path.by_class.items() if name in _WAITS}
     times_by_class = {GPU: path.by_class[GPU], _HOST: path.host_ns, **waits}
     longest = max(times_by_class, key=lambda name: times_by_class[name])
     of = f"{Path(result.source).name}{f', {result.region}' if result.region else ''}"

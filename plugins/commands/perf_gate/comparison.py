@@ -178,9 +178,9 @@ def _changes(values: Floats) -> Iterator[tuple[int, int, int]]:
     first, second = values
     difference = np.where(np.abs(first - second) > _SAME * np.maximum(first, second), first - second, 0.0)
     differ = np.flatnonzero(difference)
-    signs = np.sign(difference[differ])
-    for k in np.flatnonzero(signs[:-1] != signs[1:]).tolist():
-        yield int(differ[k]), int(differ[k + 1]), 0 if signs[k] < 0 else 1
+    is_above = difference[differ] > 0.0
+    for k in np.flatnonzero(is_above[:-1] != is_above[1:]).tolist():
+        yield int(differ[k]), int(differ[k + 1]), int(is_above[k])
 
 
 class GrowthChange(NamedTuple):
@@ -205,7 +205,7 @@ def growth_changes(
     q = len(first.symbols)
     order = [second.symbols.index(symbol) for symbol in first.symbols]
     old, new = first.exponents[one], second.exponents[other][:, order]
-    larger = probability_beyond(old.reshape(-1, old.shape[2]), new.reshape(-1, new.shape[2]), _ALIKE).reshape(-1, q)
+    larger = probability_beyond(np.concatenate(old), np.concatenate(new), _ALIKE).reshape(old.shape[:2])
     before, after = first.probabilities[one], second.probabilities[other][:, order]
     # The class before is below: what it was below is summed up, less its own.
     higher = (after * (np.cumsum(before, axis=2) - before)).sum(axis=2)
@@ -432,7 +432,7 @@ def compare_models(
     if not np.isfinite(totals.values).all():
         raise DataError("a model has no value at one of the points; see `perf predict`")
     part_kind, parts, numbers = _matched(drawn)
-    along = next((s for s in one.variables if s not in one.levels and np.ptp(columns[s]) > 0.0), "")
+    along = next((s for s in one.variables if s not in one.levels and np.ptp(columns[s])), "")
     crossings: tuple[Crossing, ...] = ()
     if along and all(part.total is not None for part in drawn):
         crossings = crossings_of(lambda at: np.stack([_total(model, at) for model in (one, other)]), columns, along)

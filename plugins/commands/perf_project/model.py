@@ -217,7 +217,7 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         shifted = {}
         for number, name in enumerate(times):
             law = np.median(drawn[name][:, beyond], axis=0)
-            if name in self.kinds and (law > 0.0).all():
+            if name in self.kinds:
                 times[name] = times[name] ** (1.0 - self.law_weight) * law**self.law_weight
             spread = extrapolation.LOSS if name in self.alone else (
                 extrapolation.COMPUTING if self.alone else extrapolation.CATEGORY)  # fmt: skip

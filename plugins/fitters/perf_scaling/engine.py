@@ -109,8 +109,8 @@ def weigh_one_parameter(
     order = np.argsort(np.abs(np.log(NOISES.tau / _LIKELY)), kind="stable")
     noise_settings = settings()[order]
     # As narrow as their numbers, until it is known how many components there are at most.
-    indices = [np.full((n_paths, 2 * parts), -1, dtype=kind) for kind in (np.int32, np.int16, np.int16)]
     weight = np.zeros((n_paths, 2 * parts))
+    indices = [np.full(weight.shape, -1, dtype=kind) for kind in (np.int32, np.int16, np.int16)]
     of_patterns: list[Shapes] = []
     begin = 0
     patterns, pattern = np.unique(np.isfinite(means), axis=0, return_inverse=True)
@@ -133,8 +133,8 @@ def weigh_one_parameter(
         ) -> None:  # fmt: skip
             rows = paths[chunk]
             grid = np.ix_(rows, used)
-            law, setting, level = (np.full((len(rows), 2 * parts), -1, dtype=np.int64) for _ in range(3))
-            weights = np.zeros(law.shape)
+            weights = np.zeros((len(rows), weight.shape[1]))
+            law, setting, level = (np.full(weights.shape, -1, dtype=np.int64) for _ in range(3))
             count = np.empty(len(rows), dtype=np.int64)
             covariances = array_form.Covariances(logs, spread[rows, None] / counts[grid], noise_settings)
             terms = array_form.terms_of(array_form.AtPlaces(covariances, far), extra, deviates)
@@ -157,7 +157,7 @@ def weigh_one_parameter(
         in_parts(part, len(paths), _PATHS_AT_ONCE)
         of_patterns.append(shapes)
         begin += len(shapes.group)
-    width = int((weight > 0.0).sum(axis=1).max())
+    width = np.count_nonzero(weight, axis=1).max()
     laws = Laws(
         np.concatenate([shapes.coefficients for shapes in of_patterns]),
         np.concatenate([shapes.exponents for shapes in of_patterns])[:, :, None],
@@ -204,7 +204,7 @@ def check_holdout(model: ScalingModel) -> HoldoutCheck | None:
     middle = refit.quantiles(model.measured[last_points], (0.5,), run=True)[:, :, 0]
     low, high = np.moveaxis(refit.quantiles(model.measured[last_points], _SIDES, run=True), 2, 0)
     errors = np.abs(middle[held_out] / means[held_out] - 1.0)
-    inside = (low[held_out] <= means[held_out]) & (means[held_out] <= high[held_out])
+    inside = np.clip(means, low, high)[held_out] == means[held_out]
     return HoldoutCheck(len(paths), float(np.median(errors)), float(inside.mean()))
 
 

@@ -293,7 +293,7 @@ def _inverse_trigamma(value: float) -> float:
     from scipy.optimize import brentq
 
     # trigamma(x) lies between 1/x and 1/x + 1/x^2
-    low, high = 0.5 / value, 2.0 / value + 2.0 / math.sqrt(value)
+    low, high = 0.5 / value, (1.0 + math.sqrt(value)) / value
     root = brentq(lambda x: float(special.polygamma(1, x)) / value - 1.0, low, high, xtol=1e-15 / value, rtol=1e-15)
     return float(root)
 
@@ -457,11 +457,11 @@ def whitened(rows: Floats, phi: float | Floats, theta: float | Floats) -> Floats
     Rows may differ for each pair, (G, p, n).
     """
     phi, theta = np.asarray(phi)[..., None, None], np.asarray(theta)[..., None, None]
-    white = np.empty(np.broadcast_shapes(phi.shape, rows.shape))
+    white: Floats = np.empty(np.broadcast_shapes(phi.shape, rows.shape))
     white[..., 1:] = rows[..., 1:] - phi * rows[..., :-1]
     white[..., :1] = rows[..., :1] / np.sqrt(first_variance(phi, theta))
     step = 1  # z_t = u_t + theta z_{t-1}, summed over twice as many values each time
-    while step < rows.shape[-1] and np.max(theta) > _NEGLIGIBLE:
+    while step < white.shape[-1] and np.max(theta) > _NEGLIGIBLE:
         earlier = white[..., :-step].copy()
         white[..., step:] += theta * earlier
         step, theta = 2 * step, theta * theta
