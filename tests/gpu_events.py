@@ -35,9 +35,12 @@ _NSIGHT = {  # columns of tables of Nsight Systems, all of integers but one
 _SYNC_TYPES = {"Event Sync": 1, "Stream Wait Event": 2, "Stream Sync": 3, "Context Sync": 4}
 
 
-def write_nsight(path, events, *, process=100, event_trace=True):
+def write_nsight(path, events, *, process=100, event_trace=True, rank=None):
     """Write the same as an export of Nsight Systems, to a file that may have events of other processes."""
     connection = sqlite3.connect(path)
+    if rank is not None:
+        connection.execute("CREATE TABLE MPI_RANKS (globalTid INTEGER, rank INTEGER)")
+        connection.execute("INSERT INTO MPI_RANKS VALUES (?, ?)", (process << 24, rank))
     for table, columns in _NSIGHT.items():
         connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({columns})")
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from gpu_events import launched, write
+from gpu_events import event, launched, write, write_nsight
 
 import perfcore
 
@@ -55,6 +55,45 @@ def test_exposed_part(tmp_path):
     write(tmp_path / "rank0.json", document.pop("traceEvents") + events, **document)
     (row,) = perfcore.messages(tmp_path / "rank0.json").speeds
     assert (row.member_ns, row.exposed_ns) == (500_000, 400_000)
+
+
+@pytest.mark.parametrize("form", ["json", "sqlite"])
+def test_kernels_without_arguments_are_matched_by_name_and_time(tmp_path, form):
+    """Rank 1 computes 70 us of each step of 100, rank 0 only 50, then both reduce until 90: 20 us of 36 are waiting."""
+    name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+    wait = {"stream": 20, "wait_on_stream": 7, "device": 0}
+    for rank, computing in enumerate((50, 70)):
+        events = []
+        for k in range(4):
+            at, first = 100 * k, 10 * k
+            record = {"correlation": first + 3, "wait_on_cuda_event_record_corr_id": first + 2}
+            events += [
+                *launched(first + 1, "gemm", at, at + 4, computing),
+                event("cuda_runtime", "cudaEventRecord", at + 4, 1, correlation=first + 2),
+                event("cuda_runtime", "cudaStreamWaitEvent", at + 5, 1, correlation=first + 3),
+                event("cuda_sync", "Stream Wait Event", at + 5, 1, **record, **wait),
+                *launched(first + 4, name, at + 6, at + 4 + computing, 86 - computing, 20),
+                event("cuda_runtime", "cudaDeviceSynchronize", at + 12, 80, correlation=first + 5),
+            ]
+        facts = {"distributedInfo": {"rank": rank, "world_size": 2}, "baseTimeNanoseconds": 1_700_000_000_000_000_000}
+        path = tmp_path / f"rank{rank}.{form}"
+        write(path, events, **facts) if form == "json" else write_nsight(path, events, process=100 + rank, rank=rank)
+    found = perfcore.messages(tmp_path)
+    (row,) = found.speeds
+    assert (row.operation, row.ranks, row.time_ns, row.skew_ns) == ("allreduce", 2, (16_000,) * 4, (20_000,) * 4)
+    assert [(each.rank, each.n_last, each.waited_ns) for each in found.waits] == [
+        ("rank 1", 4, 0),
+        ("rank 0", 0, 80_000),
+    ]
+    answer = found.report().answer
+    assert (
+        answer
+        == "allreduce among 2 ranks: 4 calls, 64 us in total; rank 1 is last in 4 of 4, ranks wait 80 us in total"
+    )
+    assert found.report().next == f"perf whatif {tmp_path} --compute collectives=inf"
+    replayed = perfcore.whatif(tmp_path, compute=["gpu=2"])
+    assert (replayed.n_met, replayed.runtime_ns - replayed.scenarios[0].runtime_ns) == (4, 4 * (35 + 8) * 1000)
+    assert replayed.report().next == f"perf profile {tmp_path} --by kernel"
 
 
 @pytest.mark.real_data

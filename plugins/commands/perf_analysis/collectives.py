@@ -25,7 +25,7 @@ import numpy.typing as npt
 from perf_analysis.categories import StateClasses, classify
 from perf_analysis.concurrency import union, unions_of, usual_categories
 from perf_traces.levels import LocatedTrace, level_names, parts_of
-from perf_traces.messages.communication import NOT_RECORDED, Communication, numbered
+from perf_traces.messages.communication import NOT_RECORDED, Communication, calls_at_once, numbered
 from perf_traces.nesting import merged_states
 from perf_traces.windows import with_intervals
 from perf_views.names import short_name
@@ -92,7 +92,7 @@ def matched_collectives(trace: Trace, names: StateClasses) -> Collectives | None
     for state in np.unique(state_codes).tolist():
         state_calls = np.flatnonzero(state_codes == state)
         of_rank = [state_calls[rank_of[location[state_calls]] == rank] for rank in range(len(ranks))]
-        together = _together([(start[each], end[each]) for each in of_rank])
+        together = calls_at_once([(start[each], end[each]) for each in of_rank])
         matched.append(np.array([each[rank] for each, rank in zip(of_rank, together, strict=True)]))
         missing = len(state_calls) - together.size
         unmatched += missing
@@ -112,25 +112,6 @@ def _calls(recorded: Trace, names: StateClasses) -> list[npt.NDArray[Any]]:
     columns = [np.concatenate(column) for column in zip(*calls, strict=True)]
     order = np.argsort(columns[2], kind="stable")
     return [column[order] for column in columns]
-
-
-def _together(calls: Sequence[tuple[Ints, Ints]]) -> Ints:
-    """Of each rank the positions of calls that run at one moment with one of every other rank (n_ranks, n)."""
-    counts = {len(starts) for starts, _ in calls}
-    if len(counts) == 1:
-        starts, ends = np.array([each[0] for each in calls]), np.array([each[1] for each in calls])
-        if (starts.max(axis=0) < ends.min(axis=0)).all():
-            return np.tile(np.arange(counts.pop()), (len(calls), 1))
-    begun, ended = ([each[which].tolist() for each in calls] for which in (0, 1))
-    positions, matches = [0] * len(calls), []
-    while all(place < len(each) for place, each in zip(positions, begun, strict=True)):
-        over = [each[place] for place, each in zip(positions, ended, strict=True)]
-        if max(each[place] for place, each in zip(positions, begun, strict=True)) < min(over):
-            matches.append(tuple(positions))
-            positions = [place + 1 for place in positions]
-        else:
-            positions[over.index(min(over))] += 1
-    return np.array(matches, dtype=np.int64).reshape(-1, len(calls)).T
 
 
 def with_waiting(trace: Trace, collectives: Collectives, first_location: int = 0) -> Trace:
@@ -219,7 +200,8 @@ def collective_speeds(
     ends = np.concatenate([collectives.member_call, messages.send_done_call, messages.receive_call])
     enter, leave, place = calls.enter_ns[begins], calls.leave_ns[ends], calls.location[begins]
     sizes = np.concatenate([collectives.bytes, messages.bytes])
-    alone = np.concatenate([collectives.communicator == NOT_RECORDED, np.zeros(len(pairs), bool)])
+    alone = (collectives.communicator == NOT_RECORDED) & (np.bincount(collectives.member_of, minlength=n) < 2)
+    alone = np.concatenate([alone, np.zeros(len(pairs), bool)])
     ranks = np.where(alone, 0, np.concatenate([collectives.size, np.full(len(pairs), 2)]))
     operation = np.concatenate([collectives.operation, np.full(len(pairs), len(calls.operations))])
     n_met = len(sizes)

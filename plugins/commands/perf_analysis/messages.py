@@ -12,6 +12,7 @@ import numpy as np
 
 from perf_analysis.collectives import CollectiveSpeed, RankTimes, collective_speeds
 from perf_traces.messages.communication import Communication, communication_of
+from perf_traces.states import state_classes
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_views.names import existing_file, shortened, unique_suffixes
 from perfcore.base.arrays import Ints
@@ -34,7 +35,7 @@ _COLLECTIVES = [
 ]
 _SPEEDS = [
     Column("collective", "operation"),
-    Column("size [B]", "bytes", key="bytes"),
+    Column("size [B]", lambda row: row.bytes or None, key="bytes"),
     Column("ranks", "ranks"),
     Column("calls", lambda row: len(row.time_ns)),
     Column("time", lambda row: float(np.median(row.time_ns)), "ns", "time", key="median_time_ns"),
@@ -174,6 +175,9 @@ def trace_and_calls(
         raise DataError(f"{data.source}: a summary keeps no calls and messages; give the traces that went into it")
     communication = communication_of(data)
     if communication is None or not len(communication.calls):
+        if "communicating" in state_classes(data.states):
+            raise DataError(f"{data.source}: names calls of MPI or NCCL, but records no messages or groups of ranks; "
+                            "give a trace with these, such as Paraver, OTF2, or PyTorch's of all ranks")  # fmt: skip
         raise DataError(f"{data.source}: no MPI or NCCL calls recorded; trace communication to use this command")
     return data, communication
 
@@ -191,7 +195,8 @@ def report_of(result: MessageTable, data: Any = None) -> Report:
         lines.append(f"{count} collective{'s' * (count != 1)}{which}")
         figures.append(Figure("collectives", count, format=",d"))
     lacking = any(not row.is_complete for row in result.speeds)
-    notes = [Note("Uncertain", "bandwidths are lower bounds, skew is unknown")] * lacking
+    bounds = "bandwidths are lower bounds, " * any(row.bytes for row in result.speeds)
+    notes = [Note("Uncertain", f"{bounds}skew is unknown")] * lacking
     notes += [Note("Uncertain", remark) for remark in result.remarks]
     file = existing_file(result.source)
     following = f"perf whatif {file} {'--compute collectives=inf' if result.speeds else '--network 0'}" if file else ""
@@ -223,7 +228,7 @@ def _tables(result: MessageTable) -> list[Table]:
     if result.speeds:
         kinds: tuple[tuple[int | None, Importance], ...] = ((_MOST_SPEEDS, "brief"), (None, "verbose"))
         for most, kind in kinds:
-            tables.append(Table(_SPEEDS, result.speeds, "", kind, most))
+            tables.append(Table(_SPEEDS, result.speeds, "Medians of collectives", kind, most))
             if result.waits:
                 tables.append(Table(_WAITS, result.waits, "Waiting for the last rank", kind, most))
     if result.collectives:
@@ -282,9 +287,10 @@ def _speed(result: MessageTable) -> str:
     sent = sum(row.bytes * len(row.time_ns) for row in of_kind)
     calls, factor = sum(len(row.time_ns) for row in of_kind), first.factor
     least = "" if all(row.is_complete for row in of_kind) else "at least "
-    rate = f"{least}{sent / time:.4g} GB/s" + (f" ({factor * sent / time:.4g} GB/s on the bus)" if factor else "")
+    rate = f", {least}{sent / time:.4g} GB/s on average" if sent else ""
+    rate += f" ({factor * sent / time:.4g} GB/s on the bus)" if sent and factor else ""
     among = f" among {first.ranks} ranks" if first.ranks else ""
-    head = f"{first.operation}{among}: {calls} call{'s' * (calls != 1)}, {readable(time, 'ns', 4)}, {rate}"
+    head = f"{first.operation}{among}: {calls} call{'s' * (calls != 1)}, {readable(time, 'ns', 4)} in total{rate}"
     if result.waits and result.waits[0].held_up_ns:
         late, waited = result.waits[0], sum(row.waited_ns for row in result.waits)
         n_timed = sum(len(_skews(row)) for row in result.speeds)

@@ -67,10 +67,10 @@ def report_of_operators(result: OperatorTimes, data: Any = None) -> Report:
     calls = f" ({first['calls']} call{'s' * (first['calls'] != 1)})" if first["calls"] else ""
     what = "GPU work" if result.elapsed_ns else "time"  # sums may be of the host
     answer = f"{name}: {figures[0].text} of the {what} ({readable(whole, 'ns', 4)}) is {largest}{calls}{busy}{rate}"
-    file, finer = existing_file(result.sources[0]), _FINER.get(result.by, "")
+    file, finer = existing_file(result.named), _FINER.get(result.by, "")
     if (finer == "operator" and not result.has_operators) or (finer == "shape" and not result.has_shapes):
         finer = "kernel"
-    following = f"perf profile {file} --by {finer}" if file and finer and len(result.sources) == 1 else ""
+    following = f"perf profile {file} --by {finer}" if file and finer else ""
     frame = result.table()
     data = Table([Column(name, frame[name].tolist(), key=name) for name in map(str, frame.columns)], importance="data")
     notes = _notes_of(result)

@@ -53,6 +53,7 @@ class OperatorTimes(Result):
     notes: tuple[str, ...] = ()
     has_operators: bool = True  # of the host, around the launches
     has_shapes: bool = False
+    named: str = ""  # the file, folder or pattern
 
     @property
     def own_ns(self) -> int:
@@ -143,7 +144,7 @@ def operator_times(
     rows.sort(key=lambda row: (-row["own_ns"], -row["total_ns"], row["name"]))
     return OperatorTimes(
         by, tuple(map(str, paths)), tuple(parameters), tuple(rows), busy, elapsed, tuple(notes), activity.has_operators,
-        activity.has_shapes,
+        activity.has_shapes, os.fspath(sources[0]) if len(sources) == 1 and pattern is None else "",
     )  # fmt: skip
 
 

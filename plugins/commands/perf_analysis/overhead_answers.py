@@ -25,7 +25,6 @@ from perfcore.report import Axis, Bars, Column, Figure, Note, Plot, Report, Rule
 if TYPE_CHECKING:
     from perf_analysis.overheads import By, OverheadRuns, Remedies
 
-_JOINED = re.compile(r" \(\d+ ranks\)$")  # behind the name of files that are one run
 _MOST_MARKERS = 30
 _LEAST_SHARE = 5e-5  # what is 0.00% in print
 _LEAST_NAMED = 5e-4  # what is 0.0% in a sentence
@@ -267,7 +266,7 @@ def _notes(texts: Sequence[str]) -> list[Note]:
 
 def _next(profile: OverheadProfile, remedies: Remedies | None) -> str:
     """The command that follows from what is lost most."""
-    file = existing_file(_JOINED.sub("", profile.source))
+    file = existing_file(profile.source)
     if not file:
         return ""
     if profile.startup_ns >= _DOMINATES * profile.elapsed_ns:

@@ -9,9 +9,9 @@ _NEED_LIBRARIES = {"otf2", "caliper", "caliper-json", "cube"}
 # Name, class, endings, description, and the class of its options in `perf_io.options`.
 _READERS = (
     ("csv", "perf_io.tables.csv:CsvReader", ".csv .tsv .txt",
-     "tables of text: curves, traces, time series", "TextTableOptions"),
+     "tables of text: measurements, curves, traces", "TextTableOptions"),
     ("parquet", "perf_io.tables.typed_tables:ParquetReader", ".parquet .pq",
-     "Parquet: curves, traces, time series", "TableOptions"),
+     "Parquet: measurements, curves, traces", "TableOptions"),
     ("json-records", "perf_io.tables.typed_tables:JsonRecordsReader", ".jsonl .ndjson .json",
      "records in JSON, one in a line or in an array", "TableOptions"),
     ("pj_dump", "perf_io.traces.pj_dump:PjDumpReader", ".csv", "states printed by pj_dump or StarVZ", "PjDumpOptions"),

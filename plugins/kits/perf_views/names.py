@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import shlex
@@ -16,6 +17,7 @@ _MOST_APART = 2 * LABEL_LETTERS  # of a name that others look like
 _CODE = re.compile(r"::|\w ?<.*>|\w\(.*\)")
 _ANONYMOUS = re.compile(r"\(anonymous namespace\)::|\{anonymous\}::|<unnamed>::")
 _OPERATOR = re.compile(r"\boperator\s*(<=>|<<=?|>>=?|<=?|>=?|->\*?|\(\))")  # its brackets open nothing
+_SEVERAL = re.compile(r" \(\d+ (ranks|files)\)$")  # behind the name of files that are one run
 _HIDDEN = "operator@"
 _QUALIFIERS = re.compile(r"(?:\w+::)+")
 
@@ -102,5 +104,7 @@ def _alike(names: Sequence[str]) -> list[int]:
 
 
 def existing_file(source: str) -> str:
-    """Return a file as a shell takes it; empty if data did not come from one."""
-    return shlex.quote(source) if os.path.exists(source) else ""  # noqa: PTH110 (names may be too long)
+    """Return a file, a folder or a pattern of files as a shell takes it; empty if data did not come from one."""
+    source = _SEVERAL.sub("", source)
+    exists = os.path.exists(source) or (glob.has_magic(source) and bool(glob.glob(source)))  # noqa: PTH110, PTH207
+    return shlex.quote(source) if exists else ""

@@ -358,10 +358,10 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
     keep_nesting(trace, Nesting(where, calling["name"], calling["start"], calling["end"], is_call))
     place = np.full(len(keys), -1, np.int64)
     place[location_codes] = np.arange(len(location_codes))
-    return _with_calls(trace, columns.of_library.rank_calls(launches, place, first))
+    return with_calls(trace, columns.of_library.rank_calls(launches, place, first))
 
 
-def _with_calls(trace: Trace, calls: RankCalls | None) -> Trace:
+def with_calls(trace: Trace, calls: RankCalls | None) -> Trace:
     """Return the trace with what its rank sends and receives, as far as known without the files of other ranks."""
     if calls is None:
         return trace

@@ -25,8 +25,10 @@ from typing import NamedTuple
 import numpy as np
 
 from perf_io.options import GpuOptions
+from perf_io.traces.chrome import with_calls
 from perf_io.traces.intervals import UNKNOWN_NS, WITHOUT_LAUNCHES, add_launch_gaps, latest_running, launch_ends
 from perf_io.traces.rocprofv3 import Converted, Row
+from perf_io.traces.trace_events import calls_by_name
 from perf_traces.nesting import BACKGROUND, Nesting, keep_nesting, nesting_of_pieces
 from perf_traces.options import recorded_by
 from perfcore.base import progress
@@ -262,7 +264,11 @@ class _Export:
         where = np.searchsorted(location_codes, location[callers]).astype(np.int32)
         nesting = Nesting(where, state[callers].astype(np.int32), start[callers], end[callers], is_call)
         keep_nesting(trace, nesting)
-        return trace
+        if location_kind == "threads":
+            return trace
+        codes_of_place = np.searchsorted(location_codes, location)
+        codes_of_place[~np.isin(location, location_codes)] = -1
+        return with_calls(trace, calls_by_name(labels, codes_of_place, state, start, end))
 
     def _facts(self) -> dict[str, int]:
         """Return the moment of time 0, and the rank, if the file says when the session began and is of one rank."""

@@ -42,9 +42,12 @@ _FIELDS = (
 )  # fmt: skip
 _TOLD_FIELDS = _FIELDS[5:]
 _KERNEL, _RECORD, _ANNOTATION, _CALL = range(4)  # what ``host`` says
+_UNNAMED = "nccl kernel"  # those of sends and receives, too
+_OPERATION = re.compile("[nr]ccl.*?(AllReduce|AllGather|ReduceScatter|AllToAll|Broadcast|Reduce)", re.I)
 _KINDS = {"send": SEND, "recv": RECEIVE}
 _NO_DATA = frozenset({"wait", "init", "finalize"})  # that the host records, too, and that transfer nothing
 _NOT_REPLAYED = "streams of GPUs wait for the host and for one another, and the trace does not tell for what"
+_OF_UNKNOWN_SIZE = "transfers are of an unknown size or type, and their bytes count as 0"
 _MOST_NAMES = 1 << 16
 _MOST_BYTES, _LARGEST, _UNKNOWN = 1 << 50, 1 << 50, -1
 # By the names of C++ and of PyTorch, small letters, without namespaces.
@@ -112,6 +115,28 @@ class _Shapes(msgspec.Struct, gc=False):
 _TOLD, _SHAPES = msgspec.json.Decoder(_Told, strict=False), msgspec.json.Decoder(_Shapes)
 
 
+def _operation_of(kernel: str) -> str:
+    """Return the collective that a kernel is named after."""
+    match = _OPERATION.search(kernel)
+    return _ANNOTATED + match[1].lower() if match else _UNNAMED
+
+
+def calls_by_name(states: Sequence[str], location: Ints, state: Ints, start: Ints, end: Ints) -> RankCalls | None:
+    """Return the collectives that kernels are named after, of formats that record no more of them; None without any."""
+    named = [_operation_of(name) for name in states]
+    operations = list(dict.fromkeys(name for name in named if name != _UNNAMED))
+    operation = np.array([operations.index(name) if name in operations else -1 for name in named], np.int64)[state]
+    rows = np.flatnonzero((operation >= 0) & (location >= 0))
+    if not len(rows):
+        return None
+    known = {
+        "location": location, "enter_ns": start, "leave_ns": end, "operation": operation, "bytes": np.zeros_like(start),
+        "kind": np.full_like(start, COLLECTIVE), "tag": np.zeros_like(start), "done": np.full_like(start, ITSELF),
+    }  # fmt: skip
+    columns = np.column_stack([known[name][rows] if name in known else np.full(len(rows), -1) for name in COLUMNS])
+    return RankCalls(columns, tuple(operations), (), {_OF_UNKNOWN_SIZE: len(rows)}, _NOT_REPLAYED)
+
+
 class LibraryEvents:
     """Kernels of the library and what the host says of them, in 96 bytes each."""
 
@@ -139,7 +164,8 @@ class LibraryEvents:
         if event.cat.lower() == "kernel":
             transfer = self._by_arguments(event.args)
             self._damaged += transfer is None and _NAMED in bytes(event.args)
-            return (_KERNEL, *(transfer or (UNTOLD, self._operation("nccl kernel"), -1, -1, -1, 0, -1)))
+            by_name = UNTOLD, self._operation(_operation_of(event.name)), -1, -1, -1, _UNKNOWN, -1
+            return _KERNEL, *(transfer or by_name)
         if event.name == _HOST:
             transfer = self._by_arguments(event.args)
             return None if transfer is None else (_RECORD, *transfer)
@@ -205,8 +231,11 @@ class LibraryEvents:
         annotated = (by >= 0) & (kernels["kind"] == COLLECTIVE) & (kernels["group"] < 0)
         sizes = kernels["bytes"]
         sizes[annotated] = np.maximum(sizes[annotated], calls["bytes"][by[annotated]])
-        unknown = sizes == _UNKNOWN
-        sizes[unknown] = 0
+        # Names of kernels say what is done, and of the others nothing is recorded.
+        named = np.array([name != _UNNAMED for name in self._operations], bool)[kernels["operation"]]
+        kernels["kind"] = np.where((kernels["kind"] == UNTOLD) & named, COLLECTIVE, kernels["kind"])
+        unknown = (sizes == _UNKNOWN) & (kernels["kind"] != UNTOLD)
+        sizes[sizes == _UNKNOWN] = 0
         n_untold = int((kernels["kind"] == UNTOLD).sum())
         if n_untold == len(sizes):
             return None
@@ -220,7 +249,7 @@ class LibraryEvents:
         unmatched = {
             "kernels of NCCL do not say what they transfer": n_untold,
             "descriptions of transfers are damaged": self._damaged,
-            "transfers are of an unknown size or type, and their bytes count as 0": int(unknown.sum()),
+            _OF_UNKNOWN_SIZE: int(unknown.sum()),
             "sends or receives have no kernel of their own": alone,
         }
         columns = np.column_stack([kernels[name] for name in COLUMNS])

@@ -424,7 +424,7 @@ def communication_of_ranks(
     of["size"] = np.where((of["size"] < 0) & (of["group"] >= 0), len(parts), of["size"])
     location, operation = of["location"].astype(np.int32), of["operation"].astype(np.int32)
     calls = Calls(location, of["enter_ns"], of["leave_ns"], operation, tuple(operations))
-    collectives, of_collectives = _collectives(calls, of, rank)
+    collectives, of_collectives = _collectives(calls, of, rank, world_size in (None, len(parts)))
     messages, of_messages = _messages(calls, of, rank, world_size)
     ends = np.full(len(locations), span_ns[1], np.int64)
     return Communication(
@@ -451,18 +451,48 @@ def _of_run(
     return columns
 
 
-def _collectives(calls: Calls, of: Mapping[str, Ints], rank: Ints) -> tuple[Collectives, dict[str, int]]:
+def calls_at_once(calls: Sequence[tuple[Ints, Ints]]) -> Ints:
+    """Of each rank the positions of calls that run at one moment with one of every other rank (n_ranks, n)."""
+    counts = {len(starts) for starts, _ in calls}
+    if len(counts) == 1:
+        starts, ends = np.array([each[0] for each in calls]), np.array([each[1] for each in calls])
+        if (starts.max(axis=0) < ends.min(axis=0)).all():
+            return np.tile(np.arange(counts.pop()), (len(calls), 1))
+    begun, ended = ([each[which].tolist() for each in calls] for which in (0, 1))
+    positions, matches = [0] * len(calls), []
+    while all(place < len(each) for place, each in zip(positions, begun, strict=True)):
+        over = [each[place] for place, each in zip(positions, ended, strict=True)]
+        if max(each[place] for place, each in zip(positions, begun, strict=True)) < min(over):
+            matches.append(tuple(positions))
+            positions = [place + 1 for place in positions]
+        else:
+            positions[over.index(min(over))] += 1
+    return np.array(matches, dtype=np.int64).reshape(-1, len(calls)).T
+
+
+def _collectives(calls: Calls, of: Mapping[str, Ints], rank: Ints, are_all: bool) -> tuple[Collectives, dict[str, int]]:
     rows = np.flatnonzero(of["kind"] == COLLECTIVE)
     group, number = of["group"][rows], of["number"][rows]
     alone = group < 0
-    together = codes_of([group, np.where(alone, np.arange(len(rows)), -1), number])
+    # Without a group, calls of one operation in which all ranks are at one moment are one collective.
+    meeting, ranks = np.where(alone, np.arange(len(rows)), -1), np.unique(rank).tolist()
+    for operation in np.unique(of["operation"][rows[alone]]).tolist() if are_all and len(ranks) > 1 else ():
+        of_operation = np.flatnonzero(alone & (of["operation"][rows] == operation))
+        of_operation = of_operation[np.argsort(calls.enter_ns[rows[of_operation]], kind="stable")]
+        of_rank = [of_operation[rank[rows[of_operation]] == each] for each in ranks]
+        at_once = calls_at_once([(calls.enter_ns[rows[each]], calls.leave_ns[rows[each]]) for each in of_rank])
+        members = [each[places] for each, places in zip(of_rank, at_once, strict=True)]
+        for each in members:
+            meeting[each] = members[0]
+    alone &= np.bincount(meeting[alone], minlength=len(rows))[meeting] < 2
+    together = codes_of([group, meeting, number])
     # A rank may have its calls on several locations.
     in_time = np.argsort(calls.enter_ns[rows], kind="stable")
     repeated = np.empty(len(rows), np.int64)
     repeated[in_time] = numbered(codes_of([together, rank[rows]])[in_time])
     together = codes_of([together, repeated])
     collectives, n_different = collectives_in_order(
-        calls, rows, np.where(alone, NOT_RECORDED, group), of["bytes"][rows], np.zeros(len(rows), np.bool_),
+        calls, rows, np.where(group < 0, NOT_RECORDED, group), of["bytes"][rows], np.zeros(len(rows), np.bool_),
         of["size"][rows], together,
     )  # fmt: skip
     begun = np.full(len(collectives), np.iinfo(np.int64).min)
