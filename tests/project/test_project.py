@@ -561,3 +561,10 @@ def test_over_a_batch_size_components_go_on_as_a_fit_says():
     assert value == pytest.approx(460.0, rel=1e-3)
     fitted = perfcore.fit(frame, fitter="scaling", at="batch=128").report().figures[0]
     assert (value, low, high) == pytest.approx((fitted.value, *fitted.interval), rel=0.01)
+
+
+def test_the_limiting_burst_is_said_in_words(tmp_path):
+    """Work between two reductions that grows with the ranks, on a network that takes no time."""
+    runs = [paraver_run(tmp_path, p, work_ns=640_000 * (3 + p) // 4, setup_ns=100, call_ns=0) for p in (1, 2, 4, 8)]
+    answer = perfcore.project(runs, at="p=16").report().answer
+    assert "limited by computing between calls of MPI_Allreduce, " in answer

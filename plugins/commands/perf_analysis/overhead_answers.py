@@ -133,7 +133,7 @@ def _comparison(runs: OverheadRuns, data_table: Table) -> Report:
     bursts = scaling_efficiencies.burst_tables(profiles) if runs.by == "burst" else []
     if runs.by == "burst" and not bursts:  # all runs have one size
         bursts = [table for profile in profiles if (table := scaling_efficiencies.burst_table(profile)) is not None]
-    tables = [*scaling_efficiencies.scaling_table(profiles, runs.others), *_breakdown_by_run(profiles), *bursts]
+    tables = [*bursts[::-1], *scaling_efficiencies.scaling_table(profiles, runs.others), *_breakdown_by_run(profiles)]
     files = [existing_file(profile.source) for profile in profiles]
     sizes = {len(profile.locations) for profile in profiles}
     following = ""

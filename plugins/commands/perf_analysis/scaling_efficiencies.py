@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from perf_analysis.overhead_profile import OverheadProfile
 
 MOST_RUNS = 6  # that tables show side by side, the largest and the smallest
-_MOST_CLASSES = 20
+_MOST_CLASSES, _BURST_LETTERS = 20, 34
 _FIRST = f"{BEGIN} -> "  # of bursts before the first call
 _RUN_COLUMNS = ("region", "run")  # identify runs of one file, with p
 _OF_COMPUTATION = FACTORS[-3:]
@@ -111,7 +111,7 @@ def burst_tables(profiles: Sequence[OverheadProfile]) -> list[Table]:
         total = rows[-1]["large_ns"]
         small, large = unique_suffixes([smallest.source, profile.source])
         columns = [
-            Column("burst", "burst"),
+            Column("burst", "burst", least=_BURST_LETTERS),
             time_column(small, "small_ns"),
             time_column(large, "large_ns"),
             Column("share", lambda row, total=total: row["large_ns"] / total if total else None, format=".2%"),
@@ -125,7 +125,7 @@ def burst_tables(profiles: Sequence[OverheadProfile]) -> list[Table]:
             f"{len(smallest.locations)} to {len(profile.locations)} locations"
         )
         tables.append(Table(columns, rows, title))
-    return tables
+    return [replace(table, importance="verbose") for table in tables[:-1]] + tables[-1:]
 
 
 def losses_as_data(profiles: Sequence[OverheadProfile]) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_project.extrapolation import power_of_scales
+from perf_traces.messages.bursts import BEGIN, END
 from perf_views.names import existing_file, shortened
 from perfcore.base.arrays import Floats
 from perfcore.data.units import readable
@@ -52,7 +53,7 @@ def report_of(projection: Projection) -> Report:
     limits = at.limits
     limited = ""
     if len(at.components) > 1:
-        label = shortened(at.labels[limits.name], _ANSWER_LETTERS)
+        label = _in_words(shortened(at.labels[limits.name], _ANSWER_LETTERS))
         limited = f"; limited by {label}, {limits.lost:.0%} of the time" if limits.lost > 0.0 else (
             "; no loss relative to the smallest run")  # fmt: skip
     few = "Only two scales: at" if len(set(model.sizes.tolist())) == 2 else "At"
@@ -84,6 +85,16 @@ def _notes(projection: Projection) -> Iterator[Note]:
         yield Note("Check", text)
     for label, texts in model.notes.items():
         yield from (Note(label, text) for text in texts if label != "What if")
+
+
+def _in_words(component: str) -> str:
+    """Return a component in a sentence; of computing between two calls of the library what it is."""
+    first, arrow, second = component.partition(" -> ")
+    if not arrow:
+        return component
+    if BEGIN in (first, second) or END in (first, second):
+        return f"computing before {second}" if first == BEGIN else f"computing after {first}"
+    return f"computing between calls of {first}" if first == second else f"computing from {first} to {second}"
 
 
 def _next(projection: Projection) -> str:
