@@ -443,6 +443,16 @@ def test_only_parts_of_one_run_are_added_up(names, adds_up):
     assert (" in total" in report.answer) == (report.figures[0].name == "total") == model.adds_up == adds_up
 
 
+@pytest.mark.parametrize(("runs", "noise", "names"), [(1, 0.0, 2), (3, 0.02, 2), (3, 0.5, 1)])
+def test_ways_whose_curves_cross_are_no_repeated_runs(runs, noise, names):
+    """One solver is 2.5 times slower on one processor and 1.6 times faster on eight."""
+    shifts = np.exp(noise * np.array([-1.0, 0.1, 0.9]))
+    curves = {"direct": (10.0, 5.0, 2.6, 1.4), "iterative": (4.0, 3.0, 2.5, 2.2)}
+    rows = [(solver, p, time * shift) for solver, times in curves.items()
+            for p, time in zip((1, 2, 4, 8), times, strict=True) for shift in shifts[:runs]]  # fmt: skip
+    assert len(perfcore.fit(pd.DataFrame(rows, columns=["solver", "p", "time_s"])).paths) == names
+
+
 def test_a_name_for_each_number_of_processors_is_no_system():
     rows = [
         (f"{code}-cluster-{p}", code, p, work / p) for code, work in (("lu", 8.0), ("cg", 5.0)) for p in (1, 2, 4, 8)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _APART, _CHANCE = 1.05, 0.01  # of levels that shift all points alike: their medians, and how seldom it may be chance
 _FOLD = 2.0  # between values of one point; the worst hosts and compilers are seldom so far apart by chance
-_FEWEST_CELLS = 2
+_FEWEST_CELLS, _FEWEST_CROSSED = 2, 3
 _RESULTS = frozenset(words("words", "result"))
 _LOOKED_AT = 10_000  # levels, at even distances
 MOST_PARAMETERS = 4  # of a model
@@ -202,8 +202,8 @@ def unnamed_text(
 
     A column of text, unlike one of numbers, may also say where a run was or how it ended. It counts as varied where two
     of its levels recur and values of one are at least twice another's, at most points where there are several; or are
-    apart by more than chance (analysis of variance of the logarithms) and by 5 %; or where numbers, such as those of
-    threads, follow from it.
+    apart by 5 %, and by more than chance (analysis of variance of the logarithms) or each equally often at each point;
+    or where numbers, such as those of threads, follow from it.
     """
     roles, meanings = data.roles, meanings_of(data)
     used = {*roles.parameters.values(), str(roles.value), *roles.category, *roles.code, *roles.system}
@@ -220,7 +220,9 @@ def unnamed_text(
         rows["cell"] = rows.groupby(["path", "point"]).ngroup()
         medians = rows.groupby(["cell", "level"])["value"].median().groupby("cell")
         folds = (medians.max() / medians.min())[medians.size() > 1]
-        is_apart = len(folds) >= _FEWEST_CELLS and ((folds >= _FOLD).mean() >= 0.5 or _is_apart(rows, folds))
+        is_apart = len(folds) >= _FEWEST_CELLS and (
+            (folds >= _FOLD).mean() >= 0.5 or _is_apart(rows, folds) or (_is_crossed(rows) and folds.median() >= _APART)
+        )
         if not is_apart and not (column in behind and len(folds)):
             continue
         cell = rows[rows["cell"] == folds.idxmax()]
@@ -244,6 +246,20 @@ def _is_apart(rows: pd.DataFrame, folds: pd.Series) -> bool:
     if free < 1 or folds.median() < _APART or explained == 0.0:
         return False
     return left == 0.0 or bool(special.fdtrc(levels - 1, free, explained / (levels - 1) / (left / free)) < _CHANCE)
+
+
+def _is_crossed(rows: pd.DataFrame) -> bool:
+    """Return whether each level was run equally often in each cell, as a factor of a design is, and repeats agree."""
+    groups = np.log(rows["value"]).groupby([rows["cell"], rows["level"]])
+    cells, n_groups = rows["cell"].nunique(), len(groups)
+    if cells < _FEWEST_CROSSED or n_groups < cells * rows["level"].nunique() or groups.size().nunique() > 1:
+        return False
+    means, free = groups.mean(), len(rows) - n_groups
+    explained = float(groups.size().iloc[0] * ((means - means.groupby("cell").transform("mean")) ** 2).sum())
+    left = float(groups.var(ddof=0).sum() * groups.size().iloc[0])
+    return left == 0.0 or bool(
+        special.fdtrc(n_groups - cells, free, explained / (n_groups - cells) / (left / free)) < _CHANCE
+    )
 
 
 def refuse_unnamed_text(data: Measurements, found: Unnamed | None, by: Literal["path", "code"]) -> None:
