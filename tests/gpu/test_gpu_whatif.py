@@ -78,6 +78,8 @@ def test_path_and_replay_by_hand(tmp_path):
         "t.json, step#0: GPU kernels are 76.6% of the critical path of 500 us; GPU 2x faster saves 191.5 us (38%), "
         "host 2x faster saves 40 us (8%)"
     )
+    assert [figure.value for figure in report.figures] == pytest.approx([0.766, 0.383, 0.08])
+    assert found.step_lengths_ns == ()  # of one step
     assert report.tables[0].shown()[1] == [
         ["GPU", "383", "76.6%", "180", "308.5"], ["collectives", "0", "0.0%", "500", "500"],
         ["host", "90", "18.0%", "445", "460"], ["gaps of the GPU", "2", "0.4%", "-", "-"],

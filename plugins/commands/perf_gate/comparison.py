@@ -176,7 +176,7 @@ def _lines(columns: Columns, along: str) -> Iterator[tuple[dict[str, Any], npt.N
 def _changes(values: Floats) -> Iterator[tuple[int, int, int]]:
     """Neighbours (k, l) between which the difference of two rows changes its sign, and which is smaller before."""
     first, second = values
-    difference = np.where(np.abs(first - second) > _SAME * np.maximum(first, second), first - second, 0.0)
+    difference = np.where(np.isclose(first, second, rtol=_SAME, atol=0.0), 0.0, first - second)
     differ = np.flatnonzero(difference)
     is_above = difference[differ] > 0.0
     for k in np.flatnonzero(is_above[:-1] != is_above[1:]).tolist():
