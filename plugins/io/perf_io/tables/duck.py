@@ -20,17 +20,17 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.text import T, sql_ns
 from perf_tables import thread_count
 from perfcore.base import pd, progress
 from perfcore.base.arrays import Codes
 from perfcore.base.errors import InputError
 from perfcore.data.columns import words
+from perfcore.data.units import nanoseconds_per
 
 if TYPE_CHECKING:
     import duckdb
@@ -46,6 +46,8 @@ _LINE_OF_TEXT = re.compile(r"CSV Error on Line: (\d+)")
 
 _OF_THE_DISK = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS))
 
+_FARTHEST_NS = 1 << 62  # from 0, so that differences of two times fit into 64 bits
+T = TypeVar("T")
 Columns = dict[str, npt.NDArray[Any]]
 DECIMAL_COMMA = re.compile(r"\s*[+-]?(?:[0-9]*|[1-9][0-9]{0,2}(?:\.[0-9]{3})+),[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
 _GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+\s*")
@@ -338,6 +340,33 @@ class Column:
     kind: str  # what its values are; a text column of numbers is "number"
 
 
+def sql_ns(column: str, kind: str, time_unit: str) -> str:
+    """Return a SQL expression for whole nanoseconds, NULL where a value is no time or does not fit 64 bits."""
+    if kind == "text timestamp":
+        # Only one type heeds an offset from UTC and only the other keeps nanoseconds, which no offset changes.
+        zoned = f"epoch_us(TRY_CAST({column} AS TIMESTAMPTZ)) * 1000"
+        below_microsecond = f"(epoch_ns(TRY_CAST({column} AS TIMESTAMP_NS)) % 1000 + 1000) % 1000"
+        return f"({zoned} + {below_microsecond})"
+    if kind == "timestamp":
+        return f"epoch_ns({column})"
+    factor = nanoseconds_per(time_unit)
+    if kind == "float":
+        scaled = f"{column} * {factor}"
+        return f"CASE WHEN abs({scaled}) < {_FARTHEST_NS} THEN TRY_CAST(round({scaled}) AS BIGINT) END"
+    if kind == "integer":
+        largest = (_FARTHEST_NS - 1) // factor
+        return f"CASE WHEN {column} BETWEEN {-largest} AND {largest} THEN CAST({column} AS BIGINT) * {factor} END"
+    digits = len(str(factor)) - 1
+    # 19 digits before the point hold any int64, and the product stays within the 38 digits that there are.
+    long = f"TRY_CAST({column} AS DECIMAL({19 + digits}, {digits})) * {factor}::DECIMAL({digits + 1}, 0)"
+    # Such decimals take 128 bits and five times as long, so float64 goes first, where it cannot round wrongly: below
+    # 2^49 ns (six days) its three roundings are off by less than 0.2 ns, which decides what is as near to whole.
+    quick = f"(TRY_CAST({column} AS DOUBLE) * {factor})"
+    safe = f"abs({quick}) < {1 << 49} AND abs({quick} - round({quick})) < 0.2"
+    within = f"WHEN abs({quick}) < {_FARTHEST_NS} THEN TRY_CAST({long} AS BIGINT)"
+    return f"CASE WHEN {safe} THEN CAST(round({quick}) AS BIGINT) {within} END"
+
+
 def one_line(name: str) -> str:
     """Return a column's name as a message shows it."""
     return " ".join(name.split())[:60]
@@ -350,7 +379,7 @@ class Table:
     database: Database
     relation: str  # FROM item that gives the columns, in the order of the file
     columns: tuple[Column, ...]
-    types: Mapping[str, str]  # for each column what its values are to `perf_io.text.sql_ns`
+    types: Mapping[str, str]  # for each column what its values are to `sql_ns`
     at_row: Callable[[int], tuple[int, Mapping[str, str]]]
     facts: Mapping[str, Any] = field(default_factory=dict)
     lines: Callable[[], Iterator[int]] | None = None  # gives the line in the file of each row

@@ -13,13 +13,13 @@ import numpy as np
 
 from perf_io.tables.duck import Database, parquet_scan, quoted_name
 from perf_io.tables.state_table import TabularTrace
-from perf_io.text import sql_decimal
 from perfcore.base import pd, progress
 from perfcore.base.errors import DataError, InputError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
+from perfcore.data.units import nanoseconds_per
 
 _FORMULA = re.compile(rb'(?:^|[,\n\t])"?([=@][^,"\n\t]+|[+-](?!inf|nan)[A-Za-z(][^,"\n\t]*)')
 _VECTORS = 12  # of 2,048 rows that are read at a time
@@ -77,10 +77,19 @@ def _trace(trace: Trace) -> _Written:
             "(SELECT names FROM state_list)[s + 1] AS state, start_ns, end_ns FROM intervals"
         )
     largest = max(map(abs, trace.span_ns))
-    start, end = (sql_decimal(f"{side}_ns", trace.time_unit, largest) for side in ("start", "end"))
+    start, end = (_decimal(f"{side}_ns", trace.time_unit, largest) for side in ("start", "end"))
     times = f"{start} AS start_{trace.time_unit}, {end} AS end_{trace.time_unit}"
     facts = TableFacts("trace", None, trace.locations, trace.states, trace.busy_states, trace.span_ns)
     return database, f"SELECT {times}, location, state FROM ({intervals})", facts
+
+
+def _decimal(column: str, time_unit: str, largest_ns: int) -> str:
+    """Return a SQL expression that turns whole nanoseconds into an exact decimal of ``time_unit``."""
+    digits = len(str(nanoseconds_per(time_unit))) - 1
+    if digits == 0:
+        return column
+    width = 18 if largest_ns < 10**18 else 19
+    return f"CAST({column} * 1e-{digits}::DECIMAL({digits + 1}, {digits}) AS DECIMAL({width}, {digits}))"
 
 
 def _series(series: Series) -> _Written:

@@ -97,7 +97,7 @@ def _typed_table(database: Database, relation: str, keeps: bool, facts: Mapping[
 
 
 def _kind(data_type: str) -> tuple[str, str]:
-    """Return what a column's type is to `Column`, and to `perf_io.text.sql_ns`."""
+    """Return what a column's type is to `Column`, and to `perf_io.tables.duck.sql_ns`."""
     if data_type in _INTEGERS:
         return "number", "integer"
     if data_type.startswith("DECIMAL"):

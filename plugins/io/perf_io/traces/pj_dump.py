@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from perf_io.options import PjDumpOptions
-from perf_io.tables.duck import Database, lines_scan, quoted
+from perf_io.tables.duck import Database, lines_scan, quoted, sql_ns
 from perf_io.tables.state_table import BAD_ROW, StateTable, read_states, refuse_overlap
-from perf_io.text import line_of_record, parse_ns, sql_ns
+from perf_io.text import line_of_record, parse_ns
 from perf_io.traces.intervals import latest_running, pair_events
 from perf_io.traces.paje import PajeReader, VariableSamples, choose_state_type
 from perf_traces.nesting import mark_nested
