@@ -111,11 +111,9 @@ class Table:
         data: list[tuple[str, list[Any]]] = []
         for column in self.columns:
             keys, values = column.keys, self._values(column)
-            parts = (
-                [values]
-                if len(keys) == 1
-                else [[None if v is None else v[k] for v in values] for k in range(len(keys))]
-            )
+            parts = [values]
+            if len(keys) != 1:
+                parts = [[None if v is None else v[k] for v in values] for k in range(len(keys))]
             data += zip(keys, parts, strict=True)
         return data
 

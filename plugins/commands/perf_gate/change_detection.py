@@ -636,11 +636,8 @@ def recent_step(values: Floats, detected: Detected, window: int, machines: Float
     probability = min(1.0, _PLACES * float(stdtr(freedom, -size / error)))
     sums = np.cumsum(np.r_[0.0, y[:before]])
     earlier = np.abs(sums[after:] - sums[:-after]) / after
-    if (
-        probability > RECENT_LEVEL
-        or size <= 0.0
-        or (1.0 + _DOUBT / before) * float(earlier.max()) > float(y[-after:].mean())
-    ):
+    is_usual = (1.0 + _DOUBT / before) * float(earlier.max()) > float(y[-after:].mean())
+    if probability > RECENT_LEVEL or size <= 0.0 or is_usual:
         return None
     if float(np.quantile(y[-after:], 0.5, method="lower")) < 0.5 * size:  # a few outliers
         return None

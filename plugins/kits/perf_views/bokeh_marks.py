@@ -237,11 +237,9 @@ def _draw_bars(chart: _Chart, mark: Bars) -> None:
     if not isinstance(mark.colour, str):
         columns["colour"] = [colour_of(each) for each in mark.colour]
     style: dict[str, Any] = {"fill_color": colour, "line_color": None}
-    bars: Any = (
-        chart.models.HBar(y="place", left="base", right="end", height=width, **style)
-        if mark.is_horizontal
-        else chart.models.VBar(x="place", bottom="base", top="end", width=width, **style)
-    )
+    bars: Any = chart.models.VBar(x="place", bottom="base", top="end", width=width, **style)
+    if mark.is_horizontal:
+        bars = chart.models.HBar(y="place", left="base", right="end", height=width, **style)
     glyphs = [bars]
     if len(mark.low):
         columns |= {"low": chart.along(along, mark.low), "high": chart.along(along, mark.high)}

@@ -307,9 +307,8 @@ class TimelineData:
         most_time = np.take_along_axis(time, top[:, None, :], axis=1)[:, 0, :]
         match_share = np.empty((0, n_columns))
         if window.find:
-            match_share = (
-                self.search(window.find)[0].time_in(edges, locations, rows, len(visible)).sum(axis=1) / total_time
-            )
+            found, _ = self.search(window.find)
+            match_share = found.time_in(edges, locations, rows, len(visible)).sum(axis=1) / total_time
         places, below = self._area
         busy = np.diff(np.interp(cuts, places, below)) / np.diff(cuts)
         return Bins(

@@ -37,6 +37,7 @@ T = TypeVar("T")
 _PRESENT = re.compile(rb'\s*\{\s*"parameters"\s*:\s*\[')
 _Number = float | None | str  # numbers that are not finite stand as texts
 _DOCUMENT = "experiment.json"
+_DAMAGED = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError)
 _LINES = 1 << 15  # that are decoded at once
 _POINT = re.compile(r"\(((?:[^()]|\([^()]*\))*)\)|([^()\s]+)")
 
@@ -202,15 +203,7 @@ class ExtrapArchiveReader(Reader):
                     content = _member(archive, _DOCUMENT, source.name)
                     experiment = decode_content(content, _Experiment, "an experiment of Extra-P", source.name)
                     found = _summaries(experiment, source.name)
-            except (
-                zipfile.BadZipFile,
-                NotImplementedError,
-                RuntimeError,
-                EOFError,
-                OSError,
-                ValueError,
-                zlib.error,
-            ) as error:
+            except _DAMAGED as error:
                 problem = f"is no experiment of Extra-P, or damaged: {' '.join(str(error).split())[:120]}"
                 raise InputError(source.name, problem) from error
         return found.measurements()

@@ -168,14 +168,10 @@ def _levels_in_columns(tidy: Tidy, named: Set[str]) -> None:
         others[0] = corner[1]
     if not name and (is_processors(others[0]) or is_size(others[0])) and left[others[0]].dtype.kind not in "iuf":
         labels = left[others[0]].astype(str)
-        if (
-            len(others) == 1
-            and labels.is_unique
-            and all(is_called_time(label) or is_called_rate(label) or unit_of(label) is not None for label in labels)
-        ):  # each row is a column
-            cells = (
-                left.set_index(labels)[list(group.columns)].T.apply(_numbers_if_all).assign(**{others[0]: group.levels})
-            )
+        are_measured = all(is_called_time(each) or is_called_rate(each) or unit_of(each) is not None for each in labels)
+        if len(others) == 1 and labels.is_unique and are_measured:  # each row is a column
+            cells = left.set_index(labels)[list(group.columns)].T.apply(_numbers_if_all)
+            cells = cells.assign(**{others[0]: group.levels})
             tidy.frame = cells.set_index(left.index[:1].repeat(len(cells)))
             tidy.notes.append(f"rows are columns: each has one value for each of {others[0]}")
             return
