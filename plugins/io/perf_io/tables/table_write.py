@@ -67,8 +67,9 @@ def _trace(trace: Trace) -> _Written:
         database, intervals = trace.database, trace.query
     else:
         database = Database(trace.source)
-        columns = {"l": trace.location, "s": trace.state, "start_ns": trace.start_ns, "end_ns": trace.end_ns}
-        database.add("intervals", columns)
+        database.add(
+            "intervals", {"l": trace.location, "s": trace.state, "start_ns": trace.start_ns, "end_ns": trace.end_ns}
+        )
         for table, names in (("location_list", trace.locations), ("state_list", trace.states)):
             database.run(f"CREATE TABLE {table} AS SELECT $1 AS names", [list(names)])
         intervals = (
