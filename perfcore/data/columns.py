@@ -29,7 +29,7 @@ _COUNT = re.compile(
     r"(?:total)?(?P<number>#|n|(?:no|nr|nb|num|number)(?:of)?|#of)?(?:total)?(?:(?:mpi|omp|openmp|cpu|compute)(?=\w{3}))?"
     rf"(?P<word>{'|'.join(_NAMES['processors'])})(?P<several>(?:e?s)?(?:total|count|#)?)"
 )
-_WHOLE = (*_NAMES["processors"][:5], *words("words", "processors"))  # no words in the singular
+_WHOLE = (*_NAMES["processors"][:10], *words("words", "processors"))  # no words in the singular
 _AVERAGE = "(?:mean|average|avg|median)"
 _MEAN = re.compile(rf"{_AVERAGE}\.?(?:\s+of)?[\s_-]+(?=\w)|(?<=\w)[\s_-]+(?:olympic[\s_-]+)?{_AVERAGE}")
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -90,6 +90,7 @@ def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> Measurement
     processors = _first(counting, "processors", among=numeric)
     timing.sort(key=lambda column: column.lower().endswith(("min", "max")))  # behind the means of the same runs
     value = _first([c for c in timing if c != processors], "value", among=numeric)
+    processors = None if value is None and (processors or "").strip().lower() in _WORDS["alternative"] else processors
     named = [column for column in columns if column != value]
     named = [column for column in named if not (column in numeric and kinds[column] not in (None, "count"))]
     code, system = (_first(named, role) for role in ("code", "system"))
@@ -132,8 +133,7 @@ def roles_of(table: pd.DataFrame) -> MeasurementRoles:
     numeric = {name for name in columns if holds_numbers(table[name])}
     guessed = guess_roles(columns, numeric)
     if guessed.value is None and (alternatives := alternatives_of([c for c in columns if c in numeric])):
-        first = alternatives[0]
-        guessed = replace(guessed, value=first, unit=unit_of(first), alternatives=alternatives)
+        guessed = replace(guessed, value=alternatives[0], unit=unit_of(alternatives[0]), alternatives=alternatives)
     if guessed.value is not None:
         is_date, is_given = are_dates(table[guessed.value]), table[guessed.value].nunique() == 1
         without = guess_roles(columns, numeric - {guessed.value}) if is_date or is_given else guessed
@@ -294,7 +294,7 @@ def _name(column: str, role: str, around: bool) -> str | None:
     if role != "processors":
         return plain
     match = _COUNT.fullmatch(plain)
-    return match["word"] if match and (match["number"] or match["several"] or match["word"] in _WHOLE) else None
+    return match["word"] if match and (unit or match["number"] or match["several"] or match["word"] in _WHOLE) else None
 
 
 def _symbol(column: str, may_be_p: bool, columns: Sequence[str]) -> str:

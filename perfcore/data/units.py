@@ -227,7 +227,7 @@ def _quotient(match: re.Match[str]) -> KnownUnit | None:
         if above is None or amount.lower() == "min":
             return None
         return KnownUnit("time", f"{above.label}/{over}{each}", above.factor)
-    if amount.lower() in _TIME_QUANTITIES:
+    if amount.lower() in _TIME_QUANTITIES and (amount, over) != ("t", "s"):  # t/s are tokens
         return below
     if above is not None and above.factor > below.factor < 1.0:  # days of computing for a ns of a molecule's life
         return KnownUnit("time", f"{above.label}/{below.label}{each}", above.factor)

@@ -74,7 +74,8 @@ def test_usual_names_are_known(line):
 COUNTS = (
     "#Cores, # procs, No. of nodes, Number of cores, num. ranks, Total cores, MPI Processes, mpi_ranks, OpenMP "
     "Threads, numThreads, NumProcs, nThreads, GPU count, GPUs, # of nodes, total number of cores, ncpus, CPU cores, "
-    "#PEs, NP, #p, world_size, number of MPI processes, ranks #, Cores [#], no_procs, nb_procs"
+    "#PEs, NP, #p, world_size, number of MPI processes, ranks #, Cores [#], no_procs, nb_procs, gpu_count, node_count, "
+    "thread_count, ntmpi, ntomp, MPI, OMP"
 )
 NO_COUNTS = (
     "Threads/rank, threads per rank, ranks_per_node, cpus_per_task, cores-per-node, cores per socket, #iterations, "

@@ -115,7 +115,8 @@ def test_times_are_read_from_the_ending_of_a_name(column, unit):
     ("net_Gbps", "net", "Gbit/s", 1e9 / 8), ("GBps", "", "GB/s", 1e9), ("read_iops", "read", "ops/s", 1),
     ("bandwidth_s", "bandwidth", "1/s", 1), ("Triad MB/s/core", "Triad", "MB/s/core", 1e6),
     ("ns/day", "", "ns/day", 1e-9 / 86400), ("tokens_per_s_per_gpu", "", "tokens/s/gpu", 1),
-    ("throughput (tokens/s per GPU)", "throughput", "tokens/s/GPU", 1),
+    ("throughput (tokens/s per GPU)", "throughput", "tokens/s/GPU", 1), ("t/s", "t", "t/s", 1),
+    ("prompt (t/s)", "prompt", "t/s", 1), ("decode t/s/user", "decode t", "t/s/user", 1),
 ])  # fmt: skip
 def test_a_rate_is_not_a_time(column, bare, label, factor):
     """Each of these ends with a time, and is something over it."""

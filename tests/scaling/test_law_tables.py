@@ -518,6 +518,35 @@ def test_layouts_of_the_same_processors_do_not_scale():
     assert model.speedup is None
 
 
+@pytest.mark.parametrize(("columns", "name", "kind"), [
+    ({"nx": [64, 128, 256, 512], "nz": [32] * 4}, "runs", "weak"),  # one side of the problem grows
+    ({"nx": [64] * 4, "nz": [32] * 4}, "runs", "strong"),
+    ({"threads": [2] * 4, "size": [200, 400, 800, 1600]}, "runs", "weak"),
+    ({"efficiency": [1.0, 0.485, 0.238, 0.116]}, "runs", "strong"),  # time of one over time and processors
+    ({"efficiency": [1.0, 0.97, 0.952, 0.93]}, "runs", "weak"),
+    ({"speedup": [1.0, 0.97, 0.952, 0.93]}, "runs", "strong"),
+    ({"speedup": [1.0, 1.94, 3.81, 7.41]}, "runs", "weak"),  # scaled
+    ({"energy_efficiency": [1.0, 0.97, 0.952, 0.93]}, "runs", "weak"),  # says nothing: the time stays flat
+    ({}, "strong_scaling", "strong"),
+    ({}, "StrongScaling", "strong"),
+])  # fmt: skip
+def test_tables_say_whether_the_problem_grew(columns, name, kind, tmp_path):
+    """The same times are a loss of work that is fixed, or nearly none of work that grows."""
+    table = pd.DataFrame({"ranks": [1, 2, 4, 8], **columns, "time_s": [10.0, 10.31, 10.5, 10.8]})
+    table.to_csv(file := tmp_path / f"{name}.csv", index=False)
+    assert perfcore.fit(perfcore.read(file), fitter="scaling").speedup.scaling == kind
+
+
+def test_no_model_goes_over_a_switch():
+    """Without it, 0, a run is another one: each has its model, over what else was varied."""
+    rows = [(p, on, (10.0 + 1600.0 / p) * (1.0 - 0.2 * on)) for p in (32, 64, 128, 256) for on in (0, 1)]
+    model = perfcore.fit(pd.DataFrame(rows, columns=["cores", "fused", "time_s"]), fitter="scaling")
+    assert (model.paths, [*model.columns.values()]) == (("fused=0", "fused=1"), ["cores"])
+    assert any("one model for each fused" in note for note in model.notes)
+    model = perfcore.fit(pd.DataFrame(rows, columns=["cores", "n", "time_s"]).query("n > 0"), fitter="scaling")
+    assert model.paths == ("time_s",)
+
+
 def test_numbers_of_versions_are_names():
     rows = [(v, p, s * (10.0 + 1600.0 / p)) for v, s in ((1.0, 1.0), (2.0, 0.9)) for p in (32, 64, 128)]
     table = pd.DataFrame(rows, columns=["version", "cores", "time_s"])

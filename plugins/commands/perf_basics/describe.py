@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_tables.confounders import further_parameters, refuse_unnamed_of_codes, split_by_texts
+from perf_tables.confounders import further_parameters, refuse_unnamed_of_codes, split_by_switches, split_by_texts
 from perf_tables.meanings import (
     MAY_NAME_CASES,
     called,
@@ -288,11 +288,13 @@ def _with_factors(data: Measurements) -> tuple[Measurements, list[str]]:
     roles = data.roles
     if not roles.parameters or roles.value is None or "parameters" in data.given_roles:
         return data, []
+    notes = list[str]()
     with contextlib.suppress(PerfError):
+        data = split_by_switches(data, notes)
         if factors := further_parameters(data):
             several = [*roles.parameters.values(), *factors]
-            return data.with_roles(several), [f"parameters {', '.join(several)} (set with --parameter)"]
-    return data, []
+            return data.with_roles(several), [*notes, f"parameters {', '.join(several)} (set with --parameter)"]
+    return data, notes
 
 
 def _with_series(data: Measurements, notes: list[str]) -> Measurements:

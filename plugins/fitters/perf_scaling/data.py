@@ -17,8 +17,10 @@ from perf_tables.confounders import (
     further_parameters,
     refuse_unnamed_factors,
     refuse_unnamed_text,
+    split_by_switches,
     split_by_texts,
     unnamed_text,
+    with_table,
 )
 from perf_tables.meanings import (
     Spread,
@@ -124,6 +126,8 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
         rates = [c for c in free if is_called_rate(c) and is_called_rate(roles.value)]
         others += [c for c in rates if unit_of(c) == unit_of(roles.value) and not is_of_spread(c)]
         notes += [f"{roles.value} is measured, not {listing(others, 3)} (set with --value)"] if others else []
+    if options.parameter is None and options.path is None:
+        data = split_by_switches(data, notes)
     if options.parameter is None and (factors := further_parameters(data)):
         several = (*roles.parameters.values(), *factors)
         if len(several) <= MOST_PARAMETERS:
@@ -210,7 +214,7 @@ def _parameters_of(data: Measurements, at: Sequence[str]) -> tuple[str, ...] | N
         column
         for column in columns
         if column not in used and data.table[column].dtype.kind in "iuf" and data.table[column].nunique() > 1
-        and not is_run_identifier(column) and unit_of(column) in (None, "count")
+        and not is_run_identifier(column) and unit_of(column) in (None, "count") and (data.table[column] > 0).all()
     ]  # fmt: skip
     return tuple(varied) if len(varied) == 1 else None
 
@@ -235,10 +239,7 @@ def _as_scaling(data: Measurements, scaling: str) -> Measurements:
         numbers = data.numbers(column)
         cells = data.table[column] if not np.isnan(numbers).any() else data.table[column].astype(object)
         scaled[new] = cells.where(np.isnan(numbers), factor * numbers)  # other cells stay, to be named as they are
-    about: dict[str, Any] = {"code": roles.code, "system": roles.system, "category": roles.category}
-    about |= {"source": data.source, "notes": data.notes, "duplicates": data.duplicates}
-    lines = [line for row in range(len(scaled)) if (line := data.line(row)) is not None]
-    return Measurements(scaled, roles.parameters, name, **about, lines=lines or None)
+    return with_table(data, scaled, name)
 
 
 def _copies_of_parameters(data: Measurements) -> list[str]:
@@ -442,6 +443,9 @@ def observed_by_path(model: ScalingModel, data: Any, where: str | None = None) -
     value = values_of(runs, [])
     kept = value > 0.0  # no error can be relative to 0
     names, path = paths_of(runs, kept)
+    if model.paths and not {*names} & {*model.paths}:
+        runs = split_by_switches(runs, [])
+        names, path = paths_of(runs, kept)
     for column in runs.table.columns if model.paths and not {*names} & {*model.paths} else ():
         # The text that distinguishes series may have no role; see `gathered`.
         if runs.table[column].dtype.kind not in "iufM" and column not in (*runs.roles.code, *runs.roles.system):

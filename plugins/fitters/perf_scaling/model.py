@@ -38,7 +38,7 @@ from perf_scaling.terms import Law, PathData
 from perf_tables.points import check_coverage, named_points
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import OptionError, listing
-from perfcore.data.columns import guess_roles, is_named, is_speed, shown_names
+from perfcore.data.columns import guess_roles, is_named, is_processors, is_speed, shown_names
 from perfcore.data.units import is_time
 from perfcore.models.model import Model, Parameter, Points
 from perfcore.models.points import N_DRAWS, DesignRows, Drawn, GrowthDraws, Observed, PartDraws, Rival
@@ -265,8 +265,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @property
     def _counts_processors(self) -> bool:
-        column = self.columns[self.symbols[0]]
-        return bool(guess_roles([column], {column}).parameters)
+        return is_processors(self.columns[self.symbols[0]])
 
     @property
     def _is_time(self) -> bool:

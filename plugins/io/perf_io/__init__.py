@@ -37,7 +37,7 @@ _READERS = (
     ("sacct", "perf_io.results.accounting:SacctReader", ".json .log .txt .csv",
      "jobs of Slurm, by sacct --parsable2 or --json", "SacctOptions"),
     ("perf-stat", "perf_io.results.accounting:PerfStatReader", ".json .csv .txt .log",
-     "counts of Linux's perf, by perf stat -x, or -j", None),
+     "counts of Linux's perf stat, also with -x, or -j", None),
     ("npb", "perf_io.results.text_results:NpbReader", _TEXT, "NAS Parallel Benchmarks", None),
     ("imb", "perf_io.results.text_results:ImbReader", _TEXT, "Intel MPI Benchmarks", "MessageOptions"),
     ("osu", "perf_io.results.text_results:OsuReader", _TEXT, "OSU Micro-Benchmarks", "MessageOptions"),
@@ -127,7 +127,8 @@ _SIGNATURES: dict[str, str | tuple[str, ...]] = {
     ),
     "jube": r"---",
     "sacct": r'(?i)\A\W*job|"(?:jobs|meta)"|\|[0-9]+:[0-9]+\|',
-    "perf-stat": r"counter-value|[\d>] *[,;|\t:] *[A-Za-z%/]* *[,;|\t:] *[A-Za-z][\w.:/=,-]* *[,;|\t:]",
+    "perf-stat": r"counter-value|Performance counter stats for "
+    r"|[\d>] *[,;|\t:] *[A-Za-z%/]* *[,;|\t:] *[A-Za-z][\w.:/=,-]* *[,;|\t:]",
     "npb": (r"NAS Parallel Benchmarks", _TEXT_ONLY),
     "imb": (r"(?m)#\s*Intel\(R\) MPI Benchmarks|^#\s*Benchmarking \w+\s*$", _TEXT_ONLY),
     "osu": (r"(?m)^[ \t]*#[ \t]*OSU [^\n]+(?: v[0-9]|\bTest[ \t\r]*$)", _TEXT_ONLY),

@@ -38,8 +38,6 @@ _FORMS = {
         "is a workbook of a spreadsheet, which is not read; save the sheet of the measurements as CSV",
     rb"\S[^\n]*?\s[0-9]+(?:/[0-9]+)?\s+(?:\[[0-9]+\]\s+)?[0-9]+\.[0-9]{6}:\s+[0-9]+ [\w:./-]+:\s":
         f"is what Linux's `perf script` prints{_SAMPLES}",
-    rb"\s*Performance counter stats for":
-        "is what `perf stat` prints for people; its counts are read with -x, or -j: perf stat -x, -o FILE COMMAND",
     rb"\s*Job ID: (?P<found>[0-9_]{1,20})[^\n]*\n(?:Array Job ID: [^\n]*\n)?Cluster: ":
         "is what Slurm's seff prints of a job; the same is read of any number of jobs from sacct: "
         "sacct -j {found} --parsable2 --format=JobID,JobName,State,Elapsed,NNodes,NCPUS > jobs.txt",

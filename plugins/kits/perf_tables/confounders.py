@@ -132,6 +132,29 @@ def further_parameters(data: Measurements) -> list[str]:
     return list(unnamed_factors(data, kept, points_of(data, kept)[1], paths_of(data, kept)[1]))
 
 
+def with_table(data: Measurements, table: pd.DataFrame, value: str, *system: str) -> Measurements:
+    """Return measurements of a table with the same rows, with a further system for each of these columns."""
+    roles = data.roles
+    about: dict[str, Any] = {"code": roles.code, "system": (*roles.system, *system), "category": roles.category}
+    about |= {"source": data.source, "notes": data.notes, "duplicates": data.duplicates}
+    lines = [line for row in range(len(table)) if (line := data.line(row)) is not None]
+    about |= {"unit": roles.unit} if value == roles.value else {}
+    return type(data)(table, roles.parameters, value, **about, lines=lines or None)
+
+
+def split_by_switches(data: Measurements, notes: list[str]) -> Measurements:
+    """Return measurements with a system for each number that was varied and is 0 in rows, and add a note on each.
+
+    0 of something is without it: a switch, or another test. No model goes over it.
+    """
+    switches = [column for column in further_parameters(data) if (data.numbers(column) == 0.0).any()]
+    if not switches:
+        return data
+    names = {column: [f"{column}={level_text(level)}" for level in data.numbers(column)] for column in switches}
+    notes.append(f"one model for each {listing(switches, 4)}, which is 0 in some rows (set with --path)")
+    return with_table(data, data.table.assign(**names), str(data.roles.value), *switches)
+
+
 def refuse_unnamed_factors(
     data: Measurements, kept: Booleans, point: Ints, category: Ints, points: Mapping[str, Floats]
 ) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -79,6 +80,7 @@ _TEXTS = {
 }
 _ALIKE = 0.02  # of a size: decompositions don't divide every problem evenly
 _ALIKE_WORK = 0.1  # of the logarithm of a rate times a time, both with their noise
+_LARGEST_RATIO = 1e5  # speedups and efficiencies, also in per cent
 _EARLIEST = 3e8  # seconds of Unix time: no run takes nine years
 _MOST_DERIVED = 12  # columns of numbers, of which all pairs are compared
 _SAME = 5e-3  # relative, between numbers that were rounded to three digits
@@ -149,35 +151,46 @@ def scaling_of(data: Measurements) -> str:
             kinds = {*scaling_kinds(data.table[name]).values()}
             if len(kinds) == 1 and "" not in kinds:
                 return kinds.pop()
-        processors = data.numbers(parameters[0])
-        if kind := _scaling_of_work(data, processors, names):
-            return kind
+        of_file = words_of(Path(data.source).name)
+        kinds = {kind for kind in SCALING_KINDS if kind in of_file or f"{kind}scaling" in of_file}
+        if len(kinds) == 1:
+            return kinds.pop()
+        processors = np.prod([data.numbers(c) for c in parameters if is_processors(c)], axis=0)
+        if np.ptp(processors) == 0.0 or not ((processors > 0.0) & (processors < np.inf)).all():
+            return ""
         plain = {name: re.sub(r"[\s\-#]+", "_", name.strip()).strip("_") for name in names}
         of_one = {name: is_named("size_of_one", text) for name, text in plain.items()}
-        sizes = [name for name in names if of_one[name] or is_named("size", plain[name])]
-        for name in sizes if np.ptp(processors) > 0.0 and ((processors > 0.0) & (processors < np.inf)).all() else ():
-            size = data.numbers(name)
-            if not ((size > 0.0) & (size < np.inf)).all():
-                continue
-            if np.ptp(size) == 0.0:
-                return "weak" if of_one[name] else "strong"
-            per_processor = size / processors
-            if not of_one[name] and np.ptp(per_processor) <= _ALIKE * per_processor.mean():
-                return "" if _falls(data, processors) else "weak"
-        return ""
+        sizes = {name: data.numbers(name) for name in names if is_size(name) or of_one[name]}
+        sizes |= {name: data.numbers(name) for name in names if is_named("size", plain[name])}
+        sizes = {name: size for name, size in sizes.items() if ((size > 0.0) & (size < np.inf)).all()}
+        per_processor = {name: size / processors for name, size in sizes.items() if not of_one[name]}
+        if any(np.ptp(size) <= _ALIKE * size.mean() for size in per_processor.values()):
+            return "weak" if not _falls(data, processors) else _scaling_of_work(data, processors, names)
+        if kind := _scaling_of_work(data, processors, names):
+            return kind
+        fixed = [name for name, size in sizes.items() if np.ptp(size) == 0.0]
+        fixed = [name for name in fixed if of_one[name] or is_named("size", plain[name])]
+        return "" if not fixed else "weak" if of_one[fixed[0]] else "strong"
 
     found: str = data.once(("scaling", repr(data.roles)), find)
     return found
 
 
 def _scaling_of_work(data: Measurements, processors: Floats, names: Sequence[str]) -> str:
-    """Return the kind of scaling that rates times the measured time say: work that is constant, or grows with them."""
+    """Return the kind of scaling that rates times the measured time say: work that is constant, or grows with them.
+
+    So does a speedup, and an efficiency is a speedup per processor.
+    """
     value = str(data.roles.value)
-    rates = [name for name in names if is_called_rate(name) and RATIOS.isdisjoint(words_of(name))]
-    rates = [name for name in rates if not is_named("rate_of_one", str(unit_of(name)))]
-    for name in rates if is_called_time(value) and np.ptp(processors) > 0.0 else ():
+    rates = [name for name in names if is_called_rate(name) and not is_named("rate_of_one", str(unit_of(name)))]
+    for name in rates if is_called_time(value) else ():
+        ratio = RATIOS.intersection(words_of(name))
+        is_ratio = is_named("efficiency", name) or name.strip().lower() in RATIOS
+        if ratio and not (is_ratio and data.numbers(name).max() < _LARGEST_RATIO):
+            continue  # of energy, for one
         with np.errstate(invalid="ignore", divide="ignore"):
-            work = np.log(data.numbers(name) * data.numbers(value))
+            speed = data.numbers(name) * (processors if "efficiency" in ratio else 1.0)
+            work = np.log(speed * data.numbers(value))
             spreads = {"strong": np.ptp(work), "weak": np.ptp(work - np.log(processors))}
         if kind := next((kind for kind, spread in spreads.items() if spread <= _ALIKE_WORK), ""):
             return kind

@@ -54,6 +54,19 @@ IOR_OLDER = (
     "write     158.39     204800     20480      0.003322   1.47       20.06      20.20      0   \n\n"
     "Max Write: 158.39 MiB/sec (166.09 MB/sec)\n"
 )
+# As ``perf stat`` prints for people, in a locale of Germany and, of version 5.4, of three runs in another.
+STAT_PRINTED = (
+    "# started on Mon Nov 23 10:00:00 2026\n\n\n Performance counter stats for './solve -n 200 x':\n\n"
+    "     1.250.000.500      cpu_core/cycles/          #    2,155 GHz                 (51,32%)\n"
+    "          2.500,25 msec task-clock                #    8,392 CPUs utilized\n"
+    "                 0      cpu-migrations            #    0,000 /sec\n"
+    "   <not supported>      LLC-loads\n"
+    "                                                  #    0,03  stalled cycles per insn\n\n"
+    "       0,250132990 seconds time elapsed\n\n       2,100000000 seconds user\n\n\n"
+    " Performance counter stats for './solve -n 400 x' (3 runs):\n\n"
+    "          5.500250      task-clock (msec)         #    0.639 CPUs utilized         ( +-  2.00% )\n"
+    "           0.52125 +- 0.00125 seconds time elapsed  ( +-  0.20% )\n"
+)
 # ``sacct --json`` of the plugin dbv0.0.37: metadata first, and null for a missing text or list.
 SLURM_21 = {
     "metadata": {"plugin": {"type": "openapi/dbv0.0.37"}, "Slurm": {"release": "21.08.8-2"}},
@@ -177,6 +190,14 @@ TABLES = {
     "perf-stat, header": ("# started on Mon Nov 23 10:00:00 2026\n\n" + files.PERF_STAT_JSON
         + '{"metric-value" : "none", "metric-unit" : "insn per cycle"}\n', {}, "metric value",
         [["task-clock", 1200.5], ["cycles:u", 4000]], {}),
+    "perf-stat, printed": (STAT_PRINTED, {}, "command metric value unit n n_runs stderr", [
+        ["./solve -n {n} x", "cpu_core/cycles/", 1250000500, "", 200, "", ""],
+        ["./solve -n {n} x", "task-clock", 2500.25, "ms", 200, "", ""],
+        ["./solve -n {n} x", "time elapsed", 0.25013299, "s", 200, "", ""],
+        ["./solve -n {n} x", "user", 2.1, "s", 200, "", ""],
+        ["./solve -n {n} x", "task-clock", 5.50025, "ms", 400, 3, 0.110005],
+        ["./solve -n {n} x", "time elapsed", 0.52125, "s", 400, 3, 0.0010425],
+    ], {}),
     "perf-stat, decimal commas": (files.PERF_STAT.replace(",", ";").replace(".", ","), {}, "value stderr",
         [[1200.5, 6.0025], [4000, 4]], {}),
     "criterion": (files.CRITERION, {}, "benchmark arg1 repetition time_ns",

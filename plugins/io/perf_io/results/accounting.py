@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from perf_io.options import SacctOptions
-from perf_io.results.result_table import Found, ResultReader, Row, number_or_text
+from perf_io.results.result_table import Found, ResultReader, Row, number_or_text, one_line
+from perf_io.tables.measurement_table import numbers_of_commands
 from perf_io.text import decode_document, decode_json, json_problem, numbered_lines
 from perfcore.base import progress
 from perfcore.base.errors import InputError, listing
@@ -29,6 +30,14 @@ _DECIMAL_COMMA = re.compile(r"([0-9]+),([0-9]+%?)")
 _INTERVAL = re.compile(r"[0-9]+\.[0-9]{6,}")  # seconds since the start, of -I
 _PLACE = re.compile(r"(?:[SDLCN]|CPU|Node)-?[0-9][\w-]*")
 _SPREAD = re.compile(r"([0-9.]+)%")
+# As printed for people: in any locale, whose groups of digits have three.
+_PRINTED_RUN = re.compile(r"\s*Performance counter stats for (.+?)(?: \(([0-9]{1,9}) runs\))?:\s*")
+_PRINTED_COUNT = re.compile(
+    r"\s*(?P<count><not (?:counted|supported)>|[0-9][0-9.,'\u202f\xa0]*)(?: \+- \S+)?\s+"
+    r"(?:(?P<unit>[A-Za-z]+)\s+)?(?P<event>[A-Za-z][\w.:/=,@-]*|time elapsed)(?P<older> \(msec\))?\s*(?:#.*?)?"
+    r"(?:\(\s*\+-\s*(?P<spread>[0-9.,]+)%\s*\))?\s*(?:\((?P<running>[0-9.,]+)%\))?\s*"
+)
+_GROUPS = re.compile(r"[.,'\u202f\xa0](?=[0-9]{3}(?:[.,'\u202f\xa0]|$))")
 _ALL_PERCENT = 99.995  # of the time counted, by two decimals
 _TIME_V = re.compile(r"\t((?:[^:()]|\([^()]*\))+): (.*)")
 _TIME_COLUMNS = {
@@ -83,30 +92,42 @@ class _Count(msgspec.Struct, rename="kebab"):
 class PerfStatReader(ResultReader):
     """Counts of events of a run, or their means over runs (``-r``), whose standard error is the column ``stderr``.
 
-    Read are ``perf stat -x,`` and ``perf stat -j``. Events are metrics. Parameters are not recorded; the names of files
-    may say it. What was not counted, and events that were met 0 times, are left out. Intervals (``-I``) are a series.
+    Read are ``perf stat``, ``perf stat -x,`` and ``perf stat -j``. Events are metrics. Parameters are not recorded; the
+    names of files may say it, or the one number in which printed commands differ. What was not counted, and events that
+    were met 0 times, are left out. Intervals (``-I``) are a series.
 
     Source: perf-stat(1), "CSV FORMAT" and "JSON FORMAT"; ``tools/perf/util/stat-display.c`` of Linux 6.
     """
 
-    nothing = "holds no count of an event"
+    nothing, code = "holds no count of an event", ("command",)
 
     def sniff(self, source: Source) -> float:
         if b"\0" in source.head:
             return 0.0
+        if b"Performance counter stats for " in source.head:
+            return 0.6  # in the output of a program that may have a reader
         match = _FIRST.match(source.head)
         line = "" if match is None else match["line"].decode("utf-8", "replace").rstrip("\r")
         return 0.95 if _PERF_JSON.match(line.encode()) or _perf_fields(line) is not None else 0.0
 
     def _take(self, content: Iterable[tuple[int, str]], found: Found, options: Any) -> None:
         left_out, estimated = dict[str, None](), dict[str, None]()
-        is_json = False
+        is_json, run = False, Row()
         for line, text in content:
+            if match := _PRINTED_RUN.fullmatch(text):
+                run = {"command": one_line(match[1].strip("'"))} | ({"n_runs": int(match[2])} if match[2] else {})
+                continue
+            printed = _PRINTED_COUNT.fullmatch(text) if run else None
+            if run and printed is None:
+                continue
             is_json = is_json or (not found.rows and not left_out and text.lstrip().startswith("{"))
             if not text.strip() or text.startswith("#"):
                 continue
             try:
-                count = decode_json(text.encode(), _Count) if is_json else _text_count(text, found, line)
+                if is_json:
+                    count: _Count | None = decode_json(text.encode(), _Count)
+                else:
+                    count = _printed_count(printed) if printed else _text_count(text, found, line)
             except msgspec.MsgspecError as error:
                 found.refuse(f"is no count of `perf stat -j`: {json_problem(text.encode(), error)[0]}", line)
             if count is None or count.counter_value is None:
@@ -117,7 +138,7 @@ class PerfStatReader(ResultReader):
             if isinstance(value, str) or (value == 0 and count.interval is None):
                 left_out[count.event] = None
                 continue
-            row = {"metric": count.event, "value": value, "unit": same_unit(count.unit) if count.unit else ""}
+            row = {**run, "metric": count.event, "value": value, "unit": same_unit(count.unit) if count.unit else ""}
             if count.interval is not None:
                 row["interval"] = count.interval
             if count.variance is not None:
@@ -125,6 +146,12 @@ class PerfStatReader(ResultReader):
             if count.pcnt_running is not None and count.pcnt_running < _ALL_PERCENT:
                 estimated[count.event] = None
             found.add(row, line=line)
+        if run and found.rows:
+            commands = [row["command"] for row in found.rows]
+            series, numbers = numbers_of_commands(commands, [{}] * len(commands))
+            for k, row in enumerate(found.rows):
+                row.update({name: levels[k] for name, levels in numbers.items()}, command=series[k])
+            found.user_columns.update(dict.fromkeys(numbers))
         if found.rows and left_out:
             progress.note(f"{found.source}: left out, not counted or 0: {listing(left_out, 5)}")
         if found.rows and estimated:
@@ -140,6 +167,23 @@ class PerfStatReader(ResultReader):
         for name, row in zip(names, found.rows, strict=True):
             columns[name][place[row["interval"]]] = row["value"]
         return Series(times, columns, "s", source=found.source)
+
+
+def _printed_count(match: re.Match[str]) -> _Count:
+    unit = "s" if match["unit"] == "seconds" else "msec" if match["older"] else match["unit"] or ""
+    spread, running = (float(_plain_number(match[group] or "nan")) for group in ("spread", "running"))
+    return _Count(
+        counter_value=_plain_number(match["count"]),
+        event=match["event"],
+        unit=unit,
+        variance=None if math.isnan(spread) else spread,
+        pcnt_running=None if math.isnan(running) else running,
+    )
+
+
+def _plain_number(text: str) -> str:
+    """Return a number without groups of digits, with a decimal point."""
+    return _GROUPS.sub("", text).replace(",", ".")
 
 
 def _text_count(text: str, found: Found, line: int) -> _Count | None:

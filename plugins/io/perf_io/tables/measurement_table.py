@@ -247,9 +247,7 @@ def _parts_in_columns(tidy: Tidy, named: Set[str]) -> None:
         unit = unit_of(parts[0])
         # Fractions in the same unit, of which nothing else is known, are a part too: else the sum would be too small.
         unknown = [c for c in numeric if unit_of(c) == unit and meaning_of_name(c, "number") == "number"]
-        like = {
-            c for c in unknown if (frame[c] % 1 != 0).any() and not (is_processors(c) or _NO_TIMES & {*words_of(c)})
-        }
+        like = {c for c in unknown if (frame[c] % 1 != 0).any() and not _NO_TIMES & {*words_of(c)}}
         parts = tuple(column for column in numeric if column in like or column in parts)
         quantity, role = f"time_{unit}" if unit else "time", "parts of one time"
     else:
