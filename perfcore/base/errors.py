@@ -25,6 +25,7 @@ _OPTION = re.compile(
 _speaks_of_options = [False]  # whether the user has typed options, or called functions
 
 # Of the letters of both names, in their order: a slip in each third letter. With a half, 'linear' suggests 'interval'.
+_WIDTH = 100  # letters of a line
 _NEAR = 0.65
 _SHORT, _NEAR_SHORT = 3, 0.5  # one letter of two or three, where the lengths are about the same
 _BEGINNING = 3  # letters that a shortened name needs to be distinct
@@ -113,7 +114,7 @@ def listing(names: Iterable[str], most: int = 5) -> str:
     return text if len(names) <= most else f"{text}, ... ({len(names)} in all)"
 
 
-def error_lines(message: str, width: int = 100) -> list[str]:
+def error_lines(message: str) -> list[str]:
     """Return an error as short lines: where and what, and on lines of their own what mends it.
 
     Examples
@@ -126,10 +127,10 @@ def error_lines(message: str, width: int = 100) -> list[str]:
     what, *further = re.split(r"; (?=[a-z-])", " ".join(message.split()))
     fix = next((k for k, text in enumerate(further) if re.match(_REMEDY, text)), len(further))
     lines = ["; ".join([what, *further[:fix]]), *([f"  fix: {'; '.join(further[fix:])}"] if further[fix:] else [])]
-    wrapper = textwrap.TextWrapper(width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    wrapper = textwrap.TextWrapper(_WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     shown = list[str]()
     for line in lines:  # a command, which is copied, is not parted
-        words, mark, command = line.partition(": perf ") if len(line) > width else (line, "", "")
+        words, mark, command = line.partition(": perf ") if len(line) > _WIDTH else (line, "", "")
         shown += wrapper.wrap(words + mark[:1])
         shown += [f"  perf {command}"] if mark else []
     if len(shown) > 1 and shown[0].endswith(" error:"):  # before a word that is longer than a line

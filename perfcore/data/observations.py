@@ -281,30 +281,24 @@ def no_number(name: str, text: str) -> str:
     return description + f"; --where '{name}!={text}' leaves it out" * (text.lower() in ("total", "sum", "mean"))
 
 
-def numbers_of(
-    data: Measurements, name: str, kept: Any = None, *, optional: bool = False, zero: bool = False, signed: bool = False
-) -> Floats:
-    """A column as positive numbers, also 0, or of any sign; NaN where it is empty and that is allowed."""
+def numbers_of(data: Measurements, name: str, kept: Booleans, *, zero: bool = False, signed: bool = False) -> Floats:
+    """A column as positive numbers, also 0, or of any sign, in the rows that are kept."""
     column = data.table[name]
     if column.dtype.kind in "mMc":  # dates, durations and complex numbers turn into meaningless numbers
         data.refuse(0, f"{name} is {str(column.iloc[0])[:40]!r}; a number is expected")
     numbers = data.numbers(name)
-    unread = np.isnan(numbers)
-    texts = column[unread].astype(str).str.strip()
-    empty = unread.copy()
-    empty[unread] = column[unread].isna() | np.array([is_mark(str(text)) for text in texts], dtype=np.bool_)
-    considered = np.ones(len(column), dtype=np.bool_) if kept is None else kept
-    wrong = considered & unread & ~(empty if optional else np.zeros_like(empty))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        if not empty[row]:
-            data.refuse(row, no_number(name, texts.loc[row]))
-        description = "is empty" if column.isna().iloc[row] or not texts.loc[row] else f"is {texts.loc[row][:40]!r}"
+    unread = kept & np.isnan(numbers)
+    if unread.any():
+        row = int(np.argmax(unread))
+        text = "" if pd.isna(column.iloc[row]) else str(column.iloc[row]).strip()
+        if not is_mark(text):
+            data.refuse(row, no_number(name, text))
+        description = f"is {text[:40]!r}" if text else "is empty"
         cure = f"fix the value, or exclude such rows with --where '{name}>0'"
         data.refuse(row, f"{name} {description}; a number is expected; {cure}")
     with np.errstate(invalid="ignore"):
         accepted = (numbers > 0.0) | (zero & (numbers == 0.0)) | (signed & (numbers > -np.inf))
-        wrong = considered & ~empty & ~(accepted & (numbers < np.inf))
+        wrong = kept & ~(accepted & (numbers < np.inf))
     if wrong.any():
         row, count = int(np.argmax(wrong)), int(wrong.sum())
         more = f" (and in {count - 1} more row{'s' if count > 2 else ''})" if count > 1 else ""

@@ -67,9 +67,9 @@ def check_count(count: float, text: str) -> None:
         raise OptionError(f"{text}: {count:.3g} points, and at most {MOST_POINTS:,} can be asked for")
 
 
-def parse_places(texts: str | Iterable[str], option: str = "--at") -> dict[str, str]:
+def parse_places(texts: str | Iterable[str]) -> dict[str, str]:
     """Return the values of each variable as text, for callers that know which of them are numbers."""
-    return {name: ",".join(words) for name, words in _words(texts, {}, option).items()}
+    return {name: ",".join(words) for name, words in _words(texts, {}, "--at").items()}
 
 
 def levels_at(model: Model, at: str | Iterable[str] | Mapping[str, Any], option: str = "--at") -> dict[str, list[Any]]:
@@ -94,17 +94,17 @@ def levels_at(model: Model, at: str | Iterable[str] | Mapping[str, Any], option:
     return {symbol: levels[symbol] for symbol in model.variables if symbol in levels}
 
 
-def grid(model: Model, at: str | Iterable[str] | Mapping[str, Any], option: str = "--at") -> dict[str, list[Any]]:
+def grid(model: Model, at: str | Iterable[str] | Mapping[str, Any]) -> dict[str, list[Any]]:
     """Return every combination of the levels that are asked for, as one column for each variable of a model.
 
     Numbers that are not named are those of the model's target.
     """
     target = {symbol: [level] for symbol, level in model.target.items()}
-    levels = {**target, **model.levels, **levels_at(model, at, option)}
+    levels = {**target, **model.levels, **levels_at(model, at)}
     for symbol in model.variables:
         if symbol not in levels:
-            raise OptionError(f"the model is one of {', '.join(model.variables)}; give {option} {symbol}=...")
-    check_count(math.prod(len(chosen) for chosen in levels.values()), option)
+            raise OptionError(f"the model is one of {', '.join(model.variables)}; give --at {symbol}=...")
+    check_count(math.prod(len(chosen) for chosen in levels.values()), "--at")
     rows = list(itertools.product(*(levels[symbol] for symbol in model.variables)))
     return {symbol: [row[k] for row in rows] for k, symbol in enumerate(model.variables)}
 
