@@ -236,12 +236,12 @@ def write(data: Any, path: str | os.PathLike[str]) -> None:
     refuse_other_kind(path, "trace")
     with atomic_path(path) as temporary:
         implementation.write(data, temporary)
-    facts: Mapping[str, Any] = getattr(data, "facts", {})
-    messages, counters = facts.get("messages"), facts.get("counters")
+    messages, counters, nested = map(getattr(data, "facts", {}).get, ("messages", "counters", "nested"))
     beside_intervals = {
         "markers": len(getattr(data, "markers", ())) > 0,
         "messages": messages is not None and len(messages().messages) > 0,
         "counters": counters is not None and bool(counters.names),
+        "calls within calls": nested,
     }
     if lost := [name for name, is_there in beside_intervals.items() if is_there and name not in implementation.keeps]:
         progress.note(f"{os.fspath(path)} has no {listing(lost, 5)} of {data.source}: its format has no place for them")

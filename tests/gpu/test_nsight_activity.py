@@ -93,3 +93,16 @@ def test_without_gpu_work_nothing_is_made_of_it(tmp_path):
     assert read_gpu_activity(path) is None
     with pytest.raises(DataError, match="SQLite export of Nsight Systems"):
         perfcore.profile(path, by="kernel")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "json"])
+def test_a_table_of_the_trace_answers_in_words_of_gpus(tmp_path, ending):
+    """Categories are the same; launches are not in it, so that no command for them is suggested."""
+    path = write(tmp_path / "a.json", steps())
+    copied = tmp_path / f"b.{ending}"
+    perfcore.write(perfcore.read(path), copied)
+    original, other = (perfcore.overheads(each).to_frame() for each in (path, copied))
+    assert other[["category", "time_s"]].values.tolist() == original[["category", "time_s"]].values.tolist()
+    report = perfcore.overheads(copied).report()
+    assert "device busy 75.0% (exposed copies 10.7%), waiting for the host 21.4%" in report.answer
+    assert report.next == f"perf profile {copied}"

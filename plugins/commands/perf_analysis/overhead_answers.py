@@ -273,7 +273,7 @@ def _next(profile: OverheadProfile, remedies: Remedies | None) -> str:
         return f"perf overheads {file} --from {profile.startup_ns / 1e9:.9g}s"
     shares = _shares_of_all(profile)
     if profile.devices:
-        if shares.get(_HOST, 0.0) >= _HOST_BOUND:
+        if shares.get(_HOST, 0.0) >= _HOST_BOUND and remedies is not None:  # of whose launches more is known
             return f"perf whatif {file}" if _host_cause(profile, remedies) else f"perf overheads {file} --by launch"
         exposed = shares.get(_EXPOSED_COMMUNICATION, 0.0) + shares.get(WAITING_CATEGORY, 0.0)
         are_recorded = exposed >= _EXPOSED and bool(profile.exposed_ns)

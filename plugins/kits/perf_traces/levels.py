@@ -36,7 +36,10 @@ _PLURALS = {"device": "GPUs", "process": "processes", "node": "nodes"}
 _MEMBERS = {"device": "streams", "process": "locations", "node": "locations"}
 # What the names of locations say where no reader does.
 _NAMES = {
-    "device": (re.compile(r"(?P<name>.+) / .*\bstream\b.*", re.IGNORECASE),),
+    "device": (
+        re.compile(r"(?P<name>.+) / .*\bstream\b.*", re.IGNORECASE),
+        re.compile(r"(?P<name>(?:.+ / )?GPU \d+)"),  # as a merged one is called, in tables too
+    ),
     "process": (
         re.compile(r"(?P<name>.+) / .*\bthread\b.*", re.IGNORECASE),
         re.compile(r"(?P<name>\d+\.\d+)\.\d+"),  # application, task and thread, as Paraver numbers them
@@ -133,6 +136,8 @@ def located(trace: Trace, level: str) -> Trace:
     if not _lasts(trace):
         return trace
     chosen = [name or location for name, location in zip(names, trace.locations, strict=True)]
+    if level == "auto" and tuple(chosen) == trace.locations:
+        return trace
     merged = list(dict.fromkeys(chosen))
     codes = {name: code for code, name in enumerate(merged)}
     return LocatedTrace(trace, np.array([codes[name] for name in chosen]), merged, which)

@@ -113,7 +113,7 @@ class ChromeReader(Reader):
 
     Options = GpuOptions
     writes: ClassVar[bool] = True
-    keeps: ClassVar[tuple[str, ...]] = ("markers",)
+    keeps: ClassVar[tuple[str, ...]] = ("markers", "calls within calls")
 
     def sniff(self, source: Source) -> float:
         """Sure by the array of events; less so by the first event alone, or by keys that come before the array."""
