@@ -183,6 +183,17 @@ def test_what_a_format_cannot_hold_is_named(monkeypatch, capsys, tmp_path):
     assert "halo.csv has no messages of examples/halo/halo.prv: its format has no place for them" in said
 
 
+def test_calls_within_calls_are_named_where_their_parts_would_count_as_calls(monkeypatch, capsys, tmp_path):
+    rows = [f'{{"ph": "X", "name": "{name}", "pid": 1, "tid": 1, "ts": {at}, "dur": {dur}}}'
+            for name, at, dur in (("outer", 0, 9), ("inner", 3, 2))]  # fmt: skip
+    (tmp_path / "t.json").write_text(f'{{"traceEvents": [{", ".join(rows)}]}}')
+    for ending, is_lost in (("csv", True), ("json", False)):
+        monkeypatch.setattr(sys, "argv", ["perf", "convert", str(tmp_path / "t.json"), "-o", f"{tmp_path}/o.{ending}"])
+        with pytest.raises(SystemExit):
+            main()
+        assert ("has no calls within calls" in capsys.readouterr().err) is is_lost
+
+
 def test_columns_that_a_format_cannot_hold_are_named(monkeypatch, capsys, tmp_path):
     table = "P,D,run,category,time_s\n1,16,0,a,4\n2,16,1,a,2\n4,16,0,a,1\n"
     (tmp_path / "by_category.csv").write_text(table)
