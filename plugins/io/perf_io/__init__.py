@@ -46,8 +46,8 @@ _READERS = (
     ("nccl-tests", "perf_io.results.text_results:NcclTestsReader", _TEXT,
      "nccl-tests and rccl-tests", "MessageOptions"),
     ("go-bench", "perf_io.results.text_results:GoBenchReader", _TEXT, "Go's benchmarks, go test -bench", None),
-    ("jmh", "perf_io.results.json_results:JmhReader", ".json .csv", "JMH of Java, -rf json or csv", None),
-    ("vllm", "perf_io.results.json_results:VllmReader", ".json .csv", "vLLM's benchmark of serving", "ServingOptions"),
+    ("jmh", "perf_io.results.json_results:JmhReader", ".json .csv .txt .log", "JMH of Java, also JSON or CSV", None),
+    ("vllm", "perf_io.results.json_results:VllmReader", ".json .csv", "vLLM's benchmarks", "ServingOptions"),
     ("fio", "perf_io.results.json_results:FioReader", ".json", "fio, --output-format=json", None),
     ("extrap-json", "perf_io.results.extrap:ExtrapJsonReader", ".json", "JSON documents of Extra-P", None),
     ("extrap-archive", "perf_io.results.extrap:ExtrapArchiveReader", ".extra-p",
@@ -147,12 +147,15 @@ _SIGNATURES: dict[str, str | tuple[str, ...]] = {
         r"(?m)^Benchmark[^\s\x00]*[ \t]+[0-9]+[ \t]+[0-9][0-9.e+-]* [^\s\d]\S*(?:[ \t]|\r?$)", _TEXT_ONLY,
     ),
     "jmh": (
-        r'\A(?:\s*\[\s*\{\s*"(?:jmhVersion|benchmark)"\s*:|"Benchmark","Mode","Threads","Samples","Score","Score E)',
-        r'"(?:jmhVersion|primaryMetric|Benchmark)"',
+        r'\A(?:\s*\[\s*\{\s*"(?:jmhVersion|benchmark)"\s*:|"Benchmark","Mode","Threads","Samples","Score","Score E)'
+        r"|(?m:^(?:\[info\] )?(?:# JMH version: |Benchmark +(?:\([^\n]*\) +)?Mode +(?:Cnt|Samples) +Score\b))",
+        r'"(?:jmhVersion|primaryMetric|Benchmark)"|JMH|Mode +(?:Cnt|Samples) ',
     ),
     "vllm": (
-        r'\A(?:\s*\[?\s*\{\s*"date"\s*:|[^\n{]*\b(?:num_prompts|max_concurrency),[^\n{]*\boutput_throughput,)',
-        r'"model_id"|throughput,', r'"num_prompts"|throughput,',
+        r'\A(?:\s*\[?\s*\{\s*"(?:date|avg_latency|elapsed_time)"\s*:'
+        r"|[^\n{]*\b(?:num_prompts|max_concurrency),[^\n{]*\boutput_throughput,)",
+        r'"model_id"|throughput,|"latencies"|"tokens_per_second"',
+        r'"num_prompts"|throughput,|"latencies"|"tokens_per_second"',
     ),
     "fio": r'\A\s*\{\s*"fio version"\s*:',
     "extrap-json": (

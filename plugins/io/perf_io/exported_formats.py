@@ -46,8 +46,6 @@ _FORMS = {
         "what sar recorded (sar -o FILE, or /var/log/sa/saDD), and as mpstat -P ALL -o JSON 1 > cpu.json",
     rb'\s*\{\s*(?=[^\0]*"commit_hash"\s*:)(?=[^\0]*"results"\s*:)':
         "is a result of airspeed velocity (asv) for one commit; the folder of all is read: perf gate {above}",
-    rb"(?sm).*?^(?:# JMH version: |Benchmark +(?:\([^\n]*\) +)?Mode +Cnt +Score\b)":
-        "is what JMH prints for people; its JSON is read: java -jar benchmarks.jar -rf json -rff jmh.json",
     rb"@ mpiP\s":
         "is a report of mpiP, which is not read; a table of the mean times of its ranks is: "
         f"(echo p,computing_s,communication_s; awk '{_MPIP}' {{name}}) > runs.csv, with a line of awk for each run",

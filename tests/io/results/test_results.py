@@ -190,6 +190,24 @@ TABLES = {
     "perf-stat, header": ("# started on Mon Nov 23 10:00:00 2026\n\n" + files.PERF_STAT_JSON
         + '{"metric-value" : "none", "metric-unit" : "insn per cycle"}\n', {}, "metric value",
         [["task-clock", 1200.5], ["cycles:u", 4000]], {}),
+    "jmh, printed": (  # Student's t of 0.9995 with 5 degrees of freedom is 6.8688
+        "# Run complete.\n\nBenchmark     (n)  (how)  Mode  Cnt   Score   Error   Units\n"
+        "Sum.sum       100   fast  avgt    6  12.500 ± 0.300   us/op\n"
+        "Sum.sum       200   fast  avgt       25.500           us/op\n"
+        "Sum.sum:·gc   100   fast  avgt    6   1.000 ± 0.100  MB/sec\n"
+        "Sum.no        100   fast  avgt    6   ≈ 10⁻³           us/op\n",
+        {}, "benchmark average_time n how n_runs stddev",
+        [["Sum.sum", 12.5, 100, "fast", 6, pytest.approx(0.106984, rel=1e-4)],
+         ["Sum.sum", 25.5, 200, "fast", "", ""]], {}),
+    "jmh, of sbt": (
+        "[info] Benchmark  Mode  Cnt   Score   Error  Units\n[info] A.b       thrpt    5  1000,5 ± 10,0  ops/s\n",
+        {}, "benchmark throughput", [["A.b", 1000.5]], {}),
+    "vllm, latency": (json.dumps({"avg_latency": 1.5, "latencies": [1.0, 2.0], "percentiles": {"50": 1.5}}),
+        {}, "latency_s", [[1.0], [2.0]], {}),
+    "vllm, throughput": (
+        json.dumps({"elapsed_time": 8.0, "num_requests": 16, "total_num_tokens": 4000, "requests_per_second": 2.0,
+                    "tokens_per_second": 500.0}),
+        {}, "tokens_per_s elapsed_s num_requests", [[500.0, 8.0, 16]], {}),
     "perf-stat, printed": (STAT_PRINTED, {}, "command metric value unit n n_runs stderr", [
         ["./solve -n {n} x", "cpu_core/cycles/", 1250000500, "", 200, "", ""],
         ["./solve -n {n} x", "task-clock", 2500.25, "ms", 200, "", ""],
@@ -361,8 +379,6 @@ REFUSED = [
     ('{"commit_hash": "a1", "params": {"machine": "m"}, "results": {}}', "", "", "one commit.*perf gate"),
     ("Job ID: 1234\nCluster: big\nState: COMPLETED (exit code 0)\n", "", "", "sacct -j 1234 --parsable2"),
     ("# JMH version: 1.36\n# VM version: JDK 17\n", "", "", "-rf json"),
-    ("Benchmark    (n)  Mode  Cnt  Score   Error  Units\nSum.sum      100  avgt    6   12.5 ± 0.3  us/op\n", "", "",
-        "json"),
     ("@ mpiP\n@ Command : ./a.out\n", "", "", r"awk '/\^@--- MPI Time/"),
     ("# darshan log version: 3.41\n# exe: ./ior\n", "", "", "darshan-dxt-parser LOG"),
     ("-----------------------\nCPU name:\tIntel\n-----\nGroup 1: FLOPS_DP\n+--+\n", "", "", "a row for each run"),

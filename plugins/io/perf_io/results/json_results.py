@@ -37,6 +37,8 @@ _BETTER = {"customBiggerIsBetter": "larger", "customSmallerIsBetter": "smaller"}
 _RANGE = re.compile(r"(?:±|\+/-|stddev:)?\s*([0-9.]+(?:e[-+]?[0-9]+)?)\s*(%?)", re.IGNORECASE)
 _ROUNDS = re.compile(r"\b(?:rounds|samples|runs): ([0-9]{1,9})\b|\b([0-9]{1,9}) (?:samples|runs)\b")
 _MODES = {"thrpt": "throughput", "avgt": "average_time", "sample": "sample_time", "ss": "single_shot_time"}
+# As JMH prints it for people, also in the log of sbt; errors and counts may be missing.
+_JMH_HEADING = re.compile(r"(?:\[info\] )?Benchmark +(?P<params>(?:\([^)]*\) +)*)Mode +(?:Cnt|Samples) +Score\b.*")
 # fio counts in powers of 1024 unless kb_base says otherwise, and drops a B at the end.
 _SIZE = re.compile(r"([0-9]{1,15})\s*([kmgtp]?)i?b?", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
@@ -45,6 +47,10 @@ _STATISTIC = re.compile(r"(?:mean|median|std|p[0-9.]{1,8})_(?:ttft|tpot|itl|e2el
 _TOTALS = {
     **{"duration": "duration_s", "completed": "completed", "request_throughput": "requests_per_s"},
     **{"output_throughput": "output_tokens_per_s", "total_token_throughput": "total_tokens_per_s"},
+}
+_OFFLINE = {
+    **{"elapsed_time": "elapsed_s", "num_requests": "num_requests", "total_num_tokens": "total_tokens"},
+    **{"requests_per_second": "requests_per_s", "tokens_per_second": "tokens_per_s"},
 }
 # Keys of efficiencies to names; those before 3.5 knew MPI alone and did not say so.
 _EFFICIENCIES = {
@@ -473,7 +479,8 @@ class _JmhBenchmark(msgspec.Struct, rename="camel"):
 class JmhReader(ResultReader):
     """Benchmarks of JMH, Java's harness (``-rf json``); each measured iteration of each fork is a row.
 
-    Without the iterations the score is a row, with the deviation that its error (99.9 %) says.
+    Without the iterations, as in CSV and in what is printed, the score is a row, with the deviation that its error
+    (99.9 %) says.
 
     The value is called by the mode, such as ``average_time``. The parameters are those of ``@Param`` that hold numbers,
     and ``threads``. Of the mode ``sample`` a row is the mean of the iteration's samples.
@@ -483,6 +490,24 @@ class JmhReader(ResultReader):
 
     shape, description = list[_JmhBenchmark], "JSON of JMH"
     code, words_are_code = ("benchmark",), True
+    nothing = "holds no table of scores; was it cut short? JSON is read too: java -jar benchmarks.jar -rf json"
+
+    def _content(self, source: Source) -> Any:
+        if re.match(rb'\s*(?:\[(?!info)|")', source.head):
+            return super()._content(source)
+        rows = list[dict[str, str]]()
+        params: list[str] | None = None
+        for _, text in numbered_lines(source):
+            if match := _JMH_HEADING.fullmatch(text.rstrip()):
+                params = re.findall(r"\(([^)]*)\)", match["params"])
+            elif params is not None and len(cells := text.removeprefix("[info] ").split()) > len(params) + 3:
+                name, values, mode = cells[0], cells[1 : len(params) + 1], cells[len(params) + 1]
+                count, score, error = _printed_scores(cells[len(params) + 2 : -1])
+                if mode in _MODES and ":" not in name and not isinstance(_with_point(score), str):
+                    row = {"Benchmark": name, "Mode": mode, "Threads": "", "Samples": count, "Score": score}
+                    row |= {"Score Error": error, "Unit": cells[-1]}
+                    rows.append(row | {f"Param: {one}": value for one, value in zip(params, values, strict=True)})
+        return msgspec.convert(self._of_table(rows), self.shape, strict=False)
 
     def _of_table(self, rows: list[dict[str, str]]) -> Any:
         results = []
@@ -512,6 +537,15 @@ class JmhReader(ResultReader):
                 deviation = metric.score_error * runs**0.5 / float(special.stdtrit(runs - 1, 0.9995))
             found.add({**about, "value": metric.score, **spread_columns(deviation, runs)}, result.params)
         found.parameters = [*found.user_columns, "threads"]
+
+
+def _printed_scores(cells: list[str]) -> tuple[str, str, str]:
+    """Return count, score and error; what is not printed is empty."""
+    numbers = [cell for cell in cells if cell != "±"]
+    if len(numbers) < 2 or "±" in cells[:2]:
+        numbers = ["", *numbers]
+    count, score, error, *_ = [*numbers, "", ""]
+    return count, score, error
 
 
 def _with_point(text: str) -> float | str:
@@ -656,7 +690,10 @@ class VllmReader(ResultReader):
     ``p99_ttft_ms``. Of requests it is the time to the first token. Rate, concurrency and number of requests are the
     parameters; a rate without limit is none.
 
-    Source: vLLM 0.4 to 0.10, ``benchmarks/benchmark_serving.py`` (``vllm bench serve --save-result``).
+    Of its benchmarks of latency each iteration is a row, of those of throughput the run, by tokens in a second.
+
+    Source: vLLM 0.4 to 0.10, ``benchmarks/benchmark_serving.py`` (``vllm bench serve --save-result``), and
+    ``benchmark_latency.py`` and ``benchmark_throughput.py`` (``--output-json``).
     """
 
     Options = ServingOptions
@@ -674,6 +711,15 @@ class VllmReader(ResultReader):
             setup = {name: value for name, value in setup.items() if value not in (None, "inf")}
             if options.requests:
                 self._take_requests(setup, run, found)
+                continue
+            if isinstance(latencies := run.get("latencies"), list):
+                found.value = "latency_s"
+                for repetition, latency in enumerate(latencies, start=1):
+                    found.add({"repetition": repetition, "latency_s": latency})
+                continue
+            if "tokens_per_second" in run:
+                found.value = "tokens_per_s"
+                found.add({column: run.get(name) for name, column in _OFFLINE.items()})
                 continue
             totals = {column: run.get(name) for name, column in _TOTALS.items()}
             if not isinstance(totals[self.value], (int, float)):
