@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from perfcore.models.model import Model
 
 Named = str | os.PathLike[str]
+ProfileBy = Literal[
+    "function", "location", "rank", "phase", "marker", "operator", "shape", "kernel", "group", "module", "memory"
+]
 
 
 def _print_categories(requested: bool) -> None:
@@ -235,20 +238,7 @@ def profile(
     ],
     *,
     by: Annotated[
-        Literal[
-            "function",
-            "location",
-            "rank",
-            "phase",
-            "marker",
-            "operator",
-            "shape",
-            "kernel",
-            "group",
-            "module",
-            "memory",
-        ]
-        | None,
+        ProfileBy | None,
         typer.Option(
             help='Groups of times: "function", "location", "rank", "phase" or "marker"; by default '
             "functions, or phases where there are any."

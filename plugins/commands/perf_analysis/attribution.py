@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_analysis import concurrency
+from perf_analysis import concurrency, overhead_profile
 from perf_analysis.categories import (
     GPU,
     LOCATIONS,
@@ -34,12 +34,6 @@ from perf_analysis.categories import (
 )
 from perf_analysis.collectives import WAITING_FOR_RANKS, Collectives, RankTimes, matched_collectives, with_waiting
 from perf_analysis.groups import LEFT_OUT
-from perf_analysis.overhead_profile import (
-    OverheadProfile,
-    profile_of_times,
-    summary_breakdown,
-    whole_run_only,
-)
 from perf_io.traces.intervals import REPLAYED, UNLAUNCHED
 from perf_statistics.kernels import kernel
 from perf_traces.joined_trace import no_interval, positions, run_of
@@ -241,13 +235,13 @@ def profile_overheads(
     ready_column: str | None = None,
     phase_edges_ns: Sequence[int] | None = None,
     by_marker: bool = False,
-) -> OverheadProfile:
+) -> overhead_profile.OverheadProfile:
     """Cycles of a run by category, location and phase."""
     rules = concurrency.usual_categories(trace) if categories is None else categories
     if isinstance(trace, SummarizedTrace):
         if ready is not None or phase_edges_ns is not None or by_marker:
-            raise whole_run_only(trace)
-        profile, names = summary_breakdown(trace, rules, classes)
+            raise overhead_profile.whole_run_only(trace)
+        profile, names = overhead_profile.summary_breakdown(trace, rules, classes)
         return replace(
             profile, notes=(*profile.notes, *_about_states(trace, rules, names)), untold=_untold(rules, names)
         )
@@ -297,7 +291,7 @@ def profile_overheads(
         of_location = level_names(trace, "process")
         of_ranks = [int(computing[[name == rank for name in of_location]].sum()) for rank in ranks.ranks]
         rank_times = ranks.times(of_ranks)
-    return profile_of_times(
+    return overhead_profile.profile_of_times(
         trace, rules, names, every.cycles_ns, every.class_cycles_ns, edges + start, every.timeline_ns,
         division.bins_ns + start, (*_notes(trace, rules, names, ready is not None),
         *_about_ranks(trace, rules, names, ranks)), devices=tuple(devices), hidden_ns=np.concatenate(hidden, axis=1),

@@ -584,29 +584,25 @@ def next_points(
     >>> perfcore.next_points("examples/study/recorded/sor.db", precision="50%").wanting
     ()
     """
-    from perf_experiments.recommendation import (
-        Replications,
-        candidate_points,
-        largest_levels,
-        needed_replications,
-        recommend,
-        refuse,
-        target_point,
-    )
+    from perf_experiments import recommendation
     from perf_experiments.store import Store, is_store_file
     from perfcore.models.model import Model, load
 
     if not isinstance(source, Model) and is_store_file(source):
         of_points = {"target": target, "candidates": candidates, "points": points, "constraint": [*constraints] or None}
-        refuse({**of_points, "per-second": per_second or None, "max": largest, "max-cost": max_cost}, "a model")
+        of_models = {**of_points, "per-second": per_second or None, "max": largest, "max-cost": max_cost}
+        recommendation.refuse(of_models, "a model")
         share = parse_share("2%" if precision is None else precision, "--precision")
         with Store.read(source) as store:
-            needed = needed_replications(store.runs(), share, most or 30, value)
-            return Replications(tuple(needed), share, os.fspath(source))
-    refuse({"precision": precision, "most": most, "value": value}, "a run database")
+            needed = recommendation.needed_replications(store.runs(), share, most or 30, value)
+            return recommendation.Replications(tuple(needed), share, os.fspath(source))
+    recommendation.refuse({"precision": precision, "most": most, "value": value}, "a run database")
     count = 4 if points is None else points
     model = source if isinstance(source, Model) else load(source)
-    possible = candidate_points(model, candidates, constraints)
-    limits, most_seconds = largest_levels(model, largest), None if max_cost is None else seconds_of(max_cost)
-    where = target_point(model, () if target is None else target)
-    return recommend(model, where, possible, count, per_second=per_second, largest=limits, most_seconds=most_seconds)
+    possible = recommendation.candidate_points(model, candidates, constraints)
+    limits = recommendation.largest_levels(model, largest)
+    most_seconds = None if max_cost is None else seconds_of(max_cost)
+    where = recommendation.target_point(model, () if target is None else target)
+    return recommendation.recommend(
+        model, where, possible, count, per_second=per_second, largest=limits, most_seconds=most_seconds
+    )

@@ -12,17 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_experiments.design import (
-    Design,
-    check_factors,
-    design_of_points,
-    full_factorial,
-    level_of,
-    meeting,
-    point_key,
-    read_design,
-    save_points,
-)
+from perf_experiments import design as designs
 from perf_experiments.points import Level, Point, duration_text, is_number, point_text
 from perf_experiments.run_records import Run
 from perf_statistics.outcomes import DrawnOutcomes
@@ -52,7 +42,7 @@ def target_point(model: Model, places: Places) -> Point:
     for name, several in levels.items():
         if len(several) > 1:
             raise OptionError(f"--target {name}: one level is expected, not {len(several)}")
-    point = {name: level_of(name, one) for name, (one,) in levels.items()}
+    point = {name: designs.level_of(name, one) for name, (one,) in levels.items()}
     point = {**{name: int(v) if v == int(v) else v for name, v in model.target.items()}, **point}
     open_levels = {name: names for name, names in model.levels.items() if name not in point}
     if open_levels and set(point) | set(open_levels) == set(model.variables):
@@ -87,19 +77,19 @@ def candidate_points(model: Model, candidates: Any, constraints: Sequence[str]) 
     if is_file or any(isinstance(item, str) and item.lower().endswith(".toml") for item in texts):
         if len(texts) > 1:
             raise OptionError("--candidates: one design, or levels of each variable, are expected")
-        candidates = read_design(texts[0])
-    if isinstance(candidates, Design):
+        candidates = designs.read_design(texts[0])
+    if isinstance(candidates, designs.Design):
         points = candidates.chosen()
     elif isinstance(candidates, Mapping) or (texts and all(isinstance(item, str) for item in texts)):
-        levels = check_factors(levels_at(model, candidates, "--candidates"))
+        levels = designs.check_factors(levels_at(model, candidates, "--candidates"))
         # Constraints may name a variable as the model does or as its column is called.
         points = [
             {**{model.variables[symbol]: level for symbol, level in point.items()}, **point}
-            for point in full_factorial(levels)
+            for point in designs.full_factorial(levels)
         ]
     else:
         points = list(candidates)
-    return meeting(points, constraints)[0]
+    return designs.meeting(points, constraints)[0]
 
 
 def refuse(options: Mapping[str, Any], belongs_to: str) -> None:
@@ -238,17 +228,17 @@ class Recommendation(Result):
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the design; gives what the command line says of it."""
-        return save_points(self.design, path)
+        return designs.save_points(self.design, path)
 
     def to_dict(self) -> dict[str, Any]:
         choices = [{**vars(choice), "gain_per_s": choice.gain_per_s} for choice in self.choices]
         return {**vars(self), "choices": choices, "rivals": [vars(rival) for rival in self.rivals]}
 
     @property
-    def design(self) -> Design:
+    def design(self) -> designs.Design:
         """The chosen points, each with the runs that it has already and the further ones."""
         runs = {tuple(choice.point.items()): (choice.point, choice.in_all) for choice in self.choices}
-        return design_of_points(list(runs.values()))
+        return designs.design_of_points(list(runs.values()))
 
 
 def recommend(
@@ -384,7 +374,7 @@ def _within_reach(model: Model, target: Point, largest: Mapping[str, float]) -> 
         levels[name] = [value for value in values if value <= limits[name] * (1.0 + _ROUNDING)]
         if not levels[name]:
             raise OptionError(f"--max {name}={limits[name]:g}: all that was measured lies above")
-    points = full_factorial(check_factors(levels))
+    points = designs.full_factorial(designs.check_factors(levels))
     target_levels = {name: float(level) for name, level in target.items() if name in levels}
     if rows.outcomes is not None:
         measured = {model.variables[s]: max(map(float, v)) for s, v in rows.points.items() if s not in model.levels}
@@ -506,14 +496,14 @@ def _features(points: Sequence[Point], names: Sequence[str]) -> Floats:
     return np.stack(columns, axis=1)
 
 
-class Budgeted(Design, frozen=True, forbid_unknown_fields=True):
+class Budgeted(designs.Design, frozen=True, forbid_unknown_fields=True):
     """A design whose runs have a price, and that is within its budget where there is one."""
 
     total_s: float = 0.0  # what its runs take, all repetitions
     too_dear_s: dict[str, float] = msgspec.field(default_factory=dict)
 
 
-def within_budget(design: Design, costs: Floats, budget_s: float | None) -> Budgeted:
+def within_budget(design: designs.Design, costs: Floats, budget_s: float | None) -> Budgeted:
     """Leave out the dearest points until the rest fits."""
     points = design.chosen()
     each = costs * np.array(design.counts(points))
@@ -570,7 +560,7 @@ class Replications(Result):
         """Write the design, where there is one; gives what the command line says of it."""
         if self.design is None:
             return [f"no design is written: all {len(self.points)} points are precise enough"]
-        return save_points(self.design, path)
+        return designs.save_points(self.design, path)
 
     def to_dict(self) -> dict[str, Any]:
         return {"rows": [{**vars(point), "more": point.more} for point in self.points]}
@@ -581,10 +571,14 @@ class Replications(Result):
         return tuple(point for point in self.points if point.more)
 
     @property
-    def design(self) -> Design | None:
+    def design(self) -> designs.Design | None:
         """Return the points that need further runs, with all their runs; None if none does."""
         wanting = self.wanting
-        return design_of_points([(each.point, each.replications + each.more) for each in wanting]) if wanting else None
+        return (
+            designs.design_of_points([(each.point, each.replications + each.more) for each in wanting])
+            if wanting
+            else None
+        )
 
 
 def needed_replications(
@@ -605,7 +599,7 @@ def needed_replications(
         raise OptionError(f"precision {precision:g}: a share between 0 and 1 is expected, 0.02 for 2 %")
     grouped: dict[object, list[Run]] = {}
     for run in runs:
-        grouped.setdefault(point_key(run.point), []).append(run)
+        grouped.setdefault(designs.point_key(run.point), []).append(run)
     points = [point_runs for point_runs in grouped.values() if any(run.succeeded for run in point_runs)]
     points.sort(key=lambda point_runs: [(isinstance(level, str), level) for level in point_runs[0].point.values()])
     if not points:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 
@@ -363,7 +364,7 @@ def _check(
     median, lower, upper = model.predict_array(place, 0.95)[-1].tolist()
     check, weight = Check(largest, true, median, lower, upper), 0.0
     if len(set(sizes.tolist())) >= LAW_SCALES and median > 0.0:
-        by_law = float(with_changes(model, law_weight=1.0).predict(place)[-1])
+        by_law = float(msgspec.structs.replace(model, law_weight=1.0).predict(place)[-1])
         off, law_off = (math.log(true / each) ** 2 + _LEAST_ERROR**2 for each in (median, by_law))
         weight = off / (off + law_off)
     return check, weight
@@ -444,7 +445,7 @@ def _what_if(model: ProjectionModel, components: Components, what_if: Mapping[st
     if not factors:
         return model
     notes = {**model.notes, "What if": (", ".join(texts), *_replayed(model, components, factors, replay))}
-    return with_changes(model, factors=factors, notes=notes)
+    return msgspec.structs.replace(model, factors=factors, notes=notes)
 
 
 def _replayed(
@@ -463,9 +464,3 @@ def _replayed(
         f"at {model.symbol}={model.sizes[largest]:g} the components give {readable(float(changed), 's', 4)}, a replay "
         f"of the trace {readable(seconds, 's', 4)}"
     ]
-
-
-def with_changes(model: ProjectionModel, **changes: Any) -> ProjectionModel:
-    """Return the model with other values of some fields."""
-    fields = {name: getattr(model, name) for name in model.__struct_fields__}
-    return ProjectionModel(**{**fields, **changes})

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from perf_project.build import Components, projected, with_changes
+from perf_project.build import Components, projected
 from perf_project.model import ProjectionModel
 from perf_project.options import ProjectionOptions
 from perf_tables.confounders import further_parameters
@@ -41,4 +41,4 @@ class ProjectionFitter(Fitter):
         }
         model = projected(Components(data, named, data.source), options.at or None, options.scaling)
         origin = msgspec.structs.replace(model.origin, fitter="projection", options=to_dict(options))
-        return with_changes(model, origin=origin)
+        return msgspec.structs.replace(model, origin=origin)

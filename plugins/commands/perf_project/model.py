@@ -66,9 +66,7 @@ class _Plain(Model, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=
     alone: dict[str, int]  # of what is lost: up to how many locations it is nothing
     targets: tuple[dict[str, float], ...]
     scaling: str  # "strong" or "weak"
-    factors: dict[str, float] = msgspec.field(
-        default_factory=dict
-    )  # what-if: by what the time of a component is multiplied
+    factors: dict[str, float] = msgspec.field(default_factory=dict)  # of a what-if: on the time of a component
     unfitted: dict[str, str] = msgspec.field(default_factory=dict)  # components that no law fits, held constant
     check: Check | None = None
     law_weight: float = 0.0  # of scaling models beyond the largest run, beside the forms of few scales

@@ -325,9 +325,8 @@ def quantiles_of(samples: Floats, weights: Floats, resolution: float, bounds: tu
         offsets = (np.arange(len(values)) - np.repeat(starts, counts) + 0.5) / np.repeat(counts, counts) - 0.5
         free = (values > bounds[0]) & (values < bounds[1])
         values = np.where(free, values + resolution * offsets, values)
-    tail_probability = 1.0 / (
-        1.0 + 1.0 / float(np.sum(share**2))
-    )  # probability outside of as many samples as these are worth
+    # Probability outside of as many samples as these are worth.
+    tail_probability = 1.0 / (1.0 + 1.0 / float(np.sum(share**2)))
     places = (np.cumsum(share) - 0.5 * share) * (1.0 - tail_probability) + 0.5 * tail_probability
     probabilities = np.clip(LEVELS, _OUTERMOST, 1.0 - _OUTERMOST)
     interpolated = np.interp(probabilities, places, values)

@@ -8,16 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from perf_lost_cycles import modgen
 from perf_lost_cycles.default_models import DefaultModel, find_models, models_for
 from perf_lost_cycles.forms import DefaultFit, category_table, fit_default_models, in_factor, root_weights
-from perf_lost_cycles.modgen import (
-    LEFT_OUT,
-    CategoryFit,
-    FactorLines,
-    Generation,
-    ModgenModel,
-    one_category,
-)
 from perf_lost_cycles.options import CRITERIA, LcaOptions
 from perf_statistics.goodness import r_squared
 from perf_tables.category_table import CategoryTable
@@ -34,7 +27,7 @@ from perfcore.models.ranking import Candidate, Ranking
 _NEARBY = 2.0
 
 
-class LcaModel(ModgenModel, frozen=True, forbid_unknown_fields=True, dict=True):
+class LcaModel(modgen.ModgenModel, frozen=True, forbid_unknown_fields=True, dict=True):
     """The model of `modgen` over one factor: one line of points, of which each category has its best default model."""
 
     kind: ClassVar[str] = "lost cycles of one factor"
@@ -83,7 +76,7 @@ class LcaModel(ModgenModel, frozen=True, forbid_unknown_fields=True, dict=True):
         return tuple(dict.fromkeys(self.in_factor(c.terms) for c in known if len(c.terms) < n_points))
 
     def rivals(self, points: Points) -> tuple[Rival, ...]:
-        coordinates, chosen = one_category(points, self.factors, self.names)
+        coordinates, chosen = modgen.one_category(points, self.factors, self.names)
         values_by_category = np.maximum(self.design(self.terms, coordinates) @ self.coefficients, 0.0)
         alternatives = []
         for number, name in enumerate(self.names):
@@ -108,7 +101,7 @@ class LcaModel(ModgenModel, frozen=True, forbid_unknown_fields=True, dict=True):
 
     def averages(self) -> dict[str, list[float | None]]:
         fits = self.categories
-        return {self.factor: [fit.r2_centered for fit in fits], LEFT_OUT: [fit.r2_leave_one_out for fit in fits]}
+        return {self.factor: [fit.r2_centered for fit in fits], modgen.LEFT_OUT: [fit.r2_leave_one_out for fit in fits]}
 
 
 class LcaFitter(Fitter):
@@ -175,7 +168,7 @@ def lca_model(
     for name, values, (fit, *_) in zip(table.categories, table.values.T, fits_of, strict=True):
         assert fit.sum_of_squares is not None  # it was judged
         categories.append(
-            CategoryFit(
+            modgen.CategoryFit(
                 name=name,
                 terms=tuple(in_factor(term, factor) for term in fit.terms),
                 coefficients=tuple(value or 0.0 for value in fit.coefficients),
@@ -191,8 +184,8 @@ def lca_model(
         forms = tuple(dict.fromkeys(categories[k].terms for k in members))
         line = tuple(forms.index(categories[k].terms) for k in members)
         r2 = tuple(categories[k].r2_centered for k in members)
-        lines = (FactorLines(factor, (points,), 0, (line,), (r2,)),)
-        generations.append(Generation(tuple(members), points, forms, lines, (), (), (), ()))
+        lines = (modgen.FactorLines(factor, (points,), 0, (line,), (r2,)),)
+        generations.append(modgen.Generation(tuple(members), points, forms, lines, (), (), (), ()))
     tried = {
         (factor, model): [name for name, of in zip(table.categories, chosen, strict=True) if model in of]
         for model in models

@@ -12,27 +12,7 @@ import numpy as np
 
 from perf_scaling.call_tree import callers_of
 from perf_scaling.options import ScalingOptions
-from perf_tables.confounders import (
-    MOST_PARAMETERS,
-    further_parameters,
-    refuse_unnamed_factors,
-    refuse_unnamed_text,
-    split_by_switches,
-    split_by_texts,
-    unnamed_text,
-    with_table,
-)
-from perf_tables.meanings import (
-    Spread,
-    layout_of,
-    paths_of,
-    pooled_runs,
-    scaling_kinds,
-    scaling_of,
-    spread_columns,
-    spread_of_rows,
-    whole_of_parts,
-)
+from perf_tables import confounders, meanings
 from perfcore.base import pd
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
@@ -127,10 +107,10 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
         others += [c for c in rates if unit_of(c) == unit_of(roles.value) and not is_of_spread(c)]
         notes += [f"{roles.value} is measured, not {listing(others, 3)} (set with --value)"] if others else []
     if options.parameter is None and options.path is None:
-        data = split_by_switches(data, notes)
-    if options.parameter is None and (factors := further_parameters(data)):
+        data = confounders.split_by_switches(data, notes)
+    if options.parameter is None and (factors := confounders.further_parameters(data)):
         several = (*roles.parameters.values(), *factors)
-        if len(several) <= MOST_PARAMETERS:
+        if len(several) <= confounders.MOST_PARAMETERS:
             wider = gathered(data.with_roles(value=roles.value), replace(options, parameter=several, where=()))
             if wider.paths:
                 named = f"parameters {', '.join(several)} (set with --parameter)"
@@ -138,10 +118,10 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     value = values_of(data, notes, zeros=True, signed=True)
     kept = ~np.isnan(value)
     points = {symbol: numbers_of(data, column, kept) for symbol, column in roles.parameters.items()}
-    if len(points) > MOST_PARAMETERS:
+    if len(points) > confounders.MOST_PARAMETERS:
         raise OptionError(
-            f"{data.source}: {len(points)} parameters ({listing(points, 8)}); models have up to {MOST_PARAMETERS}: "
-            "name these with --parameter, and hold the others with --where"
+            f"{data.source}: {len(points)} parameters ({listing(points, 8)}); models have up to "
+            f"{confounders.MOST_PARAMETERS}: name these with --parameter, and hold the others with --where"
         )
     kept &= without_duplicates(data, kept, options.duplicates, notes)
     chosen = slice(None) if kept.all() else kept  # without a copy of each column
@@ -149,17 +129,19 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     first, point = points_of(data, kept)
     distinct = np.stack([column[first] for column in at_rows.values()], axis=1)
     _refuse_both_kinds(data, kept)
-    names, path = paths_of(data, kept)
-    refuse_unnamed_factors(data, kept, point, path, at_rows)
+    names, path = meanings.paths_of(data, kept)
+    confounders.refuse_unnamed_factors(data, kept, point, path, at_rows)
     measured = value[chosen]
     if options.path is None:
-        data = split_by_texts(data, kept, point, measured, at_rows, notes)
-        names, path = paths_of(data, kept)
+        data = confounders.split_by_texts(data, kept, point, measured, at_rows, notes)
+        names, path = meanings.paths_of(data, kept)
     else:
-        refuse_unnamed_text(data, unnamed_text(data, kept, point, path, measured, at_rows), "path")
+        confounders.refuse_unnamed_text(
+            data, confounders.unnamed_text(data, kept, point, path, measured, at_rows), "path"
+        )
     metrics = _metrics(data, kept, path)
     shape = (len(names), len(distinct))
-    spread = spread_of_rows(data, kept, path * len(distinct) + point)
+    spread = meanings.spread_of_rows(data, kept, path * len(distinct) + point)
     reciprocal = is_speed(roles.unit, *([roles.value] if len(options.value or ()) < 2 else options.value or ()))
     zero_means = "nothing was done, which no model of a rate covers" if reciprocal else "below what the clock sees"
     resolved = _without_zeros(
@@ -195,7 +177,7 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
         source=data.source,
         fingerprint=_fingerprint(names, distinct, runs),
         notes=tuple(notes),
-        scaling=scaling_of(data) if options.scaling == "auto" else options.scaling,
+        scaling=meanings.scaling_of(data) if options.scaling == "auto" else options.scaling,
         reciprocal=reciprocal,
     )
 
@@ -230,7 +212,7 @@ def _as_scaling(data: Measurements, scaling: str) -> Measurements:
     one = next(word for word in (number.rstrip("s"), "processor") if is_named("rate_of_one", f"{unit}/{word}"))
     unit = unit.rpartition("/")[0] if is_of_one else f"{unit}/{one}"
     name = unit if roles.value == roles.unit else f"{split_unit(roles.value)[0]} [{unit}]"
-    columns, spread = {str(roles.value): name}, spread_columns(data)
+    columns, spread = {str(roles.value): name}, meanings.spread_columns(data)
     if spread is not None:
         columns[spread.spread] = SPREAD_NAMES[spread.kind]
     factor = data.numbers(number) ** (1.0 if is_of_one else -1.0)
@@ -239,13 +221,13 @@ def _as_scaling(data: Measurements, scaling: str) -> Measurements:
         numbers = data.numbers(column)
         cells = data.table[column] if not np.isnan(numbers).any() else data.table[column].astype(object)
         scaled[new] = cells.where(np.isnan(numbers), factor * numbers)  # other cells stay, to be named as they are
-    return with_table(data, scaled, name)
+    return confounders.with_table(data, scaled, name)
 
 
 def _copies_of_parameters(data: Measurements) -> list[str]:
     """Other counts of processors that say the same as a parameter, such as nodes beside ranks."""
     table, notes = data.table, list[str]()
-    if other := layout_of(data):
+    if other := meanings.layout_of(data):
         (parameter,) = data.roles.parameters.values()
         return [f"{parameter} x {other} is the same in all rows: layouts of the same processors, so nothing scales"]
     for column in data.roles.parameters.values():
@@ -267,7 +249,7 @@ def _refuse_both_kinds(data: Measurements, kept: Booleans) -> None:
     """Ask which runs are meant where a column says of each whether the problem grew with the processors."""
     roles = data.roles
     for name in data.table.columns:
-        kinds = scaling_kinds(data.table[name][kept])
+        kinds = meanings.scaling_kinds(data.table[name][kept])
         if name in (*roles.code, *roles.system, *roles.category) or "" in kinds.values():
             continue
         if len({*kinds.values()}) > 1:
@@ -317,10 +299,10 @@ def _without_zeros(
     return np.asarray(~skipped)
 
 
-def _runs_of_means(cell: Ints, value: Floats, spread: Spread, kept: Booleans, shape: tuple[int, int]) -> Runs:
+def _runs_of_means(cell: Ints, value: Floats, spread: meanings.Spread, kept: Booleans, shape: tuple[int, int]) -> Runs:
     kept_spread = spread._replace(variances=spread.variances[kept], counts=spread.counts[kept])
     means, counts, variances = (
-        part.reshape(shape) for part in pooled_runs(cell, value, kept_spread, shape[0] * shape[1])
+        part.reshape(shape) for part in meanings.pooled_runs(cell, value, kept_spread, shape[0] * shape[1])
     )
     return Runs(means, counts, variances, np.zeros(shape[0], dtype=np.int64))
 
@@ -343,7 +325,7 @@ def _is_part(data: Measurements, column: str) -> bool:
     if is_part(column):
         return True
     names = data.table[column].astype(str).unique().tolist()
-    return bool((callers_of(names) >= 0).any()) or whole_of_parts(names, np.empty((0, len(names)))) is not None
+    return bool((callers_of(names) >= 0).any()) or meanings.whole_of_parts(names, np.empty((0, len(names)))) is not None
 
 
 def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, parameters: Mapping[str, str]) -> list[str]:
@@ -442,14 +424,14 @@ def observed_by_path(model: ScalingModel, data: Any, where: str | None = None) -
     assert runs.roles.value is not None
     value = values_of(runs, [])
     kept = value > 0.0  # no error can be relative to 0
-    names, path = paths_of(runs, kept)
+    names, path = meanings.paths_of(runs, kept)
     if model.paths and not {*names} & {*model.paths}:
-        runs = split_by_switches(runs, [])
-        names, path = paths_of(runs, kept)
+        runs = confounders.split_by_switches(runs, [])
+        names, path = meanings.paths_of(runs, kept)
     for column in runs.table.columns if model.paths and not {*names} & {*model.paths} else ():
         # The text that distinguishes series may have no role; see `gathered`.
         if runs.table[column].dtype.kind not in "iufM" and column not in (*runs.roles.code, *runs.roles.system):
-            apart, path_apart = paths_of(runs.with_roles(system=(*runs.roles.system, column)), kept)
+            apart, path_apart = meanings.paths_of(runs.with_roles(system=(*runs.roles.system, column)), kept)
             names, path = (apart, path_apart) if {*apart} & {*model.paths} else (names, path)
     if len(model.paths) == 1 and not (runs.roles.code or runs.roles.system or runs.roles.category):
         names = model.paths  # without a column that names it, a path is called as the value is
@@ -617,7 +599,7 @@ def with_values(data: Measurements, columns: Sequence[str] | str | None, path: S
 
 def _rows_of(data: Measurements, name: str, names: Sequence[str], value: str) -> pd.DataFrame:
     """The rows of one of several values, with its own spread alone."""
-    spreads = {each: spread_columns(data.with_roles(value=each), named=True) for each in names}
+    spreads = {each: meanings.spread_columns(data.with_roles(value=each), named=True) for each in names}
     dropped = [*names, *(columns.spread for columns in spreads.values() if columns is not None)]
     rows = data.table.drop(columns=dropped).copy()
     rows[OF_VALUE], rows[value] = name, data.table[name]

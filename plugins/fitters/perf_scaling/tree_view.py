@@ -154,9 +154,9 @@ def target_blocks(state: State, model: ScalingModel, path: ViewPath) -> tuple[Fo
     for factor in _FARTHER:
         target = {symbol: factor * max(levels) for symbol, levels in model.points.items()}
         if target != state.target:
-            target_query = {name: text for name, text in state.query(target=target).items() if name.startswith(_AT)}
             rest = {name: text for name, text in kept.items() if not name.startswith(_AT)}
-            links.append(Link(model.point_text(target), path, {**target_query, **rest}))
+            at_target = replace(state, target=target).target_query()
+            links.append(Link(model.point_text(target), path, {**at_target, **rest}))
     return Form((*hidden, *fields), path, "Predict"), Text(links=tuple(links))
 
 

@@ -9,16 +9,7 @@ import numpy as np
 
 from perf_statistics import CRITERIA
 from perf_statistics.goodness import finite, information, r_squared
-from perf_timing.individual_model import (
-    BEST_OF_EACH,
-    LEAST_FREEDOM,
-    IndividualFits,
-    IndividualModel,
-    PairFit,
-    fit_individually,
-    freedom_warning,
-    subsets,
-)
+from perf_timing import individual_model
 from perf_timing.options import IndividualOptions, number_of_terms, registered_functions
 from perf_timing.prepared import (
     Characteristic,
@@ -56,16 +47,18 @@ class Comparison:
         self._target = prepared.target * prepared.root_weight
         everything = tuple(range(len(candidates)))
         sizes = number_of_terms(options.terms)
-        requested = (everything,) if self.is_named else subsets(len(candidates), sizes)
+        requested = (everything,) if self.is_named else individual_model.subsets(len(candidates), sizes)
         most = max(map(len, requested), default=0)
         if not requested or most == 0:
             raise OptionError(
                 f"--terms {options.terms} asks for more functions than there are: {', '.join(self.names)}"
             )
 
-        def fitted(bounds: bool) -> tuple[IndividualFits, IndividualFits]:
-            hypotheses = subsets(len(candidates), range(1, most + 1)) if bounds else requested
-            return fit_individually(design, self._target, prepared.seen.cell, hypotheses, bounds=bounds)
+        def fitted(bounds: bool) -> tuple[individual_model.IndividualFits, individual_model.IndividualFits]:
+            hypotheses = individual_model.subsets(len(candidates), range(1, most + 1)) if bounds else requested
+            return individual_model.fit_individually(
+                design, self._target, prepared.seen.cell, hypotheses, bounds=bounds
+            )
 
         free, bounded = fitted(options.sign == "bounded" or (options.sign == "nonnegative" and not self.is_named))
         if options.sign == "nonnegative" and self.is_named and free.negative.any():
@@ -110,13 +103,13 @@ class Comparison:
         order = np.lexsort(keys, axis=1)
         return np.asarray(columns[order[:, 0]])
 
-    def _lacking(self, fits: IndividualFits) -> Ints:
+    def _lacking(self, fits: individual_model.IndividualFits) -> Ints:
         """Return by how many degrees of freedom fits fall short of `LEAST_FREEDOM` (K, H), as one that is named may."""
         used = np.where(fits.effective >= 0, fits.sizes[fits.effective], 0)
-        short = LEAST_FREEDOM - (fits.n_observations[:, None] - used)
+        short = individual_model.LEAST_FREEDOM - (fits.n_observations[:, None] - used)
         return np.asarray(np.zeros_like(short) if self.is_named else np.maximum(short, 0))
 
-    def pairs(self, chosen: Ints) -> tuple[PairFit, ...]:
+    def pairs(self, chosen: Ints) -> tuple[individual_model.PairFit, ...]:
         """Return the fit of each pair by its chosen hypothesis."""
         observed, fits = self.prepared.seen, self._taken
         uncentered, centered = self._totals()
@@ -133,7 +126,7 @@ class Comparison:
             loo = float(fits.leave_one_out[k, h])
             code, system = divmod(int(self._cells[k]), len(observed.systems))
             fitted_pairs.append(
-                PairFit(
+                individual_model.PairFit(
                     code=observed.codes[code],
                     system=observed.systems[system],
                     functions=tuple(self.names[f] for f in members),
@@ -159,19 +152,23 @@ class Comparison:
         alone = len(self._cells) == 1
         candidates = [self._candidate(int(h)) for h in self._order()]
         if not alone and not self.is_named:
-            candidates.insert(0, Candidate(BEST_OF_EACH, self._figures(self._taken, self._best())))
+            candidates.insert(0, Candidate(individual_model.BEST_OF_EACH, self._figures(self._taken, self._best())))
         several = f"{len(self._cells):,} pairs of a code and a system"
         name = observed.cell_name(int(self._cells[0])) if alone else several
         where = "" if name == "all" else f" of {name}"  # a table without codes and systems is called "all"
         total, centered = (float(values.sum()) for values in self._totals())
         most = int(self.fits.sizes[self._shown].max())
-        few = int((self.fits.n_observations - most < LEAST_FREEDOM).sum())
+        few = int((self.fits.n_observations - most < individual_model.LEAST_FREEDOM).sum())
         summary = (
             f"{len(self._shown)} models{where}: {len(observed):,} observations of {observed.value_name}",
             self.prepared.preparation.line(observed.columns),
             f"total sum of squares {total:.6g} (centered{'' if alone else ' per pair'} {centered:.6g})",
             self._order_line(alone),
-            *([freedom_warning(few, len(self._cells), f" with {most} function{'s' * (most > 1)}")] if few else []),
+            *(
+                [individual_model.freedom_warning(few, len(self._cells), f" with {most} function{'s' * (most > 1)}")]
+                if few
+                else []
+            ),
             *observed.notes,
             *([] if alone else ["note (n): n code/system pairs"]),
         )
@@ -225,7 +222,7 @@ class Comparison:
         names = tuple(self.names[f] for f in fits.hypotheses[h])
         return Candidate(names, {**self._figures(self.fits, every), **extra}, self._note(h))
 
-    def _raw_figures(self, fits: IndividualFits, chosen: Ints) -> dict[str, float]:
+    def _raw_figures(self, fits: individual_model.IndividualFits, chosen: Ints) -> dict[str, float]:
         """Return what all pairs, each with its own hypothesis, are compared by; infinite if that is unknown."""
         k, fair = np.arange(len(self._cells)), self._comparable
         squares = fits.sum_of_squares[k, chosen]
@@ -236,7 +233,7 @@ class Comparison:
         loo = float(np.sqrt(fits.leave_one_out[k, chosen][fair].sum() / n))
         return {"sse": float(squares.sum()), "aicc": aicc, "bic": bic, "loo": loo}
 
-    def _figures(self, fits: IndividualFits, chosen: Ints) -> dict[str, float | int | None]:
+    def _figures(self, fits: individual_model.IndividualFits, chosen: Ints) -> dict[str, float | int | None]:
         """Return figures of all pairs together, each with its own hypothesis, as a table shows them."""
         raw = self._raw_figures(fits, chosen)
         uncentered, centered = (float(values.sum()) for values in self._totals())
@@ -273,7 +270,7 @@ class Comparison:
         return sums[0], np.maximum(sums[0] - sums[1] ** 2 / sums[2], 0.0)
 
 
-def _remarks(fits: IndividualFits) -> dict[str, Booleans]:
+def _remarks(fits: individual_model.IndividualFits) -> dict[str, Booleans]:
     """Return what may stand against a fit, and where it does (K, H)."""
     n, sizes = fits.n_observations[:, None], fits.sizes
     few = n < sizes
@@ -287,10 +284,10 @@ def _remarks(fits: IndividualFits) -> dict[str, Booleans]:
     }
 
 
-def fit_individual(data: Any, options: IndividualOptions) -> IndividualModel:
+def fit_individual(data: Any, options: IndividualOptions) -> individual_model.IndividualModel:
     """Return the model of measurements; see `perf_timing.individual_fitter`."""
     compared = Comparison(prepare(data, options, "individual"), options)
-    return IndividualModel(
+    return individual_model.IndividualModel(
         **common_fields(compared.prepared, "individual", options, compared.names),
         pairs=compared.pairs(compared.chosen()),
         ranking=() if compared.is_named else compared.ranking().candidates,

@@ -9,16 +9,7 @@ from typing import ClassVar
 import msgspec
 import numpy as np
 
-from perf_statistics import model_average
-from perf_statistics.goodness import (
-    Outliers,
-    find_outliers,
-    finite,
-    information,
-    normal_quantiles,
-    r_squared,
-    relative_errors,
-)
+from perf_statistics import goodness, model_average
 from perf_statistics.trust_region import JacobianFactor
 from perf_tables.points import Places, check_coverage
 from perf_timing.joint_resampling import leave_one_out_residuals
@@ -349,13 +340,13 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         """Measured minus model, weighted, in the scale of the fit (n,)."""
         return -self.weighted_problem().residuals(self.theta)
 
-    def outliers(self) -> Outliers:
+    def outliers(self) -> goodness.Outliers:
         """Return residuals that identify outliers."""
         # Residuals of an exact fit are rounding, among which there is always a largest.
         residuals = (
             self.residuals if self.sum_of_squares > _EXACT * self.total_squares else np.zeros(len(self.residuals))
         )
-        return find_outliers(residuals, self.leave_one_out(), self.degrees_of_freedom)
+        return goodness.find_outliers(residuals, self.leave_one_out(), self.degrees_of_freedom)
 
     def leave_one_out(self) -> Floats:
         """Return residuals against the fit of all other observations, in one step (n,); NaN if one alone decides."""
@@ -369,7 +360,12 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         A speed without end, of a system that a function does not touch, is given as its inverse 1/r = 0.
         """
         works, estimates = len(self.functions) * len(self.codes), []
-        rows = zip(self.parameter_names, self.theta.tolist(), map(finite, self.standard_errors().tolist()), strict=True)
+        rows = zip(
+            self.parameter_names,
+            self.theta.tolist(),
+            map(goodness.finite, self.standard_errors().tolist()),
+            strict=True,
+        )
         for place, (name, value, error) in enumerate(rows):
             if place < works:
                 estimates.append(Parameter(name, value, error, self.coefficient_unit))
@@ -411,7 +407,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     @property
     def statistics(self) -> dict[str, float | int | str | None]:
         n = len(self.observations.value)
-        aicc, bic = (float(value) for value in information(self.sum_of_squares, n, self.rank))
+        aicc, bic = (float(value) for value in goodness.information(self.sum_of_squares, n, self.rank))
         errors = self.errors()
         cells = self.left_out_errors()
         defined = cells[np.isfinite(cells)]
@@ -422,17 +418,17 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             "degrees_of_freedom": freedom,
             "sse": self.sum_of_squares,
             "sst_uncentered": self.total_squares,
-            "r2_uncentered": finite(float(r_squared(self.sum_of_squares, self.total_squares))),
-            "r2_centered": finite(float(r_squared(self.sum_of_squares, self.centered_squares))),
+            "r2_uncentered": goodness.finite(float(goodness.r_squared(self.sum_of_squares, self.total_squares))),
+            "r2_centered": goodness.finite(float(goodness.r_squared(self.sum_of_squares, self.centered_squares))),
             "residual_standard_error": float(np.sqrt(self.sum_of_squares / freedom)) if freedom > 0 else None,
-            "aicc": finite(aicc),
-            "bic": finite(bic),
-            "loo_rmse": finite(float(np.sqrt(np.mean(self.leave_one_out() ** 2)))),
+            "aicc": goodness.finite(aicc),
+            "bic": goodness.finite(bic),
+            "loo_rmse": goodness.finite(float(np.sqrt(np.mean(self.leave_one_out() ** 2)))),
             "mean_relative_error": float(errors.mean()),
             "max_relative_error": float(errors.max()),
             "mean_relative_error_left_out_cells": float(defined.mean()) if len(defined) else None,
             "max_relative_error_left_out_cells": float(defined.max()) if len(defined) else None,
-            "quantile_correlation": finite(normal_quantiles(self.residuals)[3]),
+            "quantile_correlation": goodness.finite(goodness.normal_quantiles(self.residuals)[3]),
             "status": self.status,
             "starts": self.starts,
             "starts_reached": self.starts_reached,
@@ -444,7 +440,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         if not self.left_out:
             return np.full(len(self.observations.value), np.nan)
         predicted = np.array(self.left_out, dtype=np.float64)
-        return relative_errors(predicted, np.array(self.observations.value))
+        return goodness.relative_errors(predicted, np.array(self.observations.value))
 
     @property
     def formula(self) -> str:

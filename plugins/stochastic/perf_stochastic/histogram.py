@@ -311,9 +311,8 @@ class Histogram(StochasticValue):
     @property
     def std(self) -> float:
         knots, masses = self.distribution.knots - self.mean, self.distribution.masses
-        scale = math.ldexp(
-            0.5, math.frexp(float(np.abs(knots).max()))[1]
-        )  # the square of a large knot may be no number
+        # The square of a large knot may be no number.
+        scale = math.ldexp(0.5, math.frexp(float(np.abs(knots).max()))[1])
         low, high = knots[:-1] / scale, knots[1:] / scale
         return scale * math.sqrt(float(masses @ (low * low + low * high + high * high)) / 3.0)
 
