@@ -179,7 +179,7 @@ def classify(
     classes = tuple(rules.classes)
     states = (*of_trace, NO_STATE)
     class_of = np.array([classes.index(name) for name in [*chosen, rules.without_state] if name], dtype=np.int64)
-    counted, member = _counts(states, classes, class_of, rules, trace.source)
+    counted, member = _counts(states, classes, class_of, rules)
     unnamed = tuple(
         state
         for state, name, kind in zip(of_trace, chosen, state_classes(of_trace), strict=True)
@@ -285,7 +285,7 @@ def _in_no_class(trace: Trace, lost: Sequence[str]) -> str:
 
 
 def _counts(
-    states: tuple[str, ...], classes: tuple[str, ...], class_of: npt.NDArray[np.int64], rules: CategorySet, source: str
+    states: tuple[str, ...], classes: tuple[str, ...], class_of: npt.NDArray[np.int64], rules: CategorySet
 ) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
     """Names of what the predicates count, and the states that add to each."""
     names, columns = [], []

@@ -136,8 +136,8 @@ class MessageRuns(Result):
         return {"runs": [run.to_dict() for run in self.runs]}
 
 
-def message_table(communication: Communication, trace: Trace | None = None) -> MessageTable:
-    """Sum up the messages of a run; with its trace also how fast collectives of GPUs are."""
+def message_table(communication: Communication, trace: Trace) -> MessageTable:
+    """Sum up the messages of a run, and how fast collectives of GPUs are."""
     ends = np.concatenate([communication.sender, communication.receiver])
     ranks, code = np.unique(ends, return_inverse=True)
     code = code.reshape(-1)
@@ -154,7 +154,7 @@ def message_table(communication: Communication, trace: Trace | None = None) -> M
     return MessageTable(
         communication.source, names, count.astype(np.int64), total.reshape(count.shape), sizes,
         of_size.astype(np.int64), bytes_of_size, collective_rows(communication), tuple(communication.remark_lines()),
-        *(((), ()) if trace is None else collective_speeds(communication, trace)),
+        *collective_speeds(communication, trace),
         n_calling=int((np.diff(communication.first_call) > 0).sum()),
     )  # fmt: skip
 

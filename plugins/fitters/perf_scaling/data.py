@@ -47,6 +47,7 @@ _RANK = 1e-6  # of the logarithms of the points; below, they lie on a line but f
 # are known so badly that the limit is wider. Of paths with normal noise then less than 1 % have such a run.
 _OUTLYING, _FEW = 5.0, 3.0
 _LONG = 10_000  # runs that are sorted alone
+_NAMED_PATHS = 6  # of those that are not fitted for one reason
 _NORMAL = 1.4826  # a standard deviation in medians of the distance
 
 
@@ -402,12 +403,12 @@ def _fingerprint(names: Sequence[str], points: Floats, runs: Runs) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def describe_paths(unfitted: Mapping[str, str], most: int = 6) -> list[str]:
-    """Reasons, each with the paths that it holds for."""
+def describe_paths(unfitted: Mapping[str, str]) -> list[str]:
+    """Give reasons, each with the paths that it holds for."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in unfitted.items():
         by_reason.setdefault(reason, []).append(name)
-    return [f"{listing(names, most)}: {reason}" for reason, names in by_reason.items()]
+    return [f"{listing(names, _NAMED_PATHS)}: {reason}" for reason, names in by_reason.items()]
 
 
 def observed_by_path(model: ScalingModel, data: Any, where: str | None = None) -> Observed:

@@ -262,10 +262,8 @@ def _advice_over(model: ScalingModel, symbol: str, paths: Ints) -> list[Advice]:
             point, at_point = None, None
             if tells.any():
                 number = int(tells.argmax())
-                point, at_point = (
-                    dict(zip(model.symbols, candidates[number].tolist(), strict=True)),
-                    float(there[number]),
-                )
+                point = dict(zip(model.symbols, candidates[number].tolist(), strict=True))
+                at_point = float(there[number])
                 text += f"; measure at {model.point_text(point)} to tell ({percent(at_point)} there)"
             else:
                 text += f", and too little to tell up to {_REACH:g} times the largest level; more runs or levels may"

@@ -163,7 +163,7 @@ class Comparison:
             f"{len(self._shown)} models{where}: {len(observed):,} observations of {observed.value_name}",
             self.prepared.preparation.line(observed.columns),
             f"total sum of squares {total:.6g} (centered{'' if alone else ' per pair'} {centered:.6g})",
-            self._order_line(alone),
+            self._order_line(),
             *(
                 [individual_model.freedom_warning(few, len(self._cells), f" with {most} function{'s' * (most > 1)}")]
                 if few
@@ -174,8 +174,8 @@ class Comparison:
         )
         return Ranking(summary, tuple(candidates))
 
-    def _order_line(self, alone: bool) -> str:
-        """By what models are ordered, and on which pairs that is known."""
+    def _order_line(self) -> str:
+        """Say by what models are ordered, and on which pairs that is known."""
         text = f"ordered by {CRITERIA[self.options.criterion].partition(':')[0]}"
         if self._remarks["negative"][:, self._shown].any() and self.options.sign == "nonnegative":
             text += "; those with negative coefficients last"

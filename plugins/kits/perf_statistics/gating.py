@@ -37,7 +37,8 @@ from perfcore.base.arrays import Booleans, Floats, Ints
 FEWEST_ROUNDS = 3  # fewer decide nothing
 SURE = 0.95  # confidence of intervals and verdicts
 POSSIBLE = 0.05  # probability without a change, below which an estimate over the limit is possibly slower
-LIKELY = 0.9  # with which a slowdown of the resolution is found
+LIKELY = 0.9  # probability with which a slowdown of the resolution is found, and enough rounds decide
+MOST_ROUNDS = 10_000  # that are looked at
 ERRORS = ("fwer", "fdr")  # the chance of any false alarm; or the share of alarms that are false
 _EXACT = 1e-12  # logarithms that differ by less, differ by rounding of the arithmetic
 
@@ -118,18 +119,18 @@ class Estimates:
         side = quantile * self.standard_error + self.rounding
         return np.stack([self.log_ratio - side, self.log_ratio + side], axis=1)
 
-    def rounds_that_decide(self, log_threshold: float, likely: float = 0.9, most: int = 10_000) -> Ints:
-        """Return how many rounds in all decide with a probability (n,); 0 if ``most`` do not.
+    def rounds_that_decide(self, log_threshold: float) -> Ints:
+        """Return how many rounds in all decide with a probability of `LIKELY` (n,); 0 if `MOST_ROUNDS` do not.
 
-        k = variance (t_.95 + t_likely)^2 / distance^2. The distance is that of no change from the threshold where the
+        k = variance (t_.95 + t_.9)^2 / distance^2. The distance is that of no change from the threshold where the
         data leave open that there is none, and of the estimate otherwise. None decide where the last digits hide it.
         """
         bounds = self.bounds()
         no_change = (bounds[:, 0] <= 0.0) & (bounds[:, 1] >= 0.0)
         distance = np.where(no_change, log_threshold, np.abs(self.log_ratio - log_threshold)) - self.rounding
         variance = self.standard_error**2 * self.rounds
-        ladder = np.unique(np.r_[np.arange(FEWEST_ROUNDS, 200), np.geomspace(200, most, 200).astype(np.int64)])
-        quantiles = stdtrit(ladder - 1.0, self.sure) + stdtrit(ladder - 1.0, likely)
+        ladder = np.unique(np.r_[np.arange(FEWEST_ROUNDS, 200), np.geomspace(200, MOST_ROUNDS, 200).astype(np.int64)])
+        quantiles = stdtrit(ladder - 1.0, self.sure) + stdtrit(ladder - 1.0, LIKELY)
         with np.errstate(divide="ignore", invalid="ignore"):
             enough = variance[:, None] * quantiles**2 <= ladder * distance[:, None] ** 2
         enough &= (distance > 0.0)[:, None]
