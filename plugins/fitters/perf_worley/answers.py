@@ -433,7 +433,7 @@ def comparison_report(found: PhaseComparison, data: Any = None) -> Report:
     ratio = Figure("ratio of durations", second.duration / first.duration, format=".3g", key="ratio")
     return Report(
         title=f"{found.names[1]} against {found.names[0]}, phase by phase",
-        answer=f"{found.names[1]} takes {ratio.text} times as long as {found.names[0]}",
+        answer=f"{found.names[1]} takes {ratio.text} times as long as {found.names[0]}".replace(" 1 times as", " as"),
         figures=[ratio],
         tables=[_pairs(found)],
         draw=lambda: [_run_plot(found, which) for which in (0, 1)],

@@ -188,7 +188,7 @@ _SIGNATURES: dict[str, str | tuple[str, ...]] = {
     "rocprofv3": (r"\A\s*\{", r'"rocprofiler-sdk-tool"'),
     "gpu-tables": r'\A"?(?:Kind"?,"?(?:Agent_Id"?,[^\n]*Kernel_Name|(?:Direction|Operation|Name)"?,[^\n]*Source_Agent)'
     r'[^\n]*Start_Timestamp|Domain"?,"?Function"?,[^\n]*Start_Timestamp'
-    r'|Start \(\w+\)"?,"?Duration \(\w+\)"?,"?CorrId"?,)',
+    r'|Start ?\(\w+\)"?,"?Duration ?\(\w+\)"?,"?CorrId"?,|Index"?,"?KernelName"?,"?gpu-id"?,[^\n]*BeginNs)',
     "gpu-sums": r'\A(?:"?Time ?\(%\)"?,"?Total Time(?: \(\w+\))?"?,"?(?:Instances|Num Calls|Count)"?,'
     r'|"?Name"?,"?Calls"?,"?TotalDuration(?:Ns)?"?,|[-\s]*Name {2,}(?:Self CPU|CPU total))',
     "benchmark-lines": (

@@ -100,3 +100,16 @@ def test_processes_next_to_each_other_and_unfinished_names_stay_apart(write, tmp
     copies = tmp_path / "77_memory_copy_trace.csv"
     assert len(perfcore.read(copies, locations="stream").locations) == 1
     assert [path.name for path in named_files(str(tmp_path))] == ["77_1_kernel_trace.csv", "77_kernel_trace.csv"]
+
+
+@pytest.mark.parametrize("text", [
+    "Start(nsec),Duration(nsec),CorrId,GrdX,Device,Ctx,Strm,Name\n"  # of nsys before 2022
+    "1000,4000,1,1,NVIDIA A100 (0),1,7,gemm\n6000,1000,2,,NVIDIA A100 (0),1,7,[CUDA memcpy HtoD]\n",
+    '"Index","KernelName","gpu-id","queue-id","pid","DispatchNs","BeginNs","EndNs","DurationNs"\n'  # of rocprof
+    '0,"gemm",1,0,9,500,1000,5000,4000\n1,"__amd_rocclr_copyBuffer.kd",1,0,9,600,6000,7000,1000\n',
+])  # fmt: skip
+def test_tables_of_earlier_profilers_are_traces_of_gpus(write, text):
+    path = write(text)
+    answer = perfcore.overheads(path).report().answer
+    assert answer.startswith("t.csv, 6 us: device busy 83.3% (exposed copies 16.7%), idle 16.7%")
+    assert perfcore.profile(path).rows[0]["own_ns"] == 4000

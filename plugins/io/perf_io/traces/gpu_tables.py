@@ -73,6 +73,7 @@ _EVENTS = (
         "Start_Timestamp", "End_Timestamp", name=("Function",), thread="Thread_Id", correlation="Correlation_Id",
         category="hip_runtime",
     ),
+    _Events("BeginNs", "EndNs", name=("KernelName",), device=("gpu-id",), queue="queue-id", category="kernel"),
     _Events(
         "Start", duration="Duration", name=("Name",), device=("Device",), stream="Strm", correlation="CorrId",
     ),
@@ -82,9 +83,9 @@ _EVENTS = (
 class GpuTableReader(RocprofReader):
     """Kernels and copies of GPU streams from CSV.
 
-    Choose it for ``rocprofv3 --runtime-trace --output-format csv``, and for the report ``cuda_gpu_trace`` of
-    ``nsys stats --format csv``. With ``PID_kernel_trace.csv`` the tables of copies, calls and ranges next to it are
-    read: they are one trace.
+    Choose it for ``rocprofv3 --runtime-trace --output-format csv``, ``results.csv`` of rocprof, and the report
+    ``cuda_gpu_trace`` of ``nsys stats --format csv``. With ``PID_kernel_trace.csv`` the tables of copies, calls and
+    ranges next to it are read: they are one trace.
     """
 
     parts: ClassVar[tuple[str, ...]] = (*_TIMED, *_UNTIMED)

@@ -187,7 +187,7 @@ class _Export:
         columns = ", ".join(fields).format("a.correlationId", "a.streamId") if known else "NULL, NULL"
         for start, end, process, device, stream, number, kind, record, awaited in self._connection.execute(
             f"SELECT start, end, globalPid >> {_PROCESS_SHIFT} & {_ID_MASK}, deviceId, streamId, correlationId, "
-            f"syncType, {columns} FROM {_SYNCS} b"
+            f"syncType, {columns} FROM {_SYNCS} b WHERE typeof(start + end + correlationId + streamId) = 'integer'"
         ):
             if process not in numbers:
                 continue
@@ -330,7 +330,7 @@ class _Export:
 
     def _markers(self) -> list[tuple[str, int, int]]:
         rows = self._connection.execute(
-            f"SELECT {self._label_of(_RANGES)}, start, end FROM {_RANGES} WHERE {_ENDED} "
+            f"SELECT {self._label_of(_RANGES)}, start, end FROM {_RANGES} WHERE {_ENDED} AND start <= end "
             f"ORDER BY start LIMIT {_MOST_MARKERS}"
         )
         return [(_UNKNOWN if name is None else str(name), start, end) for name, start, end in rows]

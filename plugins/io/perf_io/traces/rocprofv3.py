@@ -126,14 +126,16 @@ class Converted(Source):
         base = min((start for *_, start, end, _ in rows if end >= start), default=None)
         if base is None:
             raise InputError(source.name, f"holds no {content}")
-        events = b",".join(map(msgspec.json.Encoder().encode, (
-            {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": (start - base) / 1000,
-             "dur": (end - start) / 1000,
-             "args": args if isinstance(args, dict) else {"correlation": args} if args > 0 else {}}
-            for category, name, pid, tid, start, end, args in rows)))  # fmt: skip
+        events, encode = bytearray(), msgspec.json.Encoder().encode  # it grows in place: rows take memory enough
+        for category, name, pid, tid, start, end, args in rows:
+            events += encode({
+                "ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": (start - base) / 1000,
+                "dur": (end - start) / 1000,
+                "args": args if isinstance(args, dict) else {"correlation": args} if args > 0 else {},
+            }) + b","  # fmt: skip
         described = [{"id": number, "name": name} for number, name in gpus.items()]
         facts = msgspec.json.encode({"baseTimeNanoseconds": base, "deviceProperties": described})
-        self._text = b'{"traceEvents":[' + events + b"]," + facts[1:]
+        self._text = b'{"traceEvents":[' + events[:-1] + b"]," + facts[1:]
         self.head = self._text[:HEAD_BYTES]
 
     @contextlib.contextmanager
