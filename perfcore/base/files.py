@@ -169,10 +169,10 @@ def _remove_left_behind(folder: Path) -> None:
                 path.unlink()
 
 
-def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write ``content`` atomically."""
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(content)
+def write_bytes(path: str | os.PathLike[str], *content: bytes | memoryview) -> None:
+    """Write contents, one behind the other, atomically."""
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        file.writelines(content)
 
 
 def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
@@ -180,9 +180,10 @@ def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None
     import msgspec
 
     refuse_other_kind(path, "model" if content.get("schema") == MODEL_SCHEMA else "value")
-    rest = memoryview(msgspec.json.format(msgspec.json.encode(content), indent=1))[len(b"{\n ") :]
+    encode = msgspec.json.Encoder(enc_hook=lambda numbers: numbers.tolist()).encode
+    rest = memoryview(msgspec.json.format(encode(content), indent=1))[len(b"{\n ") :]
     digest = hashlib.sha256(rest).hexdigest()[:16]
-    write_bytes(path, b"".join([f'{{\n "digest": "{digest}",\n '.encode(), rest, b"\n"]))
+    write_bytes(path, f'{{\n "digest": "{digest}",\n '.encode(), rest, b"\n")
 
 
 @contextlib.contextmanager

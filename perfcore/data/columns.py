@@ -135,7 +135,8 @@ def roles_of(table: pd.DataFrame) -> MeasurementRoles:
     if guessed.value is None and (alternatives := alternatives_of([c for c in columns if c in numeric])):
         guessed = replace(guessed, value=alternatives[0], unit=unit_of(alternatives[0]), alternatives=alternatives)
     if guessed.value is not None:
-        is_date, is_given = are_dates(table[guessed.value]), table[guessed.value].nunique() == 1
+        measured = table[guessed.value].dropna()
+        is_date, is_given = are_dates(measured), len(measured) > 0 and (measured == measured.iloc[0]).all()
         without = guess_roles(columns, numeric - {guessed.value}) if is_date or is_given else guessed
         rate = without.value if without.value is not None and is_called_rate(without.value) else None
         if is_date or (rate is not None and table[rate].nunique() > 1):  # a time that is the same was given

@@ -139,8 +139,7 @@ class Measurements(Shown):
             return "times by category"
         if roles.category or not (roles.code and roles.system):
             return "categories" if roles.category else "timings"
-        if roles.value is not None:
-            table = table[table[roles.value].notna()]
+        table = table if roles.value is None else table[table[roles.value].notna()]
         pairs = table[[*roles.code, *roles.system]].dropna().drop_duplicates()
         # A name is made of several columns if several were given.
         code, system = (pairs.groupby(list(columns)).ngroup() for columns in (roles.code, roles.system))
@@ -251,20 +250,17 @@ class Measurements(Shown):
         """Return a column as numbers (n_rows,), NaN for what is none; dates and complex numbers are none."""
         from perfcore.data.observations import numbers_in
 
-        numbers: Floats = self.once(("numbers", column), lambda: numbers_in(self.table[column]))
-        return numbers
+        return cast("Floats", self.once(("numbers", column), lambda: numbers_in(self.table[column])))
 
     def levels(self, column: str) -> tuple[Ints, Any]:
         """Return for each row (n_rows,) which of the values of a column it has, -1 for none, and these values."""
         from perfcore.data.observations import levels_in
 
-        levels: tuple[Ints, Any] = self.once(("levels", column), lambda: levels_in(self.table[column]))
-        return levels
+        return cast("tuple[Ints, Any]", self.once(("levels", column), lambda: levels_in(self.table[column])))
 
     def refuse(self, row: int, problem: str) -> NoReturn:
         """Raise the error about one row."""
-        line = self.line(row)
-        if line is None:
+        if (line := self.line(row)) is None:
             file = f" ({self.table['file'].iloc[row]})" if "file" in self.table else ""
             raise DataError(f"{self.source}: row {self.row(row)}{file}: {problem}")
         raise InputError(self.source, problem, line=line)

@@ -45,7 +45,7 @@ def levels_in(column: pd.Series) -> tuple[Ints, Any]:
         numbers, values = pd.factorize(column)
     except TypeError:
         numbers, values = pd.factorize(column.astype(str))
-    return numbers.astype(np.int32), values
+    return numbers.astype(np.min_scalar_type(-1 - len(values))), values  # the smallest type that holds them
 
 
 def differs(numbers: npt.NDArray[Any], group: Ints) -> bool:
@@ -180,9 +180,9 @@ def observe(data: Measurements, aggregate: str, duplicates: str) -> Observations
 def labels_of(data: Measurements, role: str, kept: Booleans) -> tuple[tuple[str, ...], Ints]:
     """Names of the codes or systems, in order of appearance, and the index of each kept row."""
     columns: tuple[str, ...] = getattr(data.roles, role)
-    rows = np.flatnonzero(kept)
     if not columns:
-        return (_ALL,), np.zeros(len(rows), dtype=np.int64)
+        return (_ALL,), np.broadcast_to(np.int64(0), int(kept.sum()))  # takes no memory
+    rows = np.flatnonzero(kept)
     parts: list[tuple[Ints, list[str]]] = []
     for column in columns:
         # Names are made of the few different values, not of every row.
@@ -385,7 +385,8 @@ def distinct(columns: Sequence[npt.NDArray[Any]]) -> tuple[Ints, Ints]:
     number, size = _renumbered(columns[0])
     for column in columns[1:]:
         of_column, levels = _renumbered(column)
-        number, size = _renumbered(number * levels + of_column, size * levels)
+        if levels > 1:
+            number, size = _renumbered(number * levels + of_column, size * levels)
     return first_of_each(number), number
 
 
@@ -406,7 +407,7 @@ def points_of(data: Measurements, kept: Booleans) -> tuple[Ints, Ints]:
     for column in data.roles.parameters.values():
         numbers, values = data.levels(column)
         levels = np.asarray(values, dtype=np.float64) if values.dtype.kind in "iuf" else numbers_in(values.to_series())
-        ranks.append(np.unique(levels, return_inverse=True)[1][numbers[kept]])
+        ranks.append(np.unique(levels, return_inverse=True)[1].astype(np.int32)[numbers[kept]])
     return distinct(ranks)
 
 

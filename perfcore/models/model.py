@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import os
+from array import array
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, overload
@@ -278,9 +279,11 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def to_dict(self) -> dict[str, Any]:
         """The model file's content as JSON-ready values."""
-        content = msgspec.to_builtins(self, enc_hook=lambda numbers: numbers.tolist())
-        origin = content.pop("origin")
-        return {"schema": MODEL_SCHEMA, "kind": self.kind, **origin, "model": content}
+        return dict(msgspec.to_builtins(self._content(), enc_hook=lambda numbers: numbers.tolist()))
+
+    def _content(self) -> dict[str, Any]:
+        content = msgspec.to_builtins(self, builtin_types=(array, np.ndarray))
+        return {"schema": MODEL_SCHEMA, "kind": self.kind, **content.pop("origin"), "model": content}
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:
@@ -293,7 +296,7 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a JSON file, whole or not at all."""
-        write_json(path, self.to_dict())
+        write_json(path, self._content())
 
 
 def predicted_frame(model: Model, points: Points, values: Floats) -> pd.DataFrame:

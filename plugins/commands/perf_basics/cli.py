@@ -257,10 +257,12 @@ def fit(
                     f"-o, --plot: there are models over {sets}; choose a benchmark with --where {code}=..."
                 )
             models = [perfcore.fit(part, fitter=fitter, executor=executor, **own) for part in parts]
+            drawn = None if picture is None else measured
+            del measured, parts  # whose memory the report has use for
         if output is not None:
             models[0].save(output)
         if picture is not None:
-            perfcore.plot(models[0], measured, picture)
+            perfcore.plot(models[0], drawn, picture)
     if as_json:
         facts = [_model_facts(model) for model in models]
         print_json("model", facts[0] if len(facts) == 1 else {"models": facts})

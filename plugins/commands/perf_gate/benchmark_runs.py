@@ -215,12 +215,17 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
         part = pd.DataFrame(
             {
                 "value": numbers,
-                **{k: np.full(len(table), v, np.float32) if np.ndim(v) == 0 else v for k, v in constant.items()},
+                # A constant takes no memory.
+                **{
+                    k: np.broadcast_to(np.float32(v), alike.shape) if np.ndim(v) == 0 else v
+                    for k, v in constant.items()
+                },
                 **{
                     k: pd.Categorical.from_codes(alike, pd.Index([v])) if isinstance(v, str) else v
                     for k, v in texts.items()
                 },
-            }
+            },
+            copy=False,
         )
         parts.append(part if kept.all() else part[kept])
         labels.append(table if kept.all() else table[kept])

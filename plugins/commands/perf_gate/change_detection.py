@@ -65,6 +65,7 @@ FEWEST_AFTER, _DOUBLE = 5, math.log(2.0)
 _FEWEST_BEFORE = 20  # values that show the noise and its memory; of fewer the series is short
 _PLACES = 4.0  # independent places among the newest
 _DOUBT = 50.0  # a shift must be 1 + 50/values times the largest of as many values that the history had before
+_AT_ONCE = 1 << 18  # values that are rid of the memory of noise
 # A short series: at least so many values before a step, its level for all places, and how much likelier than a random
 # walk it must be.
 _BEFORE_SHORT, _SHORT_LEVEL, _CLEARLY = 4, 3e-4, 8.0
@@ -527,6 +528,11 @@ def _fitted(y: Floats, dense: Floats, steps: list[int], outliers: list[int], phi
     )
 
 
+def _parts(size: int) -> list[Floats]:
+    """Return the noise of the grid, as much at a time as little memory holds of rows of so many values."""
+    return np.array_split(GRID, min(len(GRID), 1 + len(GRID) * size // _AT_ONCE))
+
+
 def gradual_change(values: Floats, detected: Detected, alpha: float, machines: Floats | None = None) -> Step | None:
     """Find a gradual change up to the newest value, in addition to steps: by the likelihood ratio of `detect`."""
     from scipy.special import stdtrit
@@ -539,35 +545,43 @@ def gradual_change(values: Floats, detected: Detected, alpha: float, machines: F
     known = [*(places >= step.place for step in detected.steps), *(places == out for out in detected.outliers)]
     base = np.stack([np.ones(n), *([] if machines is None else machines), *known]).astype(float)
     freedom = max(3, n - len(base) - 3)
-    white = whitened(np.concatenate([base, y[None]]), *GRID.T)
-    gram = white[:, :-1] @ white[:, :-1].transpose(0, 2, 1)
-    basis = np.linalg.solve(np.linalg.cholesky(gram + 1e-12 * n * np.eye(len(base))), white[:, :-1])
-    rest = white[:, -1:] - (white[:, -1:] @ basis.transpose(0, 2, 1)) @ basis
-    # A ramp that begins at s is 1, 2, 3, ... from there on, so that products with all whitened ramps are suffix sums of
-    # suffix sums of the rows whitened backward; a zero in front keeps the first value as it is.
-    backward = np.concatenate([basis, rest], axis=1)[..., ::-1]
-    zeros = np.zeros((*backward.shape[:2], 1))
-    sums = whitened(np.concatenate([zeros, backward], axis=2), *GRID.T)[..., 1:].cumsum(axis=2).cumsum(axis=2)
-    products = sums[..., n - 1 - starts] / (n - starts)  # of ramps that are 1 at the newest value
-    lengths = (whitened(np.arange(n + 1.0)[None], *GRID.T)[:, 0, 1:] ** 2).cumsum(axis=1)[:, n - 1 - starts]
-    square = lengths / (n - starts) ** 2 - (products[:, :-1] ** 2).sum(axis=1)
-    product, total = products[:, -1], (rest[:, 0] ** 2).sum(axis=1)
-    square = np.where(square > 1e-9 * lengths / (n - starts) ** 2, square, np.inf)  # others depend on what is known
-    left = np.maximum(total[:, None] - product**2 / square, n * 1e-12)
-    constant = -0.5 * np.log(first_variance(*GRID.T))
-    without = constant - 0.5 * n * np.log(np.maximum(total, n * 1e-12))
-    likelihood = constant[:, None] - 0.5 * n * np.log(left)
-    if 2.0 * (likelihood[0].max() - without[0]) <= _critical(1.0, n, alpha):  # white noise: the most
+    rows = np.concatenate([base, y[None]])
+
+    def ramps(grid: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Return likelihoods without a ramp and with each; what each leaves, its product with the rest, its square."""
+        white = whitened(rows, *grid.T)
+        gram = white[:, :-1] @ white[:, :-1].transpose(0, 2, 1)
+        basis = np.linalg.solve(np.linalg.cholesky(gram + 1e-12 * n * np.eye(len(base))), white[:, :-1])
+        rest = white[:, -1:] - (white[:, -1:] @ basis.transpose(0, 2, 1)) @ basis
+        # A ramp that begins at s is 1, 2, 3, ... from there on, so that products with all whitened ramps are suffix
+        # sums of suffix sums of the rows whitened backward; a zero in front keeps the first value as it is.
+        backward = np.concatenate([basis, rest], axis=1)[..., ::-1]
+        zeros = np.zeros((*backward.shape[:2], 1))
+        sums = whitened(np.concatenate([zeros, backward], axis=2), *grid.T)[..., 1:].cumsum(axis=2).cumsum(axis=2)
+        products = sums[..., n - 1 - starts] / (n - starts)  # of ramps that are 1 at the newest value
+        lengths = (whitened(np.arange(n + 1.0)[None], *grid.T)[:, 0, 1:] ** 2).cumsum(axis=1)[:, n - 1 - starts]
+        square = lengths / (n - starts) ** 2 - (products[:, :-1] ** 2).sum(axis=1)
+        product, total = products[:, -1], (rest[:, 0] ** 2).sum(axis=1)
+        square = np.where(square > 1e-9 * lengths / (n - starts) ** 2, square, np.inf)  # others depend on what is known
+        left = np.maximum(total[:, None] - product**2 / square, n * 1e-12)
+        constant = -0.5 * np.log(first_variance(*grid.T))
+        without = constant - 0.5 * n * np.log(np.maximum(total, n * 1e-12))
+        return without, constant[:, None] - 0.5 * n * np.log(left), left, product, square
+
+    of_white, with_ramp, *_ = ramps(GRID[:1])
+    if 2.0 * (with_ramp.max() - of_white[0]) <= _critical(1.0, n, alpha):  # white noise: the most
         return None
-    of_best, columns = likelihood.argmax(axis=0), np.arange(len(starts))
-    ratio = 2.0 * (likelihood[of_best, columns] - without.max())
+    found = [ramps(grid)[:2] for grid in _parts(rows.size)]
+    without, likelihood = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    ratio = 2.0 * (likelihood.max(axis=0) - without.max())
     place = int(ratio.argmax())
-    best = int(of_best[place])
+    best = int(likelihood[:, place].argmax())
     critical = _critical(float(max(GAIN[best], GAIN[int(without.argmax())])), n, alpha)
     if ratio[place] <= critical:
         return None
-    error = math.sqrt(left[best, place] / freedom / square[best, place])
-    size = scale * product[best, place] / square[best, place]
+    left, product, square = (column[0, place] for column in ramps(GRID[best : best + 1])[2:])
+    error = math.sqrt(left / freedom / square)
+    size = scale * product / square
     side = scale * error * _WIDER * float(stdtrit(freedom, 0.975))
     first, last = (int(starts[k]) for k in _places(ratio))
     probability = alpha * math.exp(min(0.0, (critical - float(ratio[place])) / _OF_ALPHA))
@@ -616,11 +630,14 @@ def recent_step(values: Floats, detected: Detected, window: int, machines: Float
     fixed = np.ones((1, count)) if machines is None else np.concatenate([np.ones((1, count)), machines[:, begin:]])
     fixed = np.concatenate([fixed, *((np.arange(count) == place - begin)[None].astype(float) for place in outliers)])
     rows = np.concatenate([fixed, y[None]])
-    old = whitened(rows[:, :before], *GRID.T)
-    basis = np.linalg.qr(old[:, :-1].transpose(0, 2, 1))[0]
-    rest = old[:, -1] - np.einsum("gnp,gp->gn", basis, np.einsum("gnp,gn->gp", basis, old[:, -1]))
+    squares = list[Floats]()
+    for grid in _parts(rows.size):
+        old = whitened(rows[:, :before], *grid.T)
+        basis = np.linalg.qr(old[:, :-1].transpose(0, 2, 1))[0]
+        rest = old[:, -1] - np.einsum("gnp,gp->gn", basis, np.einsum("gnp,gn->gp", basis, old[:, -1]))
+        squares.append((rest**2).sum(axis=1))
     freedom = max(3, before - len(fixed) - 2)
-    variance = np.maximum((rest**2).sum(axis=1) / freedom, EXACT * float(np.var(y)))
+    variance = np.maximum(np.concatenate(squares) / freedom, EXACT * float(np.var(y)))
     best = int(np.argmax(-0.5 * before * np.log(variance) - 0.5 * np.log(first_variance(*GRID.T))))
     sizes_of = np.arange(_MARGIN, min(window, WINDOW) + 1)
     steps = (np.arange(count) >= count - sizes_of[:, None]).astype(float)

@@ -76,14 +76,16 @@ def rows_to_add(table: LongTable, commit: str, machine: str = "") -> list[dict[s
     """
     prefixes = [f"{key}=" if table.labels[key].dtype.kind in "iuf" else "" for key in table.keys]
     names = names_of_rows(table, table.keys, prefixes)
-    now, keys = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds"), ["benchmark", "machine"]
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+    groups = table.runs["value"].groupby([names, table.runs["machine"]], sort=False, observed=True)
+    first, medians = table.runs.loc[groups.head(1).index, TEXTS].astype(str), groups.median()
     return [
         {
-            **{"commit": commit, "benchmark": str(name), "value": float(runs["value"].median())},
-            **{"unit": str(runs["unit"].iloc[0]), "better": better_of(*runs[TEXTS].astype(str).iloc[0])},
+            **{"commit": commit, "benchmark": str(name), "value": float(median)},
+            **{"unit": about[0], "better": better_of(*about)},
             **{"machine": machine or str(where), "started": now},
         }
-        for (name, where), runs in table.runs.assign(benchmark=names).groupby(keys, sort=False, observed=True)
+        for (name, where), median, about in zip(medians.index, medians, first.to_numpy().tolist(), strict=True)
     ]
 
 
@@ -165,10 +167,12 @@ def series_of(table: LongTable, commit: str) -> tuple[list[CommitSeries], list[s
     runs["machine"] = runs["machine"].astype(str)
     left_out: list[str] = []
     runs = _in_one_unit(runs, left_out)
-    newest = runs.sort_values("place", kind="stable").drop_duplicates("benchmark", keep="last")
+    ordered = runs[["benchmark", "place"]].sort_values("place", kind="stable")
+    newest = runs.loc[ordered.drop_duplicates("benchmark", keep="last").index]
     about = dict(zip(newest["benchmark"].astype(str), newest[TEXTS].astype(str).to_numpy().tolist(), strict=True))
     order = {name: place for place, name in enumerate(runs["benchmark"].unique().tolist())}
     keys = ["benchmark", "place", "machine"]
+    runs = runs[[*keys, "value"]]
     if runs.duplicated(keys).any():
         runs = runs.groupby(keys, sort=False, observed=True)["value"].median().reset_index()
     runs = runs.sort_values(["place", "machine"], kind="stable")
@@ -480,14 +484,14 @@ def _without_common_step(judged: JudgedSeries, suite: JudgedSeries | None) -> Ju
 
 def _found(all_series: list[CommitSeries], begin: int, parallel: str | None) -> dict[int, tuple[Detected, Step | None]]:
     """Return what series hold that can be judged, by number, found here or by workers."""
-    tasks = [
+    tasks = (  # one at a time
         (
             each.logs.tolist(),
             None if each.machine_effects is None else each.machine_effects.tolist(),
             each.window(begin),
         )
         for each in all_series
-    ]
+    )
     if parallel is None:
         found = [look_for_steps(*task) for task in tasks]
     else:

@@ -319,7 +319,7 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
     def parameters(self) -> tuple[Parameter, ...]:
         return self.law.parameters
 
-    def to_dict(self) -> dict[str, Any]:
+    def _content(self) -> dict[str, Any]:
         models = {name: getattr(self, name) for name in _MODELS}
         names = [name for name in _Plain.__struct_fields__ if name not in Origin.__struct_fields__ and name != "origin"]
         content = {name: msgspec.to_builtins(getattr(self, name)) for name in names}

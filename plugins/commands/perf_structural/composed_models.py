@@ -366,7 +366,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """What each component is, in one line."""
         return [f"{name}: {model.title}" for name, model in self.components.items()]
 
-    def to_dict(self) -> dict[str, Any]:
+    def _content(self) -> dict[str, Any]:
         components = {name: model.to_dict() for name, model in self.components.items()}
         origin = msgspec.to_builtins(self.origin)
         content = {"expression": self.expression, "components": components}

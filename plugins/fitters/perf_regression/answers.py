@@ -95,7 +95,7 @@ def _coefficients(model: RegressionModel) -> Table:
 
 
 def _notes(model: RegressionModel, unequal: float) -> list[Note]:
-    options, influence = model.options, model.influence()
+    options = model.options
     spread = {"equal": "equal variance", "relative": "equal relative variance"}
     errors = f"independent errors of {spread.get(options.weights, f'variance by {options.weights}')}"
     if options.family == "gamma":
@@ -108,11 +108,16 @@ def _notes(model: RegressionModel, unequal: float) -> list[Note]:
     if len(model.groups) == 1:
         for name, p in zip(model.coefficients, model.estimates[model.groups[0].names].pvalues, strict=True):
             open_ += [] if p < _SIGNIFICANT else [f"{name} is not distinguishable from 0 (p-value {p:.2g})"]
-    if "cooks_distance" in influence and (strong := influence[influence["cooks_distance"] > _INFLUENTIAL]).size:
-        run = strong.sort_values("cooks_distance").iloc[-1]
-        names = [*options.by, *model.columns]
-        place = ", ".join(f"{model.shown_names[n]}={run[n] if n in options.by else f'{run[n]:g}'}" for n in names)
-        open_.append(f"{place} decides the fit (Cook's distance {run['cooks_distance']:.2g})")
+    if options.robust is None and options.quantile is None:
+        with np.errstate(all="ignore"):
+            distances = [model.estimates[group.names].cooks_distance() for group in model.groups]
+            group, distance = max(zip(model.groups, distances, strict=True), key=lambda each: np.fmax.reduce(each[1]))
+        np.fmax(distance, 0.0, out=distance)
+        if distance.max() > _INFLUENTIAL:
+            run = dict(zip(options.by, group.names, strict=True))
+            run |= {name: f"{numbers[int(distance.argmax())]:g}" for name, numbers in group.points.items()}
+            place = ", ".join(f"{model.shown_names[name]}={text}" for name, text in run.items())
+            open_.append(f"{place} decides the fit (Cook's distance {distance.max():.2g})")
     if unequal < _UNEQUAL:
         open_.append(f"errors of unequal variance (Breusch-Pagan p-value {unequal:.1g}); see --weights and --errors")
     failed = [f"{name}: {reason}" for name, reason in [*model.failures.items()][:3]]
@@ -255,8 +260,10 @@ def _breusch_pagan(model: RegressionModel) -> float:
     assumes = options.errors == "classical" and options.robust is None and options.quantile is None
     if len(model.groups) > 1 or len(group.value) < 10 or not assumes or options.family == "gamma":
         return 1.0
+    fitted = model.parametric.value_at(group.points, group.estimates)
     squares = model.estimates[group.names].results.wresid ** 2
-    fitted = model.parametric.at(group.points, group.estimates)[0]
     if np.ptp(fitted) == 0.0 or np.ptp(squares) == 0.0:
         return 1.0
-    return float(chi2.sf(len(squares) * np.corrcoef(squares, fitted)[0, 1] ** 2, 1))
+    squares -= squares.mean()
+    fitted -= fitted.mean()
+    return float(chi2.sf(len(squares) * (squares @ fitted) ** 2 / (squares @ squares) / (fitted @ fitted), 1))

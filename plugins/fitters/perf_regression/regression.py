@@ -33,6 +33,7 @@ from perfcore.tables import point_text
 _COLLINEAR = 1e-13  # smallest over largest singular value of the terms at unit length
 _ILL_CONDITIONED = 1e8
 _MOST_STEPS = 100
+_ROWS_AT_ONCE = 100_000
 
 
 @dataclass(frozen=True)
@@ -53,25 +54,42 @@ class Estimates:
     freedom: float | None  # None for normal distributions
 
     @functools.cached_property
-    def influence(self) -> Any:
-        """Influence measures of statsmodels, those of weighted least squares by their whitened form."""
-        from statsmodels.regression.linear_model import OLS
-
+    def leverage(self) -> Floats:
+        """Leverage of each run, in least squares that of its whitened form."""
         model = self.results.model
         if not hasattr(model, "wexog"):
-            return self.results.get_influence(observed=False)
-        return (self.results if isinstance(model, OLS) else OLS(model.wendog, model.wexog).fit()).get_influence()
+            return np.asarray(self.results.get_hat_matrix_diag(observed=False))
+        return np.asarray(np.einsum("ij,ji->i", model.wexog, model.pinv_wexog))
+
+    def studentized(self) -> Floats:
+        """Residuals over their standard errors."""
+        results = self.results
+        residuals = results.wresid if hasattr(results.model, "wexog") else results.resid_pearson
+        errors = 1.0 - self.leverage
+        errors *= results.scale
+        studentized: Floats = np.divide(residuals, np.sqrt(errors, out=errors), out=errors)
+        return studentized
+
+    def cooks_distance(self) -> Floats:
+        """Cook's distance of each run, without p-values."""
+        distance = self.studentized()
+        distance *= distance
+        distance *= self.leverage / len(self.params)
+        distance /= 1.0 - self.leverage
+        return distance
 
 
 def regress(formula: ParametricFormula, group: Group, options: RegressionOptions, at: Floats) -> Estimates:
     """Estimates for a formula linearized at these coefficients."""
-    (value, design), y = formula.at(group.points, at), np.array(group.value)
-    bad = ~np.isfinite(np.column_stack([value, design])).all(axis=1)
+    (offset, design), y = formula.at(group.points, at), np.asarray(group.value)
+    bad = ~(np.isfinite(offset) & np.isfinite(design).all(axis=1))
     if bad.any():
         place = point_text({name: values[int(np.argmax(bad))] for name, values in group.points.items()})
         raise DataError(f"the formula is not finite at {place}; leave such rows out with --where")
-    offset, lengths = value - design @ at, np.linalg.norm(design, axis=0)
-    triangle = np.linalg.qr(design, mode="r")  # has the singular values of the design
+    offset -= design @ at
+    rest = np.subtract(y, offset, out=offset)
+    triangle = np.linalg.qr(design, mode="r")  # has the lengths and singular values of the design
+    lengths = np.linalg.norm(triangle, axis=0)
     _, sizes, directions = np.linalg.svd(triangle / np.where(lengths > 0.0, lengths, 1.0))
     if sizes[-1] <= _COLLINEAR * sizes[0]:
         names = [name for name, part in zip(formula.coefficients, directions[-1], strict=True) if abs(part) > 1e-3]
@@ -79,9 +97,10 @@ def regress(formula: ParametricFormula, group: Group, options: RegressionOptions
     # The pseudoinverse of statsmodels drops small directions in silence.
     is_scaled = np.linalg.cond(triangle) > _ILL_CONDITIONED
     scale = np.exp2(np.round(np.log2(lengths))) if is_scaled else np.ones(len(lengths))
+    design /= scale
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        results = _results(group, options, y, design / scale, offset)
+        results = _results(group, options, y, design, rest)
     if any("onverge" in str(each.message) or "Iteration" in each.category.__name__ for each in caught):
         raise DataError("the regression does not converge; simplify the formula")
     if not np.isfinite([*results.params, *results.bse]).all():
@@ -97,19 +116,19 @@ def regress(formula: ParametricFormula, group: Group, options: RegressionOptions
     )
 
 
-def _results(group: Group, options: RegressionOptions, y: Floats, design: Floats, offset: Floats) -> Any:
-    """What statsmodels gives for ``y = offset + design @ coefficients``."""
+def _results(group: Group, options: RegressionOptions, y: Floats, design: Floats, rest: Floats) -> Any:
+    """What statsmodels gives for ``y = offset + design @ coefficients``, where ``rest`` is ``y - offset``."""
     if options.robust is not None:
         from statsmodels.robust import norms
         from statsmodels.robust.robust_linear_model import RLM
 
         norm = {"huber": norms.HuberT, "tukey": norms.TukeyBiweight}[options.robust]
         # Weights have no unit; by default statsmodels compares deviances, and large values would end after 3 steps.
-        return RLM(y - offset, design, M=norm()).fit(conv="weights", tol=1e-10, maxiter=1000)
+        return RLM(rest, design, M=norm()).fit(conv="weights", tol=1e-10, maxiter=1000)
     if options.quantile is not None:
         from statsmodels.regression.quantile_regression import QuantReg
 
-        return QuantReg(y - offset, design).fit(q=options.quantile)
+        return QuantReg(rest, design).fit(q=options.quantile)
     how: dict[str, Any] = {"use_t": True}
     if options.errors != "classical":
         how["cov_type"] = options.errors.partition(":")[0]
@@ -118,11 +137,18 @@ def _results(group: Group, options: RegressionOptions, y: Floats, design: Floats
         from statsmodels.genmod.families import Gamma, links
         from statsmodels.genmod.generalized_linear_model import GLM
 
-        return GLM(y, design, offset=offset, family=Gamma(links.Identity())).fit(**how)
-    from statsmodels.regression.linear_model import OLS, WLS
+        return GLM(y, design, offset=y - rest, family=Gamma(links.Identity())).fit(**how)
+    from scipy.linalg import blas, qr
+    from statsmodels.regression.linear_model import OLS, WLS, OLSResults, RegressionResults, RegressionResultsWrapper
 
-    rest = y - offset
-    return (OLS(rest, design) if group.weights is None else WLS(rest, design, group.weights)).fit(**how)
+    model = OLS(rest, design) if group.weights is None else WLS(rest, design, group.weights)
+    # As `fit` does, but by an orthonormal basis, which becomes the pseudoinverse in place: less memory and time.
+    basis, triangle = qr(model.wexog, mode="economic", check_finite=False)
+    model.pinv_wexog = inverse = blas.dtrsm(1.0, triangle, basis, side=1, trans_a=1, overwrite_b=1).T
+    model.rank, model.wexog_singular_values = design.shape[1], np.linalg.svd(triangle, compute_uv=False)
+    model.normalized_cov_params = inverse @ inverse.T
+    kind = OLSResults if group.weights is None else RegressionResults
+    return RegressionResultsWrapper(kind(model, inverse @ model.wendog, model.normalized_cov_params, **how))
 
 
 def fit_group(formula: ParametricFormula, group: Group, options: RegressionOptions) -> Group:
@@ -133,14 +159,14 @@ def fit_group(formula: ParametricFormula, group: Group, options: RegressionOptio
     theta = np.array([start.get(name, 0.0) for name in names])
     if not start:
         return msgspec.structs.replace(group, estimates=tuple(regress(formula, group, options, theta).params.tolist()))
-    y, root = np.array(group.value), 1.0 if group.weights is None else np.sqrt(group.weights)
+    y, root = np.asarray(group.value), 1.0 if group.weights is None else np.sqrt(group.weights)
     free = np.array([name not in start for name in names])
     value, design = formula.at(group.points, theta)
     theta[free] = np.linalg.lstsq(np.nan_to_num(design[:, free]), np.nan_to_num(y - value), rcond=None)[0]
     from scipy.optimize import least_squares
 
     def residuals(at: Floats) -> Floats:
-        differences = (formula.at(group.points, at)[0] - y) * root
+        differences = (formula.value_at(group.points, at) - y) * root
         return np.asarray(np.nan_to_num(differences, nan=1e150, posinf=1e150, neginf=-1e150))
 
     def slopes(at: Floats) -> Floats:
@@ -208,9 +234,9 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
     @functools.cached_property
     def fitted_points(self) -> dict[str, Any]:
         """Where the runs were made."""
-        points: dict[str, Any] = {s: [v for g in self.groups for v in g.points[s]] for s in self.columns}
-        points |= {c: [g.names[k] for g in self.groups for _ in g.value] for k, c in enumerate(self.options.by)}
-        return {name: np.array(values) for name, values in points.items()}
+        points: dict[str, Any] = {s: np.concatenate([g.points[s] for g in self.groups]) for s in self.columns}
+        names, counts = zip(*((g.names, len(g.value)) for g in self.groups), strict=True)
+        return points | {c: np.repeat([n[k] for n in names], counts) for k, c in enumerate(self.options.by)}
 
     @functools.cached_property
     def ranges(self) -> Mapping[str, tuple[float, float]]:
@@ -247,24 +273,25 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
         """How well a group is fitted; criteria and leave-one-out errors where they are defined."""
         from statsmodels.tools.eval_measures import aicc, bic
 
-        results, y = self.estimates[group.names].results, np.array(group.value)
+        results, y = self.estimates[group.names].results, np.asarray(group.value)
         n, k = len(y), len(self.coefficients)
-        residuals = y - self.parametric.at(group.points, group.estimates)[0]
+        residuals = self.parametric.value_at(group.points, group.estimates)
+        np.subtract(y, residuals, out=residuals)
         figures: dict[str, float | int] = {"n_runs": n, "n_coefficients": k}
         figures |= {"residual_error": float(np.sqrt(residuals @ residuals / (n - k)))}
         if self.is_relative:
             figures["relative_error"] = float(results.scale**0.5)
         if self.options.quantile is not None:
             return figures | {"pseudo_r2_centered": float(results.prsquared)}
-        around = y - np.average(y, weights=group.weights)
-        lost = float(np.average(residuals**2, weights=group.weights) / np.average(around**2, weights=group.weights))
+        mean = functools.partial(np.average, weights=group.weights)
+        lost = float(mean(residuals**2) / mean((y - mean(y)) ** 2))
         figures |= {"r2_centered": 1.0 - lost, "r2_adjusted_centered": 1.0 - lost * (n - 1) / (n - k)}
         if self.options.robust is not None:
             return figures | {"residual_error": float(results.scale)}
         figures |= {"bic": float(bic(results.llf, n, k)), "aicc": float(aicc(results.llf, n, k))}
         if self.options.family == "gaussian":
-            left_out = residuals / (1.0 - self.estimates[group.names].influence.hat_matrix_diag)
-            figures["leave_one_out_rmse"] = float(np.sqrt(np.mean(left_out**2)))
+            residuals /= 1.0 - self.estimates[group.names].leverage
+            figures["leave_one_out_rmse"] = float(np.sqrt(residuals @ residuals / n))
         return {name: figure for name, figure in figures.items() if np.isfinite(figure)}
 
     @property
@@ -335,23 +362,21 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
         """Each run: fitted value, residual, and where defined leverage, studentized residual and Cook's distance."""
         frames = []
         for g in self.groups:
-            results, fitted = self.estimates[g.names].results, self.parametric.at(g.points, g.estimates)[0]
+            found, fitted = self.estimates[g.names], self.parametric.value_at(g.points, g.estimates)
             columns: dict[str, Any] = dict(zip(self.options.by, g.names, strict=True))
             columns |= {name: np.asarray(numbers) for name, numbers in (*g.points.items(), ("value", g.value))}
             columns |= {"fitted": fitted, "residual": columns["value"] - fitted}
             if self.options.robust is None and self.options.quantile is None:
                 with np.errstate(all="ignore"):
-                    found = self.estimates[g.names].influence
-                    inner, freedom, leverage = found.resid_studentized, results.df_resid, found.hat_matrix_diag
+                    inner, freedom = found.studentized(), found.results.df_resid
                     # Each by the fit without its own run; statsmodels makes these fits one by one.
                     others = (
                         np.sqrt((freedom - 1.0) / (freedom - inner**2)) if self.options.family == "gaussian" else 1.0
                     )
                     columns["studentized"] = inner * others
-                    distance = inner**2 / found.k_vars * (leverage / (1.0 - leverage))  # of Cook, without p-values
-                    columns |= {"leverage": leverage, "cooks_distance": distance}
+                    columns |= {"leverage": found.leverage, "cooks_distance": found.cooks_distance()}
             frames.append(pd.DataFrame(columns, copy=False))
-        return pd.concat(frames, ignore_index=True)
+        return pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
 
     def details(self) -> dict[str, Any]:
         coefficients = self.report().plain_tables[0].records()
@@ -396,7 +421,7 @@ class RegressionFitter(Fitter):
                 progress.note(f"one fit for all values of {column}; --by {column} fits each separately")
         runs = runs.with_roles(parameters=columns, code=(), system=(), category=())
         groups, failures = [], {}
-        for group in groups_of(runs, options):
+        for group in [*groups_of(runs, options)]:
             try:
                 groups.append(fit_group(formula, group, options))
             except DataError as error:
@@ -409,8 +434,10 @@ class RegressionFitter(Fitter):
 
 def origin_of(fitter: str, options: Any, runs: Measurements) -> Origin:
     """Where a model comes from."""
-    digest = hashlib.sha256(runs.table.to_csv(index=False).encode()).hexdigest()
-    return Origin(fitter, to_dict(options), runs.source, f"sha256:{digest}", perfcore.__version__)
+    digest = hashlib.sha256()
+    for first in range(0, len(runs.table), _ROWS_AT_ONCE):
+        digest.update(runs.table[first : first + _ROWS_AT_ONCE].to_csv(index=False, header=first == 0).encode())
+    return Origin(fitter, to_dict(options), runs.source, f"sha256:{digest.hexdigest()}", perfcore.__version__)
 
 
 def _resolve(
@@ -469,25 +496,28 @@ def groups_of(runs: Measurements, options: RegressionOptions) -> Iterator[Group]
     kept &= without_duplicates(runs, kept, notes=notes)
     for note in notes:
         progress.note(f"{runs.source}: {note}")
-    table = pd.DataFrame({s: numbers_of(runs, c, kept, signed=True) for s, c in runs.roles.parameters.items()})
-    names = {f"by {c}": names_of(runs, existing_column(c, columns)) for c in options.by} or {"": np.zeros(len(table))}
-    table = table.assign(**names, **{"value =": y})
+    points = {s: numbers_of(runs, c, kept, signed=True) for s, c in runs.roles.parameters.items()}
+    names = pd.DataFrame({c: names_of(runs, existing_column(c, columns)) for c in options.by}, index=range(len(y)))
+    weights: Any = None
+    clusters: Any = None
     if options.weights == "relative":
-        table["weights ="] = y**-2
+        weights = y**-2
     elif options.weights == "1/variance":
-        spread = table[kept].groupby([*names, *runs.roles.parameters])["value ="].transform("var")
-        if not (spread > 0.0).all():
+        keys = [*map(names.get, names), *points.values()]
+        weights = 1.0 / pd.Series(y).where(kept).groupby(keys).transform("var")
+        if not (weights[kept] < np.inf).all():
             raise DataError(f"{runs.source}: --weights 1/variance needs runs of different values at every point")
-        table["weights ="] = 1.0 / spread
     elif options.weights != "equal":
-        table["weights ="] = numbers_of(runs, existing_column(options.weights, columns), kept)
+        weights = numbers_of(runs, existing_column(options.weights, columns), kept)
     if options.errors.startswith("cluster:"):
         column = existing_column(options.errors.partition(":")[2], columns)
-        table["clusters ="] = pd.factorize(names_of(runs, column))[0]
-    for group, rows in table[kept].groupby(list(names)):
-        further: list[Any] = [tuple(rows[n].tolist()) if n in rows else None for n in ("weights =", "clusters =")]
-        numbers = {n: array("d", rows[n].to_numpy(np.float64).tobytes()) for n in (*runs.roles.parameters, "value =")}
-        yield Group(tuple(map(str, group)) if options.by else (), numbers, numbers.pop("value ="), *further)
+        clusters = pd.factorize(names_of(runs, column))[0]
+    names = names[kept]
+    for group, part in names.groupby(list(options.by)) if options.by else [((), names)]:
+        rows = part.index
+        further: list[Any] = [None if each is None else tuple(each[rows].tolist()) for each in (weights, clusters)]
+        numbers = {symbol: array("d", column[rows].tobytes()) for symbol, column in points.items()}
+        yield Group(tuple(map(str, group)), numbers, array("d", y[rows].tobytes()), *further)
 
 
 def names_of(runs: Measurements, column: str) -> Any:
