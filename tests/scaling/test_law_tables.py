@@ -547,6 +547,18 @@ def test_no_model_goes_over_a_switch():
     assert model.paths == ("time_s",)
 
 
+def test_of_layouts_on_several_nodes_the_nodes_scale():
+    """Ranks of a node times threads is always 32; layouts are held where the largest run was the fastest."""
+    rows = [(nodes, ranks, 32 // ranks, 4.0 + 92.0 / nodes + cost) for nodes in (1, 2, 4, 8)
+            for ranks, cost in ((4, 0.3), (8, 0.1), (16, 4.0))]  # fmt: skip
+    model = perfcore.fit(pd.DataFrame(rows, columns=["nodes", "ranks_per_node", "threads", "time"]))
+    assert model.target_text == "nodes=32, threads=4"
+    assert [row.speedup[0] for row in model.speedup.levels[:4]] == pytest.approx(
+        [1, 96.1 / 50.1, 96.1 / 27.1, 96.1 / 15.6]
+    )
+    assert model.details()["next_point"]["threads"] == 4
+
+
 def test_numbers_of_versions_are_names():
     rows = [(v, p, s * (10.0 + 1600.0 / p)) for v, s in ((1.0, 1.0), (2.0, 0.9)) for p in (32, 64, 128)]
     table = pd.DataFrame(rows, columns=["version", "cores", "time_s"])

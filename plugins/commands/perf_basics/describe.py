@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_tables.confounders import further_parameters, refuse_unnamed_of_codes, split_by_switches, split_by_texts
+from perf_tables.confounders import refuse_unnamed_of_codes, several_parameters, split_by_switches, split_by_texts
 from perf_tables.meanings import (
     MAY_NAME_CASES,
     called,
@@ -291,8 +291,7 @@ def _with_factors(data: Measurements) -> tuple[Measurements, list[str]]:
     notes = list[str]()
     with contextlib.suppress(PerfError):
         data = split_by_switches(data, notes)
-        if factors := further_parameters(data):
-            several = [*roles.parameters.values(), *factors]
+        if several := several_parameters(data):
             return data.with_roles(several), [*notes, f"parameters {', '.join(several)} (set with --parameter)"]
     return data, notes
 

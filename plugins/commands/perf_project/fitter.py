@@ -9,7 +9,7 @@ import msgspec
 from perf_project.build import Components, projected
 from perf_project.model import ProjectionModel
 from perf_project.options import ProjectionOptions
-from perf_tables.confounders import further_parameters
+from perf_tables.confounders import several_parameters
 from perfcore.base.errors import PerfError
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
@@ -29,7 +29,7 @@ class ProjectionFitter(Fitter):
         if data.data_kind != "times by category" or any(data.table[column].nunique() < 2 for column in columns):
             return False
         try:
-            return not further_parameters(data)
+            return not several_parameters(data)
         except PerfError:
             return False
 

@@ -63,7 +63,7 @@ def fitted(measurements: ScalingData, options: ScalingOptions, apart: bool = Fal
         settings=settings,
         data=data,
         unfitted=dict(measurements.unfitted),
-        target=target_of(options.at, measurements.columns, measurements.points),
+        target=target_of(options.at, measurements.columns, measurements.points, measurements.held),
         scaling=measurements.scaling,
         reciprocal=measurements.reciprocal,
         apart=apart,
@@ -103,11 +103,14 @@ def _far_levels(measurements: ScalingData, posterior: Posterior) -> list[str]:
 
 
 def target_of(
-    assignments: tuple[str, ...], columns: Mapping[str, str], points: Mapping[str, Floats]
+    assignments: tuple[str, ...],
+    columns: Mapping[str, str],
+    points: Mapping[str, Floats],
+    held: Mapping[str, float],
 ) -> dict[str, float]:
     """The scale to look at."""
     symbols = {**{column: symbol for symbol, column in columns.items()}, **{s: s for s in columns}}
-    defaults = {symbol: _BEYOND * float(values.max()) for symbol, values in points.items()}
+    defaults = {symbol: _BEYOND * float(values.max()) for symbol, values in points.items()} | dict(held)
     named = {}
     for word in assignments:
         name, _, level = word.partition("=")

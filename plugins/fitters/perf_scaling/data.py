@@ -68,6 +68,7 @@ class ScalingData:
     notes: tuple[str, ...]
     scaling: str  # how the problem grows with the first parameter, where it counts processors
     reciprocal: bool  # the values are work per time, such as tokens/s or speedups, so that laws are of one over them
+    held: Mapping[str, float]  # levels of layouts, such as threads of each rank, of the best run of the largest scale
 
 
 def scaling_data(data: Any, options: ScalingOptions) -> ScalingData:
@@ -109,13 +110,12 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
         notes += [f"{roles.value} is measured, not {listing(others, 3)} (set with --value)"] if others else []
     if options.parameter is None and options.path is None:
         data = confounders.split_by_switches(data, notes)
-    if options.parameter is None and (factors := confounders.further_parameters(data)):
-        several = (*roles.parameters.values(), *factors)
-        if len(several) <= confounders.MOST_PARAMETERS:
-            wider = gathered(data.with_roles(value=roles.value), replace(options, parameter=several, where=()))
-            if wider.paths:
-                named = f"parameters {', '.join(several)} (set with --parameter)"
-                return replace(wider, notes=tuple(dict.fromkeys((*notes, named, *wider.notes))))
+    several = confounders.several_parameters(data) if options.parameter is None else ()
+    if several and len(several) <= confounders.MOST_PARAMETERS:
+        wider = gathered(data.with_roles(value=roles.value), replace(options, parameter=several, where=()))
+        if wider.paths:
+            named = f"parameters {', '.join(several)} (set with --parameter)"
+            return replace(wider, notes=tuple(dict.fromkeys((*notes, named, *wider.notes))))
     value = values_of(data, notes, zeros=True, signed=True)
     kept = ~np.isnan(value)
     points = {symbol: numbers_of(data, column, kept) for symbol, column in roles.parameters.items()}
@@ -180,7 +180,23 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
         notes=tuple(notes),
         scaling=meanings.scaling_of(data) if options.scaling == "auto" else options.scaling,
         reciprocal=reciprocal,
+        held=_held(data, tuple(points), distinct, runs.means, reciprocal),
     )
+
+
+def _held(
+    data: Measurements, symbols: Sequence[str], points: Floats, means: Floats, reciprocal: bool
+) -> dict[str, float]:
+    """Levels of layouts in the best run at the largest levels of what else was varied, the first parameter's first."""
+    layouts = [k > 0 and meanings.is_layout(data, column) for k, column in enumerate(data.roles.parameters.values())]
+    others = points[np.isfinite(means).any(axis=0)][:, np.logical_not(layouts)]
+    if not any(layouts) or not len(others):
+        return {}
+    largest = (points[:, np.logical_not(layouts)] == others[np.lexsort(others.T[::-1])[-1]]).all(axis=1)
+    candidates = np.flatnonzero(largest & np.isfinite(means).any(axis=0))
+    means = np.nanmean(means[:, candidates], axis=0)
+    best = points[candidates[means.argmax() if reciprocal else means.argmin()]]
+    return {symbol: float(best[k]) for k, symbol in enumerate(symbols) if layouts[k]}
 
 
 def _parameters_of(data: Measurements, at: Sequence[str]) -> tuple[str, ...] | None:
@@ -228,9 +244,9 @@ def _as_scaling(data: Measurements, scaling: str) -> Measurements:
 def _copies_of_parameters(data: Measurements) -> list[str]:
     """Other counts of processors that say the same as a parameter, such as nodes beside ranks."""
     table, notes = data.table, list[str]()
-    if other := meanings.layout_of(data):
-        (parameter,) = data.roles.parameters.values()
-        return [f"{parameter} x {other} is the same in all rows: layouts of the same processors, so nothing scales"]
+    parameter = next(iter(data.roles.parameters.values()))
+    if other := meanings.layout_of(data, parameter):
+        return [f"{parameter} x {other} is the same in all rows: layouts of the same processors, without a speedup"]
     for column in data.roles.parameters.values():
         if not is_processors(column):
             continue

@@ -204,7 +204,10 @@ def measurable(model: ScalingModel, largest: float) -> Floats:
     if steps[-1] < largest:
         steps.append(largest)
     points = np.array([top * factors for factors in itertools.product(steps, repeat=len(top))])
-    limit = np.where(model.target_point > top, model.target_point, np.inf)  # what is farther costs more than the target
+    is_beyond = model.target_point > top
+    if is_beyond.any():
+        points[:, ~is_beyond] = model.target_point[~is_beyond]
+    limit = np.where(is_beyond, model.target_point, np.inf)  # what is farther costs more than the target
     is_before = (points <= limit).all(axis=1)
     return points[is_before] if is_before.any() else points
 

@@ -101,7 +101,7 @@ def fit_series(
         raise OptionError(f"{name}: -o {target.name} is for many series: name the column of a series with --path")
     known = scaling_data(chosen, replace(options, path=path, value=(roles.value,)))
     parameters = tuple(f"{symbol}={column}" for symbol, column in known.columns.items())
-    point = target_of(options.at, known.columns, known.points)
+    point = target_of(options.at, known.columns, known.points, known.held)
     at = tuple(f"{known.columns[symbol]}={level!r}" for symbol, level in point.items())
     unit = options.unit or roles.unit  # of the column, before rates become those of each processor
     pinned = replace(options, parameter=parameters, value=(roles.value,), path=path, unit=unit, at=at)
@@ -263,7 +263,9 @@ class SeriesFile:
             rows, target = series.read_answers(path, _ORDERS[by], count), facts["target"]
         else:  # of the series that a model holds
             model = cls.read(path)
-            target = target_of(parse_target(at), facts["columns"], {s: np.array(p) for s, p in model.points.items()})
+            target = target_of(
+                parse_target(at), facts["columns"], {s: np.array(p) for s, p in model.points.items()}, {}
+            )
             rows = _rows(model.at(target)).nlargest(count, _ORDERS[by])
         shown = point_text({facts["columns"][symbol]: level for symbol, level in target.items()})
         fields = ["series", "predicted", "low", "high", "growth", "growth_probability", "exponent", "formula"]

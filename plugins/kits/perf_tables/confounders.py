@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.meanings import NOT_VARIED, meanings_of, paths_of
+from perf_tables.meanings import NOT_VARIED, is_layout, meanings_of, paths_of
 from perfcore.base import pd, special
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import OptionError, listing
@@ -124,12 +124,17 @@ def _texts_tell_apart(data: Measurements, kept: Booleans) -> bool:
     return bool(texts) and not data.table[kept].duplicated([*roles.parameters.values(), *texts]).any()
 
 
-def further_parameters(data: Measurements) -> list[str]:
-    """Return what was varied besides the parameters in rows that would pass for repeated runs."""
+def several_parameters(data: Measurements) -> tuple[str, ...]:
+    """Return the parameters and what else was varied in rows that would pass for repeated runs, layouts last.
+
+    Empty if nothing else was.
+    """
     kept = ~np.isnan(values_of(data, [], zeros=True, signed=True))
-    for column in data.roles.parameters.values():
+    parameters = tuple(data.roles.parameters.values())
+    for column in parameters:
         numbers_of(data, column, kept)
-    return list(unnamed_factors(data, kept, points_of(data, kept)[1], paths_of(data, kept)[1]))
+    further = unnamed_factors(data, kept, points_of(data, kept)[1], paths_of(data, kept)[1])
+    return tuple(sorted((*parameters, *further), key=lambda column: is_layout(data, column))) if further else ()
 
 
 def with_table(data: Measurements, table: pd.DataFrame, value: str, *system: str) -> Measurements:
@@ -147,7 +152,8 @@ def split_by_switches(data: Measurements, notes: list[str]) -> Measurements:
 
     0 of something is without it: a switch, or another test. No model goes over it.
     """
-    switches = [column for column in further_parameters(data) if (data.numbers(column) == 0.0).any()]
+    further = [column for column in several_parameters(data) if column not in data.roles.parameters.values()]
+    switches = [column for column in further if (data.numbers(column) == 0.0).any()]
     if not switches:
         return data
     names = {column: [f"{column}={level_text(level)}" for level in data.numbers(column)] for column in switches}

@@ -144,7 +144,7 @@ def scaling_of(data: Measurements) -> str:
         parameters = list(data.roles.parameters.values())
         if not parameters or not is_processors(parameters[0]):
             return ""
-        if layout_of(data):
+        if layout_of(data, parameters[0]):
             return "layouts"
         names = [str(name) for name in data.table.columns if name not in (*parameters, data.roles.value)]
         for name in names:
@@ -215,14 +215,23 @@ def scaling_kinds(column: pd.Series) -> dict[str, str]:
     return {text: next((kind for kind, word in words.items() if word.search(text)), "") for text in texts}
 
 
-def layout_of(data: Measurements) -> str:
-    """Return the column, such as threads, whose product with the only parameter never changes, or ``""``."""
-    (parameter, *others), roles = data.roles.parameters.values(), data.roles
+def layout_of(data: Measurements, parameter: str) -> str:
+    """Return the column, such as threads, whose product with a parameter never changes, or ``""``."""
     processors = data.numbers(parameter)
-    if others or not np.isfinite(processors).all() or np.ptp(processors) == 0.0:
+    if not is_processors(parameter) or not np.isfinite(processors).all() or np.ptp(processors) == 0.0:
         return ""
-    columns = (c for c in map(str, data.table.columns) if c not in (parameter, roles.value) and is_processors(c))
+    others = [c for c in map(str, data.table.columns) if c not in (parameter, data.roles.value)]
+    columns = (c for c in others if is_processors(c) or _is_of_node(c))
     return next((c for c in columns if np.ptp(processors * data.numbers(c)) == 0.0), "")
+
+
+def is_layout(data: Measurements, column: str) -> bool:
+    """Return whether a column says how a run was laid out on its processors, and so does not grow with them."""
+    return _is_of_node(column) or layout_of(data, column) != ""
+
+
+def _is_of_node(column: str) -> bool:
+    return is_named("of_node", re.sub(r"[ -]", "_", column))
 
 
 def called(meaning: str, columns: Iterable[str]) -> list[str]:
