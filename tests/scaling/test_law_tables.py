@@ -463,7 +463,7 @@ def test_a_name_for_each_number_of_processors_is_no_system():
 
 def test_runs_without_the_processors_in_question_are_left_out():
     """Such as runs on CPUs in a table of accelerators."""
-    rows = [("a", 0, 64, 90.0), *(("a", p, 64 * p, 100.0 / p) for p in (1, 2, 4, 8))]
+    rows = [(None, 0, 64, 90.0), *(("a", p, 64 * p, 100.0 / p) for p in (1, 2, 4, 8))]
     model = perfcore.fit(pd.DataFrame(rows, columns=["kind", "accelerators", "batch", "time_s"]), path=("kind",))
     assert model.points["p"] == (1.0, 2.0, 4.0, 8.0)
 

@@ -341,7 +341,7 @@ def _is_part(data: Measurements, column: str) -> bool:
     """Whether a column names parts of a run: by its name, or names that call each other or hold the whole."""
     if is_part(column):
         return True
-    names = data.table[column].astype(str).unique().tolist()
+    names = data.table[column].dropna().astype(str).unique().tolist()
     return bool((callers_of(names) >= 0).any()) or meanings.whole_of_parts(names, np.empty((0, len(names)))) is not None
 
 
