@@ -233,7 +233,8 @@ def projected(
         totals = sizes * np.sum([measured[name] for name in computing or measured], axis=0)
         low, high = int(sizes.argmin()), int(sizes.argmax())
         growth = math.log(totals[high] / totals[low]) / math.log(sizes[high] / sizes[low])
-        is_weak = law.scaling == "weak" or growth > (_WEAK if computing else _WEAK_WITH_LOSSES)
+        is_weak = growth > (_WEAK if computing else _WEAK_WITH_LOSSES)
+        is_weak = law.scaling == "weak" or (is_weak and law.scaling != "strong")
         scaling = "weak" if is_weak else "strong"
         how = f"grows with {symbol}" if scaling == "weak" else "is constant"
         assumed.append(f"{scaling} scaling: the problem size {how} (set with --scaling)")

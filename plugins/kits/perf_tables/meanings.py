@@ -169,7 +169,8 @@ def scaling_of(data: Measurements) -> str:
         if kind := _scaling_of_work(data, processors, names):
             return kind
         fixed = [name for name, size in sizes.items() if np.ptp(size) == 0.0]
-        fixed = [name for name in fixed if of_one[name] or is_named("size", plain[name])]
+        if len(fixed) < len(sizes):  # of width and height one may be the size
+            fixed = [name for name in fixed if of_one[name] or is_named("size", plain[name])]
         return "" if not fixed else "weak" if of_one[fixed[0]] else "strong"
 
     found: str = data.once(("scaling", repr(data.roles)), find)
