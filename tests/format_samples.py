@@ -183,6 +183,7 @@ SAMPLES = {
     "npb": [("lu.out", NPB)],
     "imb": [("imb.out", IMB)],
     "osu": [("osu.txt", OSU), ("others.out", OSU_OTHERS)],
+    "mdtest": [("mdtest.out", sample("mdtest"))],
     "ior": [("ior.json", IOR), ("ior.out", IOR_TEXT), ("ior.csv", IOR_CSV)],
     "fio": [("fio.json", FIO)],
     "stream": [("stream.txt", STREAM), ("babelstream.out", BABELSTREAM)],

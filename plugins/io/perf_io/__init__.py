@@ -42,6 +42,7 @@ _READERS = (
     ("imb", "perf_io.results.text_results:ImbReader", _TEXT, "Intel MPI Benchmarks", "MessageOptions"),
     ("osu", "perf_io.results.text_results:OsuReader", _TEXT, "OSU Micro-Benchmarks", "MessageOptions"),
     ("ior", "perf_io.results.text_results:IorReader", ".json .out .log .txt .csv", "IOR, as text, JSON or CSV", None),
+    ("mdtest", "perf_io.results.text_results:MdtestReader", _TEXT, "mdtest, its rates of operations", None),
     ("stream", "perf_io.results.text_results:StreamReader", _TEXT, "STREAM and BabelStream", None),
     ("nccl-tests", "perf_io.results.text_results:NcclTestsReader", _TEXT,
      "nccl-tests and rccl-tests", "MessageOptions"),
@@ -136,6 +137,7 @@ _SIGNATURES: dict[str, str | tuple[str, ...]] = {
         r"(?m)^\s*(?:IOR-\S+: MPI Coordinated Test of Parallel I/O|access(?:,| +)bw\(MiB/s\))"
         r'|\A\s*\{\s*"Version"\s*:\s*"[\s\S]*?"(?:Command line|tests|TestID)"\s*:', _TEXT_ONLY,
     ),
+    "mdtest": (r"(?m)^\s*(?:mdtest-\S+ was launched|SUMMARY(?: rate)?: \(of [0-9]+ iterations\))", _TEXT_ONLY),
     "stream": (
         r"(?m)^[ \t]*(?:STREAM version \$|Function  +(?:Best )?(?:Rate|M(?:i)?Bytes/sec)\b)", _TEXT_ONLY,
     ),

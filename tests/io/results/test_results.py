@@ -190,6 +190,17 @@ TABLES = {
     "perf-stat, header": ("# started on Mon Nov 23 10:00:00 2026\n\n" + files.PERF_STAT_JSON
         + '{"metric-value" : "none", "metric-unit" : "insn per cycle"}\n', {}, "metric value",
         [["task-clock", 1200.5], ["cycles:u", 4000]], {}),
+    "mdtest": (
+        "mdtest-3.4.0 was launched with 8 total task(s) on 2 node(s)\n\nSUMMARY rate: (of 3 iterations)\n"
+        "   Operation                 Max        Min       Mean    Std Dev\n"
+        "   ---------                 ---        ---       ----    -------\n"
+        "   Directory creation:   900.500    700.000    800.250     20.500\n"
+        "   File stat         :     0.000      0.000      0.000      0.000\n"
+        "mdtest-4.0.0 was launched with 16 total task(s) on 2 node(s)\nSUMMARY rate: (of 1 iterations)\n"
+        "   File creation         900.000    900.000    900.000      0.000\n\nSUMMARY time: (of 1 iterations)\n"
+        "   File creation           2.000      2.000      2.000      0.000\n",
+        {}, "operation tasks nodes rate stddev n_runs",
+        [["Directory creation", 8, 2, 800.25, 20.5, 3], ["File creation", 16, 2, 900.0, "", ""]], {}),
     "jmh, printed": (  # Student's t of 0.9995 with 5 degrees of freedom is 6.8688
         "# Run complete.\n\nBenchmark     (n)  (how)  Mode  Cnt   Score   Error   Units\n"
         "Sum.sum       100   fast  avgt    6  12.500 ± 0.300   us/op\n"

@@ -94,6 +94,9 @@ _IOR_ORDER = (
     *("operation", "api", "file_access", "nodes", "tasks", "tasks_per_node", "segments", "repetition"),
     *("block_kib", "transfer_kib", "bandwidth", "iops", "latency_s", "open_s", "transfer_s", "close_s", "total_s"),
 )
+_MDTEST_RUN = re.compile(r"\s*mdtest-\S+ was launched with ([0-9]{1,9}) total task\(s\) on ([0-9]{1,9}) node\(s\).*")
+_MDTEST_RATES = re.compile(r"\s*SUMMARY(?: rate)?: \(of ([0-9]{1,9}) iterations\)\s*")
+_MDTEST_ROW = re.compile(r"\s*([A-Z][a-z]+ [a-z]+)\s*:?((?:\s+[0-9]+\.[0-9]+){4})\s*")  # max, min, mean, deviation
 _GO_LINE = re.compile(r"Benchmark(\S*)\s+([0-9]{1,15})\s+(\S.*)")
 _GO_SETUP = re.compile(r"(pkg|cpu):\s+(\S.*)")
 _GO_PROCESSORS = re.compile(r"(.+)-([0-9]{1,6})")
@@ -441,6 +444,31 @@ def _flat(nested: list[Any]) -> Iterator[Any]:
             yield from _flat(entry)
         else:
             yield entry
+
+
+class MdtestReader(ResultReader):
+    """Runs of mdtest: the mean rate of each operation, with its deviation over the iterations, is a row.
+
+    The operation is the code; tasks and nodes are the parameters. Operations that were not asked for, of rate 0, are
+    left out.
+
+    Source: mdtest 1.9 and IOR 3.0 to 4.0, ``src/mdtest.c``.
+    """
+
+    parameters, code, value, unit = ("tasks", "nodes"), ("operation",), "rate", "ops/s"
+
+    def _take(self, content: Lines, found: Found, options: Any) -> None:
+        run, runs = Row(), 0  # runs: behind the rates of a table of them
+        for number, text in content:
+            if match := _MDTEST_RUN.fullmatch(text):
+                run, runs = {"tasks": int(match[1]), "nodes": int(match[2])}, 0
+            elif "SUMMARY" in text:
+                runs = int(match[1]) if (match := _MDTEST_RATES.fullmatch(text)) else 0
+            elif runs and (match := _MDTEST_ROW.fullmatch(text)):
+                _, _, rate, deviation = map(float, match[2].split())
+                spread = {"stddev": deviation, "n_runs": runs} if runs > 1 else {}
+                if rate > 0.0:
+                    found.add({**run, "operation": match[1], "rate": rate, **spread}, line=number)
 
 
 class GoBenchReader(ResultReader):
