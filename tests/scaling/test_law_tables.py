@@ -569,6 +569,20 @@ def test_of_layouts_on_several_nodes_the_nodes_scale():
     assert model.details()["next_point"]["threads"] == 4
 
 
+def test_a_size_of_each_node_scales_weakly_and_says_what_the_whole_size_says():
+    """The time hardly grows with the nodes, at two sizes of each node; the total follows from both."""
+    rows = [(n, cells, n * cells, cells * (5e-5 + 1e-6 * n)) for cells in (1_000_000, 4_000_000) for n in (1, 2, 4, 8)]
+    model = perfcore.fit(pd.DataFrame(rows, columns=["nodes", "cells_per_node", "total_cells", "wall_s"]))
+    assert list(model.columns.values()) == ["nodes", "cells_per_node"]
+    assert model.speedup.scaling == "weak"
+    assert model.speedup.levels[3].efficiency[0] == pytest.approx(51 / 58, rel=0.03)
+
+
+def test_one_rank_in_a_column_is_a_level_as_two_ranks_are():
+    table = pd.DataFrame({"n": [1000, 2000], "1 rank": [1.2, 9.5], "2 ranks": [0.65, 4.9], "4 ranks": [0.36, 2.6]})
+    assert perfcore.fit(table, fitter="scaling").points["p"] == (1.0, 1.0, 2.0, 2.0, 4.0, 4.0)
+
+
 def test_numbers_of_versions_are_names():
     rows = [(v, p, s * (10.0 + 1600.0 / p)) for v, s in ((1.0, 1.0), (2.0, 0.9)) for p in (32, 64, 128)]
     table = pd.DataFrame(rows, columns=["version", "cores", "time_s"])

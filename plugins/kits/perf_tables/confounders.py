@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -35,6 +36,7 @@ _FEWEST_CELLS, _FEWEST_CROSSED = 2, 3
 _RESULTS = frozenset(words("words", "result"))
 _LOOKED_AT = 10_000  # levels, at even distances
 MOST_PARAMETERS = 4  # of a model
+_ROUNDED, _SIGNS = 1e-9, ((1, -1), (-1, -1), (-1, 1))  # of logarithms; of a product or quotient that is constant
 _CHOSEN_DIGITS = 4  # of a fraction that was chosen, such as a step of 0.00125 or a clock of 2.995 GHz
 
 
@@ -76,10 +78,14 @@ def unnamed_factors(data: Measurements, kept: Booleans, point: Ints, category: I
         varied = {column: rows for column, rows in varied.items() if column not in behind}
     # Of columns that say the same, such as tasks and threads of a full node, one is a parameter.
     factors = without_copies(data.table, list(varied)) if varied else []
-    parameters = [data.numbers(column)[kept] for column in data.roles.parameters.values()]
-    for k, column in reversed([*enumerate(factors)]):  # of tiles in x and y, whose product is the processors, the first
-        products = [data.numbers(column)[kept] * data.numbers(other)[kept] for other in factors[:k]]
-        if any(np.ptp(product / number) == 0.0 for product in products for number in parameters):
+    # Of three numbers of which one is the product of the others, such as processors and tiles in x and y, or a size and
+    # its share on each node, a parameter and the factor with the fewest levels say all.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = {c: np.log(data.numbers(c)[kept]) for c in (*data.roles.parameters.values(), *factors)}
+    for column in sorted(factors, key=lambda column: (-data.table[column].nunique(), -factors.index(column))):
+        others = [logs[other] for other in factors if other != column]
+        pairs = itertools.product(others, [logs[parameter] for parameter in data.roles.parameters.values()])
+        if any(np.ptp(logs[column] + s * a + t * b) < _ROUNDED for a, b in pairs for s, t in _SIGNS):
             factors.remove(column)
     return {column: varied[column] for column in factors}
 

@@ -146,6 +146,8 @@ def scaling_of(data: Measurements) -> str:
             return ""
         if layout_of(data, parameters[0]):
             return "layouts"
+        if any(is_named("size_of_one", _with_low_lines(name)) for name in parameters[1:]):
+            return "weak"
         names = [str(name) for name in data.table.columns if name not in (*parameters, data.roles.value)]
         for name in names:
             kinds = {*scaling_kinds(data.table[name]).values()}
@@ -158,7 +160,7 @@ def scaling_of(data: Measurements) -> str:
         processors = np.prod([data.numbers(c) for c in parameters if is_processors(c)], axis=0)
         if np.ptp(processors) == 0.0 or not ((processors > 0.0) & (processors < np.inf)).all():
             return ""
-        plain = {name: re.sub(r"[\s\-#]+", "_", name.strip()).strip("_") for name in names}
+        plain = {name: _with_low_lines(name) for name in names}
         of_one = {name: is_named("size_of_one", text) for name, text in plain.items()}
         sizes = {name: data.numbers(name) for name in names if is_size(name) or of_one[name]}
         sizes |= {name: data.numbers(name) for name in names if is_named("size", plain[name])}
@@ -232,7 +234,11 @@ def is_layout(data: Measurements, column: str) -> bool:
 
 
 def _is_of_node(column: str) -> bool:
-    return is_named("of_node", re.sub(r"[ -]", "_", column))
+    return is_named("of_node", _with_low_lines(column))
+
+
+def _with_low_lines(name: str) -> str:
+    return re.sub(r"[\s\-#]+", "_", name.strip()).strip("_")
 
 
 def called(meaning: str, columns: Iterable[str]) -> list[str]:

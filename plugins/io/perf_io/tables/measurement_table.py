@@ -145,6 +145,8 @@ def levels_of_columns(columns: Sequence[str]) -> Group | None:
         word = match["before"] or match["after"]
         if not word or match["equals"] or is_processors(f"n_{word}") or is_processors(word):
             groups.setdefault(word, {})[float(match["number"])] = column
+    for several in [word for word in groups if word.removesuffix("s") in groups and word.endswith("s")]:  # "1 rank"
+        groups[several] |= groups.pop(several.removesuffix("s"))
     for word, of_level in groups.items():
         levels = sorted(of_level)
         in_order = levels == list(range(1, len(levels) + 1)) and word and "=" not in of_level[levels[0]]
