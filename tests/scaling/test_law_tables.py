@@ -530,6 +530,7 @@ def test_layouts_of_the_same_processors_do_not_scale():
     ({"energy_efficiency": [1.0, 0.97, 0.952, 0.93]}, "runs", "weak"),  # says nothing: the time stays flat
     ({}, "strong_scaling", "strong"),
     ({}, "StrongScaling", "strong"),
+    ({}, "strong_coupling", "weak"),  # of which the name says nothing: the time stays flat
 ])  # fmt: skip
 def test_tables_say_whether_the_problem_grew(columns, name, kind, tmp_path):
     """The same times are a loss of work that is fixed, or nearly none of work that grows."""

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 _LEFT_OUT = "left out, a copy of another row"  # of which a fit asks
 _MOST_LEVELS = 12
+_MANY_ROWS = 3_000_000
 
 
 def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[str] = ()) -> dict[str, Any]:
@@ -144,6 +145,8 @@ def _communication(trace: Trace) -> Communication | None:
 
 
 def _measurements(data: Measurements, name: str) -> dict[str, Any]:
+    if len(data.table) > _MANY_ROWS:
+        progress.note(f"{name}: looking at {len(data.table):,} rows, about a second for each million")
     data, assumed = _with_factors(data)
     roles = data.roles
     facts: dict[str, Any] = {

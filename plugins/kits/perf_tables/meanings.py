@@ -153,10 +153,10 @@ def scaling_of(data: Measurements) -> str:
             kinds = {*scaling_kinds(data.table[name]).values()}
             if len(kinds) == 1 and "" not in kinds:
                 return kinds.pop()
-        of_file = words_of(Path(data.source).name)
-        kinds = {kind for kind in SCALING_KINDS if kind in of_file or f"{kind}scaling" in of_file}
-        if len(kinds) == 1:
-            return kinds.pop()
+        file = Path(data.source).name.partition(".")[0].lower()
+        of_file = [kind for kind in SCALING_KINDS if re.search(rf"(?<![a-z]){kind}(?:[\W_]*scal|[\W\d_]*$)", file)]
+        if len(of_file) == 1:
+            return of_file[0]
         processors = np.prod([data.numbers(c) for c in parameters if is_processors(c)], axis=0)
         if np.ptp(processors) == 0.0 or not ((processors > 0.0) & (processors < np.inf)).all():
             return ""

@@ -217,8 +217,10 @@ class Database:
         """Yield the result as tables of so many times 2,048 rows."""
         cursor = self.run(sql)
         try:
-            while len(frame := cursor.fetch_df_chunk(vectors)):
-                yield frame
+            with progress.bar(f"reading {self.source}") as advance:
+                while len(frame := cursor.fetch_df_chunk(vectors)):
+                    yield frame
+                    advance(len(frame))
         except duckdb.Error as error:
             raise self._problem(error) from None
 
