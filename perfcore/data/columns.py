@@ -367,7 +367,7 @@ def is_named(what: str, name: str) -> bool:
 
 def is_part(column: str) -> bool:
     """Return whether a name is that of a column of parts of a run, such as regions, whose times add up."""
-    return not {*VOCABULARY["roles"]["category"].split(), *_WORDS["region"]}.isdisjoint(words_of(column))
+    return any(name.removesuffix("s") in (*_NAMES["category"], *_WORDS["region"]) for name in words_of(column))
 
 
 def is_speed(unit: str | None, *names: str) -> bool:

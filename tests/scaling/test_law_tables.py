@@ -431,6 +431,8 @@ def test_operations_of_a_server_are_no_parts_of_a_run_but_operators_are():
         ({"region": "ab"}, True),
         ({"label": ["total", "io"]}, True),
         ({"label": ["main", "main->io"]}, True),
+        ({"label": ["mpi_wait", "solve"]}, True),
+        ({"label": ["cg", "gmres"]}, False),
         ({"scheme": "ab"}, False),  # of two ways to run one is no part of the other
         ({"region": "abab", "metric": ["time", "time", "visits", "visits"]}, False),
     ],

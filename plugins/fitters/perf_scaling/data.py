@@ -27,6 +27,8 @@ from perfcore.data.columns import (
     is_speed,
     named_columns,
     shown_names,
+    words,
+    words_of,
 )
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import distinct, labels_of, numbers_of, points_of, values_of, without_duplicates
@@ -40,6 +42,7 @@ LEAST_POINTS = 3  # of one parameter: a slope between two, and one that says how
 PATH = "path"  # the variable of a model that names one
 SPREAD_NAMES = {"deviation": "sd", "error": "sem", "confidence": "ci95"}
 OF_VALUE = "value of"  # the column that says which of the measured ones a row is from
+_PARTS = {*words("words", "part"), *words("words", "whole")}
 _METRIC = "metric"  # the column that Extra-P's experiments name a metric in
 _LARGEST = 1e100  # squares of larger values overflow
 _RANK = 1e-6  # of the logarithms of the points; below, they lie on a line but for rounding
@@ -338,11 +341,13 @@ def _metrics(data: Measurements, kept: Booleans, path: Ints) -> tuple[str, ...]:
 
 
 def _is_part(data: Measurements, column: str) -> bool:
-    """Whether a column names parts of a run: by its name, or names that call each other or hold the whole."""
+    """Whether a column names parts of a run: by its name, or names of parts, of calls or of the whole."""
     if is_part(column):
         return True
     names = data.table[column].dropna().astype(str).unique().tolist()
-    return bool((callers_of(names) >= 0).any()) or meanings.whole_of_parts(names, np.empty((0, len(names)))) is not None
+    if not any(_PARTS.isdisjoint(words_of(name)) for name in names) or (callers_of(names) >= 0).any():
+        return True
+    return meanings.whole_of_parts(names, np.empty((0, len(names)))) is not None
 
 
 def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, parameters: Mapping[str, str]) -> list[str]:
