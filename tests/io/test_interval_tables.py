@@ -122,7 +122,7 @@ TOOLS = {
     ),
     "rocprof": (
         '"Index","KernelName","gpu-id","queue-id","pid","tid","BeginNs","EndNs","DurationNs"\n0,"vadd",0,3,5,6,100,500,400\n',
-        [("5/0/3", "vadd", 100, 500)],
+        [("GPU 0", "vadd", 100, 500)],
     ),
     "Nextflow": (
         "task_id\tname\tstatus\tsubmit\tstart\tcomplete\tduration\n"

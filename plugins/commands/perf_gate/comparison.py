@@ -283,6 +283,7 @@ class Comparison(Result):
     single_runs: bool  # the bounds of a model are of single runs and not of means, and so those of ratios are too wide
     called: Mapping[str, str] = field(default_factory=dict)  # what texts call symbols that are not called by themselves
     measured: Measured | None = None  # None if there is no point that was measured of both
+    whole: str = "total"  # what the totals are
 
     def __len__(self) -> int:
         return int(self.totals.values.shape[1])
@@ -397,15 +398,19 @@ def _by_interval(model: Model, columns: Columns) -> Drawn:
     return Drawn(values, np.where((values > 0.0)[:, None], np.maximum(draws, 0.0), draws))
 
 
-def sum_of_parts(parts: Drawn, chosen: npt.NDArray[np.bool_], seed: int) -> Drawn:
-    """The sum of independent parts."""
+def sum_of_parts(parts: Drawn, chosen: npt.NDArray[np.bool_], seed: int, add_up: bool = True) -> Drawn:
+    """The sum of independent parts, or the geometric mean of those that do not add up."""
     rng = np.random.default_rng(seed)
     n_draws = parts.draws.shape[-1]
     sums = np.empty((parts.draws.shape[1], _SUMS * n_draws))
     for place, row in enumerate(sums):
         draws = parts.draws[chosen, place]
+        if not add_up:
+            draws = np.log(draws) / len(draws)
         row[:] = np.concatenate([rng.permuted(draws, axis=1).sum(axis=0) for _ in range(_SUMS)])
     sums.sort(axis=1)
+    if not add_up:
+        sums = np.exp(sums)
     if chosen.sum() == 1:
         return Drawn(parts.values[chosen][0], sums)
     return Drawn(np.median(sums, axis=1), sums)
@@ -458,7 +463,8 @@ def compare_models(
         left_out=(drawn[0].left_out, drawn[1].left_out),
         predicted=np.stack([_is_predicted(model, columns) for model in (one, other)]),
         single_runs=any(part.single_runs for part in drawn),
-        measured=_measured(one, other),
+        measured=_measured(one, other) if _add_up(drawn) or {*drawn[0].keys} == {*drawn[1].keys} else None,
+        whole="total" if _add_up(drawn) else f"geometric mean of {int((numbers >= 0).all(axis=0).sum()):,} series",
     )
 
 
@@ -482,19 +488,25 @@ def _measured(one: Model, other: Model) -> Measured | None:
     return Measured(names[0], places, tuple(labels), means, ratio, ratio / factor, ratio * factor)
 
 
+def _add_up(drawn: tuple[PartDraws, PartDraws]) -> bool:
+    return all(part.add_up or part.total is not None for part in drawn)
+
+
 def _totals(drawn: tuple[PartDraws, PartDraws]) -> Drawn:
-    """Totals of both models (2, n), of parts that neither had to leave out."""
-    totals = []
+    """Totals of both models (2, n), of parts that neither had to leave out; or geometric means of those of both."""
+    totals, add_up = [], _add_up(drawn)
     for which, part_draws in enumerate(drawn):
         if part_draws.total is not None:
             totals.append(part_draws.total)
             continue
-        unknown = drawn[1 - which].left_out
-        chosen = np.array([key not in unknown for key in part_draws.keys])
+        other = drawn[1 - which]
+        chosen = np.array([key not in other.left_out for key in part_draws.keys])
+        if not add_up:
+            chosen &= np.isin(part_draws.keys, other.keys)
         if not chosen.any():
             raise DataError("the two models share no fitted call path")
         # Different seeds: the posteriors of the models are independent.
-        totals.append(sum_of_parts(part_draws.parts, chosen, seed=which))
+        totals.append(sum_of_parts(part_draws.parts, chosen, which, add_up))
     width = max(total.draws.shape[1] for total in totals)
     draws = [np.repeat(total.draws, width // total.draws.shape[1], axis=1) for total in totals]
     return Drawn(np.stack([total.values for total in totals]), np.stack(draws))

@@ -62,13 +62,14 @@ def _answer(comparison: Comparison) -> str:
     first, second = comparison.names
     draws = comparison.total_draws().rows([len(comparison) - 1])
     (lower, upper), larger = draws.bounds()[0], float(draws.above(1.0)[0])
+    of = "" if comparison.whole == "total" else f" ({comparison.whole})"
     sides, words = (f" [{lower:.3g}, {upper:.3g}]" if np.isfinite(lower) else ""), _words(comparison)
     if comparison.measured is not None:
-        measured = _measured_text(comparison)
+        measured = _measured_text(comparison) + of
         if not comparison.predicted[:, -1].any():
             return measured
         return f"{measured}; at {where(comparison, -1)} {comparison.ratio[-1]:.3g}x{sides}"
-    text = f"{second} is {comparison.ratio[-1]:.3g}x {first} at {where(comparison, -1)}"
+    text = f"{second} is {comparison.ratio[-1]:.3g}x {first} at {where(comparison, -1)}{of}"
     return text + (f" (95% interval{sides}); P({words[0]}) {larger:.1%}" if sides else "")
 
 
@@ -191,7 +192,7 @@ def _columns(comparison: Comparison, values: Floats, ratio: Floats, draws: Ratio
 
 def _all_columns(comparison: Comparison) -> list[Column]:
     """The total and every part at every point, for other programs."""
-    totals, names = comparison.total_draws(), ["total", *comparison.parts]
+    totals, names = comparison.total_draws(), [comparison.whole, *comparison.parts]
     columns: dict[str, list[Any]] = {}
     for place in range(len(comparison)):
         values = np.concatenate([comparison.totals.values[:, [place]], comparison.of_part.values[:, :, place]], axis=1)
@@ -293,7 +294,7 @@ def _total_plot(comparison: Comparison) -> Plot:
         at = [crossing.at for crossing in comparison.crossings]
         marks.append(Points(at, [crossing.value for crossing in comparison.crossings], "crossing", shape="cross"))
     note = "hollow: extrapolated" if comparison.predicted.any() else ""
-    return Plot("totals", marks, _axis(comparison), Axis("total", comparison.unit or "", "log"), note=note)
+    return Plot("totals", marks, _axis(comparison), Axis(comparison.whole, comparison.unit or "", "log"), note=note)
 
 
 def _difference_plot(comparison: Comparison) -> Plot:
@@ -323,7 +324,7 @@ def _part_plot(comparison: Comparison, order: list[int]) -> Plot:
         shape: Any = "square" if number else "circle"
         of_model, places = values[number, has[number]].tolist(), rows[has[number]].tolist()
         marks.append(Points(of_model, places, name, f"series:{number}", shape=shape))
-    names = [*(_short(comparison.parts[k]) for k in order), "total"]
+    names = [*(_short(comparison.parts[k]) for k in order), comparison.whole]
     at = Axis(f"at {where(comparison, -1)}", comparison.unit or "", "log")
     return Plot("parts", marks, at, Axis(scale="category", names=names), width=0.5)
 
@@ -341,7 +342,7 @@ def _ratio_plot(comparison: Comparison, order: list[int]) -> Plot:
         values = np.clip(ratio[rows], 1.0 / _WIDEST, _WIDEST).tolist()
         marks.append(Points(values, rows.tolist(), "", colour, left=sides[:, 0].tolist(), right=sides[:, 1].tolist()))
     label = f"{comparison.names[1]} / {comparison.names[0]}, 95% interval"
-    names = [*(_short(comparison.parts[k]) for k in order), "total"]
+    names = [*(_short(comparison.parts[k]) for k in order), comparison.whole]
     return Plot("ratios", marks, Axis(label, scale="log"), Axis(scale="category", names=names), width=0.5)
 
 

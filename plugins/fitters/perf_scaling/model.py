@@ -328,14 +328,19 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return np.asarray(np.quantile(sums, [0.5, *ends], axis=1).T)
 
     def totals_measured(self, points: Floats) -> Floats:
-        """Mean of all paths that add up and its relative standard error, at points (T, q): (T, 2) or NaN."""
+        """Mean of all paths that add up and its relative standard error, at points (T, q): (T, 2) or NaN.
+
+        Of paths that do not add up it is the geometric mean.
+        """
         counted = self.whole.counted
         sums = np.full((len(points), 2), np.nan)
         variances = self.posterior_noise * student_variance(np.ones(len(self.data)), self.counts)[:, None]
         for place, point in np.argwhere((points[:, None] == self.measured).all(axis=2)):
             means, noise = self.means[counted, point], variances[counted, point]
             if np.isfinite(means).all():
-                sums[place] = means.sum(), math.sqrt(float((means**2 * noise).sum())) / means.sum()
+                shares = means / means.sum() if self.adds_up else np.full(len(means), 1.0 / len(means))
+                whole = means.sum() if self.adds_up else math.exp(np.log(means).mean())
+                sums[place] = whole, math.sqrt(float((shares**2 * noise).sum()))
         return sums
 
     @functools.cached_property
@@ -440,12 +445,16 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         draws = np.empty((len(self.paths), len(places), N_DRAWS))
         for block, block_draws in self.draws_in_blocks(places):
             draws[block] = equally_probable(block_draws.unchanged(), N_DRAWS)
+        total = None
+        if self.adds_up and not self.whole.counted.all():  # calls are within what calls them
+            sums = np.random.default_rng(_SEED).permuted(draws[self.whole.counted], axis=2).sum(axis=0)
+            total = Drawn(np.median(sums, axis=1), np.sort(sums, axis=1))
         return PartDraws(
             what=PATH,
             names=self.paths,
             keys=self.paths,
             parts=Drawn(self.posterior.quantiles(places, (0.5,), run=True)[:, :, 0], draws),
-            total=None,
+            total=total,
             single_runs=False,
             left_out=self.unfitted,
             add_up=self.adds_up and bool(self.whole.counted.all()),
