@@ -325,7 +325,8 @@ def test_refusals_of_verification(model_of_verification, profile_of_verification
 
 def test_series_that_do_not_add_up_are_compared_by_their_geometric_mean():
     """One of two schemes is a fifth slower at p=1: 9.5 % in the geometric mean; no sum of both is a time of anything."""
-    table = pd.DataFrame({"scheme": list("aaaabbbb"), "p": [1, 2, 4, 8] * 2, "time_s": [10, 6, 4, 3, 20, 11, 6.5, 4.0]})
+    times = [10.0, 6.0, 4.0, 3.0, 20.0, 11.0, 6.5, 4.0]
+    table = pd.DataFrame({"scheme": list("aaaabbbb"), "p": [1, 2, 4, 8] * 2, "time_s": times})
     slower = table.assign(time_s=table["time_s"].where(table.index > 0, 12.0))
     comparison = perfcore.compare(table, slower, path="scheme", at="p=1")
     assert comparison.measured.means[:, 0] == pytest.approx([200**0.5, 240**0.5])
