@@ -324,7 +324,7 @@ def test_refusals_of_verification(model_of_verification, profile_of_verification
 
 
 def test_series_that_do_not_add_up_are_compared_by_their_geometric_mean():
-    """One of two schemes is a fifth slower at p=1: 9.5 % in the geometric mean; no sum of both is a time of anything."""
+    """One of two schemes is a fifth slower at p=1: 9.5 % in the geometric mean; their sum is a time of nothing."""
     times = [10.0, 6.0, 4.0, 3.0, 20.0, 11.0, 6.5, 4.0]
     table = pd.DataFrame({"scheme": list("aaaabbbb"), "p": [1, 2, 4, 8] * 2, "time_s": times})
     slower = table.assign(time_s=table["time_s"].where(table.index > 0, 12.0))
