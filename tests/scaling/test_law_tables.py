@@ -576,7 +576,7 @@ def test_a_size_of_each_node_scales_weakly_and_says_what_the_whole_size_says():
     """The time hardly grows with the nodes, at two sizes of each node; the total follows from both."""
     rows = [(n, cells, n * cells, cells * (5e-5 + 1e-6 * n)) for cells in (1_000_000, 4_000_000) for n in (1, 2, 4, 8)]
     model = perfcore.fit(pd.DataFrame(rows, columns=["nodes", "cells_per_node", "total_cells", "wall_s"]))
-    assert list(model.columns.values()) == ["nodes", "cells_per_node"]
+    assert model.target_text == "nodes=32, cells_per_node=4e+06"
     assert model.speedup.scaling == "weak"
     assert model.speedup.levels[3].efficiency[0] == pytest.approx(51 / 58, rel=0.03)
 

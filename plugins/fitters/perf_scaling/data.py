@@ -71,7 +71,7 @@ class ScalingData:
     notes: tuple[str, ...]
     scaling: str  # how the problem grows with the first parameter, where it counts processors
     reciprocal: bool  # the values are work per time, such as tokens/s or speedups, so that laws are of one over them
-    held: Mapping[str, float]  # levels of layouts, such as threads of each rank, of the best run of the largest scale
+    held: Mapping[str, float]  # levels of layouts, such as threads of each rank, and of each node's share
 
 
 def scaling_data(data: Any, options: ScalingOptions) -> ScalingData:
@@ -84,7 +84,8 @@ def scaling_data(data: Any, options: ScalingOptions) -> ScalingData:
     if not measurements.paths:
         name, reason = next(iter(measurements.unfitted.items()))
         which = f"none of {len(measurements.unfitted)} paths can be fitted: " if len(measurements.unfitted) > 1 else ""
-        raise DataError(f"{data.source}: {which}{name}: {reason}")
+        several = "; give the files of several runs together" if reason.startswith("1 distinct point") else ""
+        raise DataError(f"{data.source}: {which}{name}: {reason}{several}")
     if options.show is not None:
         if options.show in measurements.unfitted:
             raise DataError(f"--show {options.show}: it was not fitted: {measurements.unfitted[options.show]}")
@@ -190,16 +191,18 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
 def _held(
     data: Measurements, symbols: Sequence[str], points: Floats, means: Floats, reciprocal: bool
 ) -> dict[str, float]:
-    """Levels of layouts in the best run at the largest levels of what else was varied, the first parameter's first."""
-    layouts = [k > 0 and meanings.is_layout(data, column) for k, column in enumerate(data.roles.parameters.values())]
+    """Levels of layouts and of each node's share in the best run at the largest levels of all but layouts."""
+    columns = [*data.roles.parameters.values()]
+    layouts = [k > 0 and meanings.is_layout(data, column) for k, column in enumerate(columns)]
+    held = [k for k, column in enumerate(columns) if layouts[k] or (k > 0 and meanings.is_size_of_one(column))]
     others = points[np.isfinite(means).any(axis=0)][:, np.logical_not(layouts)]
-    if not any(layouts) or not len(others):
+    if not held or not len(others):
         return {}
     largest = (points[:, np.logical_not(layouts)] == others[np.lexsort(others.T[::-1])[-1]]).all(axis=1)
     candidates = np.flatnonzero(largest & np.isfinite(means).any(axis=0))
     means = np.nanmean(means[:, candidates], axis=0)
     best = points[candidates[means.argmax() if reciprocal else means.argmin()]]
-    return {symbol: float(best[k]) for k, symbol in enumerate(symbols) if layouts[k]}
+    return {symbols[k]: float(best[k]) for k in held}
 
 
 def _parameters_of(data: Measurements, at: Sequence[str]) -> tuple[str, ...] | None:

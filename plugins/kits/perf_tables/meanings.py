@@ -146,7 +146,7 @@ def scaling_of(data: Measurements) -> str:
             return ""
         if layout_of(data, parameters[0]):
             return "layouts"
-        if any(is_named("size_of_one", _with_low_lines(name)) for name in parameters[1:]):
+        if any(map(is_size_of_one, parameters[1:])):
             return "weak"
         names = [str(name) for name in data.table.columns if name not in (*parameters, data.roles.value)]
         for name in names:
@@ -231,6 +231,11 @@ def layout_of(data: Measurements, parameter: str) -> str:
 def is_layout(data: Measurements, column: str) -> bool:
     """Return whether a column says how a run was laid out on its processors, and so does not grow with them."""
     return _is_of_node(column) or layout_of(data, column) != ""
+
+
+def is_size_of_one(column: str) -> bool:
+    """Return whether a name is that of the size of each processor's share, such as ``cells per node``."""
+    return is_named("size_of_one", _with_low_lines(column))
 
 
 def _is_of_node(column: str) -> bool:
