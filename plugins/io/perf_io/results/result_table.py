@@ -202,7 +202,11 @@ class ResultReader(Reader):
 
     def read(self, source: Source, options: Any) -> Measurements:
         found = Found(source.name, self)
-        self._take(self._content(source), found, options)
+        try:
+            content = self._content(source)
+        except csv.Error as error:
+            raise InputError(source.name, f"is no table of {self.description}: {error}") from None
+        self._take(content, found, options)
         if not found.rows:
             found.refuse(self.nothing)
         kept = [index for index, row in enumerate(found.rows) if row.get("bytes") != 0]
