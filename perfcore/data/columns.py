@@ -104,7 +104,7 @@ def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> Measurement
         rates = sorted((c for c in left if is_called_rate(c)), key=lambda c: kinds[c] == "share")
         means = [c for c in times if not _STATISTIC_WORD.search(plain_name(split_unit(c)[0]))]
         rates = [c for c in rates if RATIOS.isdisjoint(words_of(c))] or rates
-        # A percentile beside a rate is not the result of a run.
+        # A percentile next to a rate is not the result of a run.
         if rates and ((len(rates) == 1 and not times) or all(map(_is_given, others))):
             value = rates[0]
         elif processors is not None and (len(left) == 1 or (len(others) == 1 and kinds[others[0]] == "time")):

@@ -331,7 +331,7 @@ def test_series_that_do_not_add_up_are_compared_by_their_geometric_mean():
     comparison = perfcore.compare(table, slower, path="scheme", at="p=1")
     assert comparison.measured.means[:, 0] == pytest.approx([200**0.5, 240**0.5])
     assert comparison.measured.ratio[0] == pytest.approx(1.2**0.5)
-    assert "10% at p=1, beyond noise (geometric mean of 2 series)" in comparison.report().answer
+    assert "10% at p=1, beyond noise, in the geometric mean of 2 series" in comparison.report().answer
 
 
 def test_calls_within_calls_count_once():

@@ -564,8 +564,13 @@ def test_of_layouts_on_several_nodes_the_nodes_scale():
     """Ranks of a node times threads is always 32; layouts are held where the largest run was the fastest."""
     rows = [(nodes, ranks, 32 // ranks, 4.0 + 92.0 / nodes + cost) for nodes in (1, 2, 4, 8)
             for ranks, cost in ((4, 0.3), (8, 0.1), (16, 4.0))]  # fmt: skip
-    model = perfcore.fit(pd.DataFrame(rows, columns=["nodes", "ranks_per_node", "threads", "time"]))
+    table = pd.DataFrame(rows, columns=["nodes", "ranks_per_node", "threads", "time"])
+    model = perfcore.fit(table)
     assert model.target_text == "nodes=32, threads=4"
+    named = perfcore.fit(table, at="nodes=32")
+    assert (
+        named.report().answer == model.report().answer == perfcore.fit(table, at="nodes=32,threads=4").report().answer
+    )
     assert [row.speedup[0] for row in model.speedup.levels[:4]] == pytest.approx(
         [1, 96.1 / 50.1, 96.1 / 27.1, 96.1 / 15.6]
     )

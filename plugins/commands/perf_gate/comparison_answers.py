@@ -62,7 +62,7 @@ def _answer(comparison: Comparison) -> str:
     first, second = comparison.names
     draws = comparison.total_draws().rows([len(comparison) - 1])
     (lower, upper), larger = draws.bounds()[0], float(draws.above(1.0)[0])
-    of = "" if comparison.whole == "total" else f" ({comparison.whole})"
+    of = "" if comparison.whole == "total" else f", in the {comparison.whole}"
     sides, words = (f" [{lower:.3g}, {upper:.3g}]" if np.isfinite(lower) else ""), _words(comparison)
     if comparison.measured is not None:
         measured = _measured_text(comparison) + of

@@ -117,7 +117,7 @@ def regress(formula: ParametricFormula, group: Group, options: RegressionOptions
 
 
 def _results(group: Group, options: RegressionOptions, y: Floats, design: Floats, rest: Floats) -> Any:
-    """What statsmodels gives for ``y = offset + design @ coefficients``, where ``rest`` is ``y - offset``."""
+    """Return what statsmodels gives for ``y = offset + design @ coefficients``, where ``rest`` is ``y - offset``."""
     if options.robust is not None:
         from statsmodels.robust import norms
         from statsmodels.robust.robust_linear_model import RLM
@@ -215,7 +215,7 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
 
     @functools.cached_property
     def estimates(self) -> dict[tuple[str, ...], Estimates]:
-        """What statsmodels gives for each group, of a nonlinear formula for its linearization at the estimates."""
+        """Return what statsmodels gives for each group; of a nonlinear formula, for its linearization."""
         return {
             g.names: regress(self.parametric, g, self.options, np.array(g.estimates) * bool(self.options.start))
             for g in self.groups

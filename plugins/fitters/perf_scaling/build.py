@@ -123,7 +123,7 @@ def target_of(
         named[symbols[name]] = parse_values(level)[0]
         if not named[symbols[name]] > 0.0:
             raise OptionError(f"--at {word}: a positive level is expected")
-    missing = [symbol for symbol in defaults if symbol not in named] if named else []
+    missing = [symbol for symbol in defaults if symbol not in named and symbol not in held] if named else []
     if missing:
         name = shown_names(columns)[missing[0]]
         given = ",".join(assignments)

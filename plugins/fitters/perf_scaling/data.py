@@ -211,7 +211,7 @@ def _parameters_of(data: Measurements, at: Sequence[str]) -> tuple[str, ...] | N
     named = [name for name, _, level in (word.partition("=") for word in at) if level and name in columns]
     if named and not {*named} <= {*known.values()}:
         rest = [column for column in known.values() if data.table[column].nunique() > 1]
-        return tuple(dict.fromkeys([*rest, *named]))
+        return tuple(sorted(dict.fromkeys([*rest, *named]), key=lambda column: meanings.is_layout(data, column)))
     if not known or any(data.table[column].nunique() > 1 for column in known.values()):
         return None
     used = {*known.values(), data.roles.value, *data.roles.code, *data.roles.system, *data.roles.category}
@@ -331,7 +331,7 @@ def _runs_of_means(cell: Ints, value: Floats, spread: meanings.Spread, kept: Boo
 
 
 def _metrics(data: Measurements, kept: Booleans, path: Ints) -> tuple[str, ...]:
-    """What was measured of each path, or of which program or variant on which system: paths of two do not add up."""
+    """Return what was measured of each path, or of which program on which system: paths of two do not add up."""
     is_named = _METRIC in (*data.roles.code, *data.roles.system, *data.roles.category)
     apart = (*(column for column in data.roles.code if not _is_part(data, column)), *data.roles.system)
     if not is_named and not apart:
@@ -344,7 +344,7 @@ def _metrics(data: Measurements, kept: Booleans, path: Ints) -> tuple[str, ...]:
 
 
 def _is_part(data: Measurements, column: str) -> bool:
-    """Whether a column names parts of a run: by its name, or names of parts, of calls or of the whole."""
+    """Return whether a column names parts of a run: by its name, or names of parts, of calls or of the whole."""
     if is_part(column):
         return True
     names = data.table[column].dropna().astype(str).unique().tolist()

@@ -220,7 +220,7 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     if [*columns[1:]] == [time] and not options.time and look is not None and look.goes_back(columns[1]):
         _refuse_rows_of_one_run(columns, options, source)
     start = finder.find("start", options.start)
-    # Beside a rate, `completed` counts work and is no moment, unless one began.
+    # Next to a rate, `completed` counts work and is no moment, unless one began.
     is_count = start is None and not options.end and _has_rate(columns)
     end = None if is_count else finder.find("end", options.end)
     duration = finder.find("duration", options.duration) if (start is None) != (end is None) else None

@@ -336,7 +336,7 @@ class _Export:
         return [(_UNKNOWN if name is None else str(name), start, end) for name, start, end in rows]
 
     def _label_of(self, table: str) -> str:
-        """Return SQL for the name of a call or a range, which may be a text of its own."""
+        """Return SQL for the name of a call or a range, which may be a text instead."""
         name = self._name_of(table, ("nameId", "textId"))
         return f"COALESCE(text, {name})" if table == _RANGES and "text" in self._columns(table) else name
 
