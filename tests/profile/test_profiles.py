@@ -1,7 +1,10 @@
 """Profiles of several runs: the table that models are fitted to, what runs have in common, and what they have not."""
 
+import json
+
 import numpy as np
 import pytest
+from format_samples import cube
 
 import perfcore
 from perfcore import Measurements, Trace, profile
@@ -65,6 +68,25 @@ def test_fitters_read_the_table_as_it_is(tmp_path, ending):
         for name, law in LAWS.items():
             found = of_categories.predict({"p": [8.0], "category": [name]})
             assert float(np.asarray(found)[0]) == pytest.approx(law(8), rel=0.05), (fitter, name)
+
+
+def test_times_of_several_locations_are_their_sums(tmp_path):
+    """Each of two threads is in `main` for 10 us, and in `solve` within it for 4 us."""
+    events = [{"ph": "X", "pid": 0, "tid": thread, "name": name, "ts": start, "dur": duration}
+              for thread in (0, 1) for name, start, duration in (("main", 0, 10), ("solve", 3, 4))]  # fmt: skip
+    (tmp_path / "run.json").write_text(json.dumps({"traceEvents": events}))
+    table = profile(tmp_path / "run.json").report().brief_tables[0].frame().set_index("function")
+    assert table.loc["main", ["total_time_ns", "inclusive_ns"]].tolist() == [12_000, 20_000]
+    assert table.loc["solve", ["total_time_ns", "inclusive_ns"]].tolist() == [8_000, 8_000]
+
+
+def test_call_paths_of_a_profile(tmp_path):
+    """`main` takes 10 s on the average location, `solve` 7 s of them."""
+    (tmp_path / "run.cubex").write_bytes(cube())
+    found = profile(tmp_path / "run.cubex")
+    assert found.report().answer.startswith("run.cubex: 70.0% of the time (10 s) is main->solve")
+    rows = {row["name"]: (row["own_ns"], row["total_ns"]) for row in found.to_dict()["rows"]}
+    assert rows == {"main": (3 * 10**9, 10**10), "main->solve": (7 * 10**9, 7 * 10**9)}
 
 
 def test_a_function_of_one_run_only_is_a_note_and_took_no_time_in_the_others():

@@ -376,7 +376,7 @@ def _operators(sources: Sequence[Any], from_name: str | None, reading: Mapping[s
     paths = paths_of(sources, "operator", reading)
     activity = read_gpu_activity(paths[0], with_shapes=False)
     if activity is None:
-        return times_of_sums(paths[0])
+        return times_of_sums(paths[0], reading) if len(paths) == 1 and from_name is None else None
     by = "operator" if activity.has_operators else "kernel"
     return operator_times(sources, by, from_name, reading, None, activity)
 

@@ -27,6 +27,7 @@ _RATES = [
     Column("roof", lambda row: row["roof_flop_s"] / 1e12 if row["roof_flop_s"] else None, format=".4g"),
     Column("of roof", "share_of_roof", format=".1%"),
 ]
+_MEAN = Column("mean", lambda row: row["own_ns"] / row["pieces"] if row["pieces"] else None, "ns", "time")
 _FULL, _LATE, _MOST_SHORT, _MOST_STREAMS, _MOSTLY = 1000, 1 / 3, 0.2, 8, 0.5
 _STREAMS = [
     Column("GPU / stream", "stream"),
@@ -99,8 +100,7 @@ def _operator_tables(result: OperatorTimes, last: Sequence[Mapping[str, Any]], w
             Column("share", lambda row: row["own_ns"] / whole, format=".1%"),
             *([Column("total", "total_ns", "ns", "time")] if total else []),
             *([Column("calls", "calls")] if counts else []),
-            Column("pieces", "pieces"),
-            Column("mean", lambda row: row["own_ns"] / row["pieces"] if row["pieces"] else None, "ns", "time"),
+            *([Column("pieces", "pieces"), _MEAN] if any(row["pieces"] for row in last) else []),
         ]
         return Table(columns, rows, importance=importance)
 

@@ -23,6 +23,7 @@ from perfcore.base import pd
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, InputError, OptionError, key_first
 from perfcore.data.measurements import Measurements
+from perfcore.data.units import is_time, seconds_per
 from perfcore.reading.recognise import NamePattern, read, recognise, write
 from perfcore.reading.source import Source
 from perfcore.report import Result
@@ -34,6 +35,9 @@ _Amount = Annotated[int, msgspec.Meta(ge=-(1 << 62), le=1 << 62)]
 GROUPS = Path(__file__).with_name("kernel_groups.toml")  # of kernels, such as GEMM or attention; users extend them
 OTHER = "other"
 
+_PROFILES = ("gpu-sums", "caliper", "caliper-json", "cube")  # readers of one run's times, without the moments
+_UNKNOWN_BUSY = "when each kernel ran, so how busy the GPU was is not known"
+_UNKNOWN_CALLS = "when calls ran; times are means over the ranks or locations"
 _SHORT_NS, _LONG_CALL_NS = 10_000, 50_000
 
 
@@ -100,7 +104,7 @@ def operator_times(
     peaks = parse_peak(peak) if peak else {}
     table = read_groups(groups) if by == "group" else ()
     paths = paths_of(sources, by, how)
-    if by == "kernel" and len(paths) == 1 and first is None and (sums := times_of_sums(paths[0])):
+    if by == "kernel" and len(paths) == 1 and first is None and (sums := times_of_sums(paths[0], how)):
         return sums
     pattern = None if from_name is None else NamePattern(from_name)
     parameters = [dict(fields_of(path, pattern)) for path in paths]
@@ -148,18 +152,28 @@ def operator_times(
     )  # fmt: skip
 
 
-def times_of_sums(path: Path) -> OperatorTimes | None:
-    """Return the times of kernels in sums by kernel, such as those of ``nsys stats`` and rocprof; None of others."""
+def times_of_sums(path: Path, how: Mapping[str, Any]) -> OperatorTimes | None:
+    """Return the times of kernels or call paths in a profile, such as of ``nsys stats`` or Cube; None of others."""
     with Source(path) as source:
-        if recognise(source)[0] != "gpu-sums":
+        if how.get("reader", recognise(source)[0]) not in _PROFILES:
             return None
+    data = read(path, **{key: value for key, value in how.items() if key != "files"})
+    (name,), value = data.roles.category, data.roles.value
+    if not is_time(data.roles.unit):
+        raise DataError(f"{path}: {value} is no time; leave out -r metric, or see it with: perf fit")
+    factor = (seconds_per(data.roles.unit) or 1.0) * 1e9
+    called = data.table.get("calls", pd.Series(0, data.table.index))
+    times = [data.table[column] * factor for column in (value, f"inclusive_{value}") if column in data.table]
     rows = [
-        {"name": row.kernel, "run": 0, "own_ns": round(row.time), "total_ns": round(row.time), "calls": int(row.calls),
-         "pieces": int(row.calls)}
-        for row in read(path).table.sort_values("time", ascending=False).itertuples()
+        {"name": path, "run": 0, "own_ns": round(own), "total_ns": round(total), "calls": int(calls),
+         "pieces": int(calls)}
+        for path, own, total, calls in zip(data.table[name], times[0], times[-1].fillna(times[0]), called, strict=True)
     ]  # fmt: skip
-    unknown = "when each kernel ran, so how busy the GPU was is not known"
-    return OperatorTimes("kernel", (str(path),), ({},), tuple(rows), 0, 0, (unknown,))
+    rows.sort(key=lambda row: -row["own_ns"])
+    unknown = _UNKNOWN_BUSY if name == "kernel" else _UNKNOWN_CALLS
+    return OperatorTimes(
+        "kernel" if name == "kernel" else "call path", (str(path),), ({},), tuple(rows), 0, 0, (unknown,)
+    )
 
 
 def paths_of(sources: Sequence[Any], by: str, how: Mapping[str, Any]) -> list[Path]:

@@ -121,7 +121,7 @@ def _flat(run: RunProfile) -> Table:
     groups = [(name, [index]) for name, index in zip(names, listed, strict=True)]
     groups += [(f"{len(others)} others", others)] if others else []
     rows = [_flat_row(run, name, group) for name, group in [*groups, ("total", order)]]
-    nests = any(row.get("inclusive") not in (None, row["mean"]) for row in rows)
+    nests = any(row.get("inclusive") not in (None, row["time"]) for row in rows)
     several = len(run.locations) > 1
     columns = [
         Column("function", "function", least=_LETTERS),
@@ -148,7 +148,7 @@ def _flat_row(run: RunProfile, name: str, group: list[int]) -> dict[str, Any]:
         row |= {"slowest": run.locations[times.argmax()]} if n > 1 else {}
     if run.has_calls and name != "total" and [run.functions[index] for index in group] != [NO_STATE]:
         row |= {"calls": int(run.calls[group].sum()) or None}  # of the background of calls none are known
-        row |= {"inclusive": int(run.inclusive_ns[group].sum()) / n} if len(group) == 1 else {}
+        row |= {"inclusive": int(run.inclusive_ns[group].sum())} if len(group) == 1 else {}
     if (instructions := run.counted.get(INSTRUCTIONS)) is not None:
         row[INSTRUCTIONS] = float(instructions[group].sum())
         if (cycles := run.counted.get(CYCLES)) is not None and cycles[group].any():

@@ -169,7 +169,10 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         return facts | {"next": [f"perf profile {name}"]}
     if roles.category:
         seen, flags = _categories(data)
-        return facts | {"category by": list(roles.category), **seen} | _seen_by_fitter(data, name, flags)
+        fitted = _seen_by_fitter(data, name, flags)
+        if not fitted["next"] and f"inclusive_{roles.value}" in data.table:  # a profile of one run
+            fitted["next"] = [f"perf profile {name}"]
+        return facts | {"category by": list(roles.category), **seen} | fitted
     parts = parts_of(data, notes := list[str]())
     if parts != [data]:
         facts["series"] = [line for part in parts for line in _series(part)]

@@ -54,6 +54,44 @@ def test_a_cube_and_its_folder(read_cube):
         read_cube(cube(), metric="visits")
 
 
+def test_a_cube_of_a_program_with_threads_and_derived_metrics(read_cube):
+    """main calls solve, which calls dot, and write; a second root has what threads ran; there are two processes."""
+    anchor = """<?xml version="1.0"?>
+<cube version="4.7"><metrics><metric id="0" type="EXCLUSIVE"><uniq_name>time</uniq_name><dtype>DOUBLE</dtype>
+<uom>sec</uom><metric id="1" type="PREDERIVED_EXCLUSIVE"><uniq_name>execution</uniq_name><dtype>DOUBLE</dtype>
+<uom>sec</uom></metric></metric><metric id="2" type="INCLUSIVE"><uniq_name>visits</uniq_name><dtype>UINT64</dtype>
+<uom>occ</uom></metric><metric id="3" type="EXCLUSIVE"><uniq_name>max_time</uniq_name><dtype>MAXDOUBLE</dtype>
+<uom>sec</uom></metric></metrics><program>
+<region id="0"><name>main</name></region><region id="1"><name>solve</name></region><region id="2"><name>dot</name>
+</region><region id="3"><name>write</name></region><region id="4"><name>THREADS</name></region>
+<cnode id="0" calleeId="0"><cnode id="1" calleeId="1"><cnode id="2" calleeId="2"/></cnode><cnode id="3" calleeId="3"/>
+</cnode><cnode id="4" calleeId="4"/></program>
+<system><systemtreenode Id="0"><locationgroup Id="0"><location Id="0"/></locationgroup><locationgroup Id="1">
+<location Id="1"/></locationgroup></systemtreenode></system></cube>"""
+    members = {"anchor.xml": anchor.encode()}
+    # Call paths depth first: main, solve, dot, write, THREADS; of inclusive metrics main, solve, write, dot, THREADS.
+    stored = {
+        0: (">", [0, 1, 2, 4], "d", [1, 5, 2, 4, 8, 0, 0, 3]),
+        2: ("<", [0, 1, 2, 3], "Q", [11, 9, 7, 5, 1, 1, 3, 3]),
+        3: ("<", [0, 2], "d", [2, 3, 9, 4]),
+    }
+    for number, (order, rows, code, values) in stored.items():
+        members[f"{number}.index"] = b"CUBEX.INDEX" + struct.pack(f"{order}ihbi{len(rows)}i", 1, 0, 1, len(rows), *rows)
+        members[f"{number}.data"] = b"CUBEX.DATA" + struct.pack(f"{order}{len(values)}{code}", *values)
+    archive = bytearray(tarred(members))
+    archive[148] ^= 1  # a wrong checksum
+    paths = ["main", "main->solve", "main->solve->dot", "main->write", "THREADS"]
+    expected = {"time": ([3, 3, 4, 0, 1.5], [10, 7, 4, 0, 1.5]), "visits": ([3, 3, 3, 1, 0], [10, 6, 3, 1, 0]),
+                "max_time": ([3, 0, 9, 0, 0], [3, 0, 9, 0, 0])}  # fmt: skip
+    for metric, (exclusive, inclusive) in expected.items():
+        data = read_cube(bytes(archive), metric=metric)
+        assert data.table["callpath"].tolist() == paths
+        assert data.table[data.roles.value].tolist() == exclusive
+        assert data.table[f"inclusive_{data.roles.value}"].tolist() == inclusive
+    with pytest.raises(UnknownNameError, match="unknown metric 'execution'"):
+        read_cube(bytes(archive), metric="execution")
+
+
 @pytest.mark.parametrize("name", ["../0.data", "/etc/passwd", "a/../../b"])
 def test_members_that_lead_elsewhere_are_refused(read_cube, name):
     with pytest.raises(InputError, match="is no plain file of a profile"):
