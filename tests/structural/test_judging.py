@@ -317,23 +317,6 @@ def test_a_normal_of_times_says_what_is_below_0(tmp_path):
     assert not any("no time" in note for note in value(path, "normal", support="0,inf").notes)
 
 
-def test_a_long_stream_is_read_in_constant_memory(tmp_path, monkeypatch):
-    """Shares below what it says are quantiles are off by no more than it says, the ends and the count not at all."""
-    monkeypatch.setattr("perf_structural.samples._BLOCK", 1000)
-    monkeypatch.setattr("perf_structural.samples._MOST_KEPT", 3000)
-    samples = np.random.default_rng(8).lognormal(0.0, 2.0, 40_500)
-    np.savetxt(tmp_path / "load.txt", samples, fmt="%.17g")
-    found = value(tmp_path / "load.txt", quantile=(0.01, 0.5, 0.99))
-    kept = found.window.values
-    assert (len(kept), found.statistics["samples"]) == (1000, 40_500)
-    assert "(90% of 40,500 samples)" in found.report().answer
-    assert (kept[0], kept[-1]) == (samples.min(), samples.max())
-    off = np.abs(np.searchsorted(np.sort(samples), kept[1:-1]) / 40_500 - (np.arange(1, 999) + 0.5) / 1000)
-    note = next(note for note in found.notes if note.startswith("read as a stream"))
-    assert off.max() <= float(note.rpartition(" ")[2])
-    assert float(note.rpartition(" ")[2]) < 0.005
-
-
 def test_a_tail_without_a_mean_is_said(tmp_path):
     rng = np.random.default_rng(9)
     for name, samples, is_said in (("c", rng.standard_cauchy(2000), True), ("n", rng.normal(size=2000), False)):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from perf_structural.options import PIT_BINS, ValidationOptions, levels_given, quantile_name
-from perf_structural.samples import first_prediction, read_actual, read_predictions, read_text
+from perf_structural.samples import read_actual, read_predictions, read_text
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.base.files import write_json
@@ -62,7 +62,7 @@ class Predictions(Result):
         if not (head[:1].isdigit() or head[:1] == b"-" or any(sign in head for sign in _SIGNS)):
             return False
         try:
-            first_prediction(path)
+            read_predictions(path, 1)
         except PerfError:
             return False
         return True

@@ -195,8 +195,8 @@ class MeasuredValue(Result):
 
     @property
     def count(self) -> int:
-        """How many samples there are, of a long stream more than are kept."""
-        return (0 if isinstance(self.window, Window) else self.window.counted) or len(self.window.values)
+        """How many samples there are."""
+        return len(self.window.values)
 
     @functools.cached_property
     def others(self) -> dict[str, StochasticValue]:

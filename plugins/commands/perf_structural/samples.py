@@ -11,7 +11,6 @@ import math
 import os
 import re
 import sys
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,18 +41,16 @@ _ACCEPTED = (
     "`perf predict --interval --json` prints it, is expected"
 )
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
-_BLOCK = 1 << 20  # numbers that are read at a time
-_MOST_KEPT = 1 << 23  # numbers that are kept as they are; of more, so many as a block has stand for all
 _HEAD = 4096  # characters by which a file of numbers is recognized
 KINDS = (Series, UtilizationCurve, Measurements)  # that a reader may give
 _FEWEST_OF_WINDOW = 10  # samples, below which all of the series are used
 FEWEST = 20  # samples: with as many a 90 % interval leaves out one on each side
 
 
-def read_predictions(path: str | os.PathLike[str]) -> list[StochasticValue]:
-    """Return the values of a file: one JSON document after another, each a value or a list of them."""
+def read_predictions(path: str | os.PathLike[str], most: int | None = None) -> list[StochasticValue]:
+    """Return the values, or the first ones, of a file: JSON documents in a row, each a value or a list of them."""
     name, values = os.fspath(path), []
-    for number, entry in enumerate(_entries(path), start=1):
+    for number, entry in enumerate(itertools.islice(_entries(path), most), start=1):
         try:
             values.append(_value(entry))
         except PerfError as error:
@@ -61,13 +58,6 @@ def read_predictions(path: str | os.PathLike[str]) -> list[StochasticValue]:
     if not values:
         raise InputError(name, f"holds no predictions; {_ACCEPTED}")
     return values
-
-
-def first_prediction(path: str | os.PathLike[str]) -> StochasticValue:
-    """Return the first value of a file of predictions, by which it is recognised."""
-    for entry in _entries(path):
-        return _value(entry)
-    raise InputError(path, f"holds no predictions; {_ACCEPTED}")
 
 
 def _entries(path: str | os.PathLike[str]) -> Iterator[Any]:
@@ -191,7 +181,6 @@ class RunSamples:
     source: str
     missing: int = 0  # rows without a value
     notes: tuple[str, ...] = ()  # what a reader of a result must know
-    counted: int = 0  # how many samples the values stand for, if more than there are values
 
     @property
     def variation(self) -> float:
@@ -201,7 +190,7 @@ class RunSamples:
     def describe(self) -> str:
         """Return one line: how many samples, of what, from where."""
         gaps = f", {self.missing} missing" if self.missing else ""
-        count = self.counted or len(self.values)
+        count = len(self.values)
         return f"{count} sample{'s' if count > 1 else ''}{gaps} of {self.column!r}, from {self.source}"
 
 
@@ -225,7 +214,9 @@ def read_numbers(
     name = "value" if source.is_stdin else Path(without_compressed_ending(source.name)).stem
     if column is None and where is None and not head.lstrip().startswith("#"):
         with source.plain_file() as file, contextlib.suppress(ValueError):  # which the loop below words
-            return _plain_numbers(file, named, first[0] if named else name, source.name)
+            numbers = np.loadtxt(file, encoding="utf-8-sig", skiprows=int(named), ndmin=1)
+            if numbers.ndim == 1 and np.isfinite(numbers).all():
+                return RunSamples(first[0] if named else name, numbers, source.name)
     for number, line in source.lines():
         word = line.decode("utf-8-sig", errors="replace").strip()
         if not word or word.startswith("#"):
@@ -248,72 +239,6 @@ def read_numbers(
     if where is not None:
         raise InputError(source.name, f"it has one number a line; --where {where!r} picks rows of a table")
     return RunSamples(shown, np.array(values), source.name)
-
-
-def _plain_numbers(file: Path, named: bool, name: str, source: str) -> RunSamples:
-    """Read a file of bare numbers; of a very long one, in constant memory, as many that stand for all."""
-    blocks: list[Floats] = []
-    sketch = _Sketch()
-    with file.open(encoding="utf-8-sig") as lines, warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that no more lines follow
-        if named:
-            lines.readline()
-        while len(numbers := np.loadtxt(lines, ndmin=1, max_rows=_BLOCK)):
-            if numbers.ndim != 1 or not np.isfinite(numbers).all():
-                raise ValueError
-            blocks.append(numbers)
-            if len(blocks) * _BLOCK > _MOST_KEPT:
-                for block in blocks:
-                    sketch.add(block)
-                blocks.clear()
-    if not sketch.count:
-        return RunSamples(name, np.concatenate(blocks), source)
-    for block in blocks:
-        sketch.add(block)
-    off = f"their shares are off by at most {sketch.error:.1g}"
-    return RunSamples(name, sketch.values(), source, notes=(f"read as a stream: {off}",), counted=sketch.count)
-
-
-class _Sketch:
-    """Quantiles of a stream: sorted blocks, of two of which with the same weight every second value is kept.
-
-    Source: G. S. Manku, S. Rajagopalan and B. G. Lindsay, "Approximate medians and other quantiles in one pass and with
-    limited memory", SIGMOD 1998. A block that stands for w values each moves ranks by at most w where it is halved.
-    """
-
-    def __init__(self) -> None:
-        self.count, self.moved = 0, 0
-        self.low, self.high = math.inf, -math.inf
-        self._levels: list[Floats] = []
-
-    def add(self, block: Floats) -> None:
-        self.count += len(block)
-        self.low, self.high = min(self.low, float(block.min())), max(self.high, float(block.max()))
-        for level in itertools.count():
-            if level == len(self._levels):
-                self._levels.append(np.empty(0))
-            if not len(self._levels[level]):
-                self._levels[level] = block
-                return
-            both = np.sort(np.concatenate([self._levels[level], block]), kind="stable")
-            self._levels[level] = np.empty(0)
-            block, self.moved = both[len(both) % 2 + self.moved % 2 :: 2], self.moved + 2**level
-
-    @property
-    def error(self) -> float:
-        """Largest share by which the rank of a value is off, that of taking `_BLOCK` of them included."""
-        return self.moved / self.count + 1.0 / _BLOCK
-
-    def values(self) -> Floats:
-        """Return `_BLOCK` values of equal shares."""
-        values = np.concatenate(self._levels)
-        weights = np.repeat(2.0 ** np.arange(len(self._levels)), [len(level) for level in self._levels])
-        order = np.argsort(values, kind="stable")
-        ranks = np.cumsum(weights[order])
-        places = ranks.searchsorted((np.arange(_BLOCK) + 0.5) / _BLOCK * ranks[-1])
-        found: Floats = values[order[places]]
-        found[0], found[-1] = self.low, self.high
-        return found
 
 
 def _quantity(line: str) -> tuple[float, str] | None:
