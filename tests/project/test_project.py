@@ -72,9 +72,6 @@ def test_the_next_run_is_inside_the_bounds(folder, projection):
     for name, share in true.items():
         _, low, high = near.efficiencies[name]
         assert low <= share <= high
-    computed = {p: p * 1e6 + 4 * (2**30 + 200_000) for p in (2, 32)}  # nanoseconds, of two instructions each
-    growth = {name: bounds[0] for name, bounds in near.counters.items()}
-    assert growth == pytest.approx({"instructions": computed[32] / computed[2], "IPC": 1, "frequency": 1}, rel=0.01)
     for each in (near, far):
         value = {name: row[0] for name, row in each.efficiencies.items()}
         product = value["load balance"] * value["serialisation"] * value["transfer"] * value["computation scalability"]

@@ -391,13 +391,12 @@ def _bounds(trace: Trace, profile: OverheadProfile) -> list[Gain]:
 
 @dataclass(frozen=True, eq=False)
 class TimeComponents:
-    """Seconds of each part in R runs, and the counters of computing where all runs have them."""
+    """Seconds of each part in R runs."""
 
     locations: npt.NDArray[np.int64]  # of each run
     times: dict[str, Floats]  # computing: total of all locations; what is lost: mean over locations
     alone: dict[str, int]  # of each loss: up to how many locations there is no waiting
     is_alone: dict[str, npt.NDArray[np.bool_]]  # runs of so few locations
-    counters: dict[str, Floats]  # instructions, and cycles per instruction and seconds per cycle
     sources: tuple[str, ...]
 
 
@@ -428,7 +427,7 @@ def time_components(profiles: Sequence[OverheadProfile]) -> TimeComponents:
         )
     locations = np.array([len(each.locations) for each in profiles])
     times = {name: np.asarray(times * 1e-9, float) for name, times in parts.items()}
-    return TimeComponents(locations, times, alone, is_alone, _counters(profiles), tuple(p.source for p in profiles))
+    return TimeComponents(locations, times, alone, is_alone, tuple(p.source for p in profiles))
 
 
 def _by_collective(profiles: Sequence[OverheadProfile], exchanging: Floats) -> dict[str, Floats]:
@@ -490,21 +489,3 @@ def _computing(
     if not parts or (rest <= 0).all():
         return parts or {COMPUTING: totals}
     return {**parts, OTHERS: rest}
-
-
-def _counters(profiles: Sequence[OverheadProfile]) -> dict[str, Floats]:
-    """Factors whose product is the computing time of all bursts; none where a run has not counted them."""
-    counts = []
-    for each in profiles:
-        bursts = each.bursts
-        if bursts is None or bursts.instructions is None or bursts.cycles is None:
-            return {}
-        counts.append((bursts.instructions.sum(), bursts.cycles.sum(), bursts.time_ns.sum() * 1e-9))
-    instructions, cycles, seconds = np.array(counts, float).T
-    if not (instructions.all() and cycles.all()):
-        return {}
-    return {
-        "instructions": instructions,
-        "cycles per instruction": cycles / instructions,
-        "seconds per cycle": seconds / cycles,
-    }

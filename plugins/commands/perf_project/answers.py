@@ -146,10 +146,6 @@ def _tables(projection: Projection) -> Iterator[Table]:
         components = replace(components, importance="verbose")
     yield components
     yield efficiencies
-    if at.counters:
-        columns = [Column("computation", 0), Column("growth", 1, format="+.1%", key=("growth", "lower", "upper"))]
-        rows = [(name, tuple(value - 1.0 for value in bounds)) for name, bounds in at.counters.items()]
-        yield Table(columns, rows, f"Counters at {_text(model, at.point)} against {_smallest(model)}")
 
 
 def _components(projection: Projection, at: At, unit: str) -> Table:

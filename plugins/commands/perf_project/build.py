@@ -53,7 +53,6 @@ class Components:
     data: Measurements  # of all components
     options: dict[str, Any]  # of the fitter
     source: str
-    counters: Measurements | None = None
     kinds: dict[str, str] = field(default_factory=dict)  # empty for tables
     alone: dict[str, int] = field(default_factory=dict)
     times: dict[str, Floats] = field(default_factory=dict)  # seconds of a location in each run
@@ -139,18 +138,12 @@ def _of_traces(sources: Sequence[Any], reading: Mapping[str, Any], others: dict[
         )
         if not alone
     ]
-    counted = [
-        (*point, name, v, run)
-        for name, vs in parts.counters.items()
-        for point, v, run in zip(points, vs, numbers, strict=True)
-    ]
     scales = ("p", *others)
     options = {"parameter": ",".join(scales), "value": "time_s"} if others else {}
     kinds = {name: MEAN if name in parts.alone else TOTAL for name in lasting}
     source = f"{parts.sources[int(sizes.argmax())]} and {len(runs) - 1} more"
     return Components(
-        _rows(rows, "time_s", source, scales), options, source,
-        _rows(counted, "count", source, scales) if counted else None, kinds, parts.alone,
+        _rows(rows, "time_s", source, scales), options, source, kinds, parts.alone,
         {name: times if name in parts.alone else times / sizes for name, times in parts.times.items()},
         sizes, others, sources[int(sizes.argmax())],
     )  # fmt: skip
@@ -245,16 +238,12 @@ def projected(
         uncertain.insert(0, f"no scaling model of {names} ({why}): each goes on as in its last scales")
     if missing := int(np.isnan(law.means[law.whole.counted]).any(axis=1).sum()) if not components.times else 0:
         assumed.append(f"{missing} component{'s' * (missing > 1)} without a time at some {symbol} took none there")
-    counters: Any = None
-    if components.counters is not None:
-        counters = perfcore.fit(components.counters, fitter=_FITTER, **{**components.options, "value": "count"})
     check, law_weight = _check(components, law, scaling, measured, points)
     model = ProjectionModel(
         origin=Origin("", {"at": [point_text(each, ",") for each in targets]}, components.source,
                       law.origin.fingerprint, perfcore.__version__),
         points=points, measured=measured, kinds=kinds, alone=components.alone, targets=targets, scaling=scaling,
-        unfitted=reasons, law=law, counters=counters,
-        check=check, law_weight=law_weight,
+        unfitted=reasons, law=law, check=check, law_weight=law_weight,
         notes={"Assumed": tuple(assumed), "Uncertain": tuple(uncertain)},
     )  # fmt: skip
     return _what_if(model, components, what_if) if what_if else model

@@ -28,6 +28,7 @@ from perf_tables.points import check_coverage, named_points
 from perf_traces.messages.bursts import factors_of
 from perf_views.names import unique_suffixes
 from perfcore.base.arrays import Floats
+from perfcore.base.files import MODEL_SCHEMA
 from perfcore.data.columns import is_processors
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of
 from perfcore.models.points import N_DRAWS, Drawn, Observed, PartDraws, measurements_for
@@ -36,7 +37,6 @@ from perfcore.report import Note, Report, Result
 TOTAL, MEAN = "total", "mean"  # what the law of a component is of: all locations together, or one
 _DRAWS, _SEED = 8192, 0
 _PRIOR_RUNS = 0.5  # as many runs say that residuals are not correlated
-_MODELS = ("law", "counters")
 _SPREAD = 0.8  # standard deviation of the exponent of what no model fits, if there are several parameters
 _SIDES = (0.5, 0.025, 0.975)
 Bounds = tuple[float, float, float]  # estimate, and the 95 % interval
@@ -77,7 +77,6 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
     """The elapsed time over the scale, in seconds; made by `perfcore.project`."""
 
     law: Model  # of each component
-    counters: Model | None = None  # of instructions, cycles per instruction and seconds per cycle
 
     kind: ClassVar[str] = "projection"
 
@@ -154,8 +153,7 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         """The components and efficiencies at the targets."""
         places = np.array([[point[symbol] for symbol in self.points] for point in self.targets])
         drawn, laws = self.component_draws(places), self.laws
-        counted = _counter_growth(self, places)
-        return Projection(self, tuple(_at(self, k, place, drawn, laws, counted) for k, place in enumerate(places)))
+        return Projection(self, tuple(_at(self, k, place, drawn, laws) for k, place in enumerate(places)))
 
     def report(self, data: Any = None) -> Report:
         """Return the elapsed time, components and efficiencies at the targets."""
@@ -320,23 +318,20 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         return self.law.parameters
 
     def _content(self) -> dict[str, Any]:
-        models = {name: getattr(self, name) for name in _MODELS}
         names = [name for name in _Plain.__struct_fields__ if name not in Origin.__struct_fields__ and name != "origin"]
-        content = {name: msgspec.to_builtins(getattr(self, name)) for name in names}
-        content |= {name: model.to_dict() for name, model in models.items() if model is not None}
-        return {"schema": self.law.to_dict()["schema"], "kind": self.kind, **msgspec.to_builtins(self.origin),
-                "model": content}  # fmt: skip
+        content = {name: msgspec.to_builtins(getattr(self, name)) for name in names} | {"law": self.law.to_dict()}
+        return {"schema": MODEL_SCHEMA, "kind": self.kind, **msgspec.to_builtins(self.origin), "model": content}
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:
-        written = dict(content["model"])
-        fields: dict[str, Any] = {name: model_of(written.pop(name)) for name in _MODELS if name in written}
-        if "law" not in fields:
+        written = {name: value for name, value in content["model"].items() if name != "counters"}  # of older files
+        if "law" not in written:
             raise msgspec.ValidationError("law: the field is missing")
+        law = model_of(written.pop("law"))
         origin = {name: content[name] for name in Origin.__struct_fields__ if name in content}
         plain = msgspec.convert({"origin": origin, **written}, type=_Plain)
         try:
-            return cls(**{name: getattr(plain, name) for name in _Plain.__struct_fields__}, **fields)
+            return cls(**{name: getattr(plain, name) for name in _Plain.__struct_fields__}, law=law)
         except ValueError as error:
             raise msgspec.ValidationError(str(error)) from None
 
@@ -364,7 +359,6 @@ class At:
     efficiencies: dict[str, Bounds]
     components: tuple[ComponentAt, ...]  # the largest first
     baseline: float | None  # elapsed without the changes of a what-if
-    counters: dict[str, Bounds]  # growth from the smallest run: of instructions (total), IPC and frequency
 
     @property
     def limits(self) -> ComponentAt:
@@ -394,7 +388,6 @@ class At:
             ],
             "limits": self.limits.name,
             **({} if self.baseline is None else {"baseline": self.baseline}),
-            **({"counters": {name: _plain(b) for name, b in self.counters.items()}} if self.counters else {}),
         }  # fmt: skip
 
 
@@ -442,10 +435,7 @@ class Projection(Result):
         return [f"model: {os.fspath(path)}"]
 
 
-def _at(
-    model: Any, k: int, place: Floats, drawn: Mapping[str, Floats], laws: Mapping[str, str],
-    counted: Mapping[str, Floats],
-) -> At:  # fmt: skip
+def _at(model: Any, k: int, place: Floats, drawn: Mapping[str, Floats], laws: Mapping[str, str]) -> At:
     unchanged = {name: draws[:, k] for name, draws in drawn.items()}
     times = model.changed(unchanged)
     middle = {name: np.median(draws) for name, draws in times.items()}
@@ -473,23 +463,7 @@ def _at(
         shares = dict.fromkeys(shares, (ideal * speedup[0], ideal * speedup[1], ideal * speedup[2]))
     components.sort(key=lambda each: -each.time[0])
     baseline = float(sum(map(np.median, unchanged.values()))) if model.factors else None
-    counters = {name: _bounds(draws[:, k]) for name, draws in counted.items()}
-    return At(dict(model.targets[k]), bounds, speedup, shares, tuple(components), baseline, counters)
-
-
-def _counter_growth(model: Any, places: Floats) -> dict[str, Floats]:
-    """Growth of instructions, IPC and frequency from the smallest run to each target, (N, T) draws."""
-    law: Any = model.counters
-    if law is None:
-        return {}
-    runs = law.draws(places).runs()
-    first = law.means[:, int(np.argmin(law.points[model.symbol]))]
-    growth = {name: runs[k] / first[k] for k, name in enumerate(law.paths)}
-    return {
-        "instructions": growth["instructions"],
-        "IPC": 1.0 / growth["cycles per instruction"],
-        "frequency": 1.0 / growth["seconds per cycle"],
-    }
+    return At(dict(model.targets[k]), bounds, speedup, shares, tuple(components), baseline)
 
 
 def _bounds(draws: Floats, value: Any = None) -> Bounds:
