@@ -58,12 +58,9 @@ def test_ratio_and_the_category_that_makes_the_difference(pair):
     assert np.isnan(found.part_ratio(1)).tolist() == [True, False]
 
 
-@pytest.mark.parametrize(("name", "renamed"), [("startup", {"start": "startup"}), ("trail", {})])
-def test_a_part_with_a_similar_name_may_be_the_same(pair, name, renamed):
-    """`startup` has five letters of `start` in sequence, 10 of 12 of both; `trail` has two, 4 of 10."""
-    found = compare(pair[0], model(3.0, 0.5, names=("work", name)), {"p": 2.0, "D": 20.0})
-    assert found.renamed == found.to_dict()["perhaps_renamed"] == renamed
-    assert (found.only_in(0), found.only_in(1)) == (["start"], [name])
+def test_a_part_of_one_model_alone_has_no_ratio(pair):
+    found = compare(pair[0], model(3.0, 0.5, names=("work", "startup")), {"p": 2.0, "D": 20.0})
+    assert (found.only_in(0), found.only_in(1)) == (["start"], ["startup"])
     assert np.isnan(found.part_ratio(0)).tolist() == [False, True, True]
 
 

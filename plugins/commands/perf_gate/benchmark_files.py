@@ -73,7 +73,7 @@ def read_set(name: str, read_file: ReadFile, values: Sequence[str] = ()) -> Long
     contents = (file.read_bytes() if file.suffix == ".json" and file.is_file() else b"" for file in files)
     if all(b'"commit_hash"' in each and b'"env_name"' in each and b'"results"' in each for each in contents):
         return _asv_table(files, files[0].parent.parent, name, is_history=False)
-    readings = [read_json_lines(file) if is_json_lines(file) else read_file(str(file)) for file in files]
+    readings = [_json_lines(file) or read_file(str(file)) for file in files]
     tables = [long_table(reading, values, session) for session, reading in enumerate(readings)]
     about = [_about(file) for file in files]
     known = all(when is not None for _, when, _ in about)  # else the clock of the file system counts
@@ -133,25 +133,19 @@ def _about(file: Path) -> tuple[dict[str, str], float | None, str]:
         return machine, None, program
 
 
-def is_json_lines(path: Path) -> bool:
-    """Return whether a file is a table of JSON lines; lines of other shapes are other formats'."""
+def _json_lines(path: Path) -> Reading | None:
+    """Return a table of JSON lines as measurements; None of other files: lines of other shapes are other formats'."""
     if path.suffix.lower() not in _JSON_LINES or not path.is_file():
-        return False
+        return None
     with path.open("rb") as file:
         first = next((line for line in file if line.strip()), b"")
     try:
         row = decode_json(first)
     except (UnicodeDecodeError, msgspec.MsgspecError):
-        return False
-    return bool(row) and _is_flat(row)
-
-
-def read_json_lines(path: Path) -> Reading:
-    """Read all lines as measurements."""
-    rows = rows_of(path)
-    if not rows:
-        raise InputError(path, "holds no rows")
-    lines, objects = zip(*rows, strict=True)
+        return None
+    if not row or not _is_flat(row):
+        return None
+    lines, objects = zip(*rows_of(path), strict=True)
     return Reading(Measurements(pd.DataFrame(list(objects)), source=str(path), lines=lines), "json-lines", 1)
 
 

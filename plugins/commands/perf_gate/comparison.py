@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,8 +34,6 @@ _SCAN = 256  # places between the ends of a line at which the models are compare
 # Exponents that differ by less are alike: with 0.05 more, doubling a parameter costs 3.5 % more than it did.
 _ALIKE = 0.05
 _PLURALS = {"category": "categories"}
-_LIKE = 0.7  # of the letters of two names agree: one may be the other, renamed
-_MOST_RENAMED = 100  # names are compared letter by letter, which takes its time
 _SUMS = 8  # ways to put the draws of independent parts together, for smooth tails of their sum
 _COVERAGE = 0.95  # of the bounds that stand for draws where a model has none
 
@@ -320,17 +317,6 @@ class Comparison(Result):
         alone = self.has[which] & ~self.has[1 - which]
         return [part for part, chosen in zip(self.parts, alone.tolist(), strict=True) if chosen]
 
-    @property
-    def renamed(self) -> dict[str, str]:
-        """Parts of the first alone with the part of the second alone whose name is most like theirs."""
-        new = self.only_in(1)
-        pairs: dict[str, str] = {}
-        for part in self.only_in(0)[:_MOST_RENAMED]:
-            near = difflib.get_close_matches(part, [name for name in new if name not in pairs.values()], 1, _LIKE)
-            if near:
-                pairs[part] = near[0]
-        return pairs
-
     def by_name(self, levels: Mapping[str, Any]) -> dict[str, Any]:
         """Levels by symbol, under what texts call the symbols."""
         return {self.called.get(symbol, symbol): level for symbol, level in levels.items()}
@@ -353,7 +339,6 @@ class Comparison(Result):
             "measured": self.measured and {k: np.asarray(v).tolist() for k, v in self.measured._asdict().items()},
             "laws": {self.parts[k]: change._asdict() for k, change in self.growth.items()},
             "left_out": dict(zip(self.names, map(dict, self.left_out), strict=True)),
-            "perhaps_renamed": self.renamed,
         }
 
     @property

@@ -123,8 +123,7 @@ def _notes(comparison: Comparison) -> list[Note]:
         left_out = comparison.left_out[1 - which]
         if only := [part for part in comparison.only_in(which) if part not in left_out]:
             notes.append(Note("Only in one", f"{name}: {listing(only, _MOST_NAMED)}"))
-    renamed = list(comparison.renamed.items())[:_MOST_NAMED]
-    return [*notes, *(Note("Only in one", f"possibly renamed: {old} → {new}") for old, new in renamed)]
+    return notes
 
 
 def _tables(comparison: Comparison) -> list[Table]:

@@ -49,13 +49,11 @@ class GpuDifference(Result):
 
     @property
     def totals(self) -> dict[str, tuple[int, float]]:
-        """Number of names that are new, gone or in both, and their differences; a renamed kernel is gone and new."""
+        """Number of names that are new, gone or in both, and their differences."""
         found = dict.fromkeys(("new", "gone", "in both"), (0, 0.0))
         for row in self.rows:
-            pairs = {"changed": [("in both", row["difference_ns"])], "new": [("new", row["new_ns"])],
-                     "gone": [("gone", -row["old_ns"])]}  # fmt: skip
-            for change, amount in pairs.get(row["change"], [*pairs["new"], *pairs["gone"]]):
-                found[change] = found[change][0] + 1, found[change][1] + amount
+            change = "in both" if row["change"] == "changed" else row["change"]
+            found[change] = found[change][0] + 1, found[change][1] + row["difference_ns"]
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -114,8 +112,6 @@ def differences(
         if enough:
             row["per_step_ns"], row["p_value"] = welch(each1, each2)
         rows.append(row)
-    if by == "kernel":
-        rows = _renamed(rows, sides)
     if enough:
         for row, p in zip(rows, holm(np.array([row["p_value"] for row in rows])).tolist(), strict=True):
             row |= {"p_holm": p, "real": bool(p < _LEVEL)}
@@ -174,41 +170,6 @@ def welch(first: Floats, second: Floats) -> tuple[tuple[float, float, float], fl
     return (difference, float(low), float(high)), float(test.pvalue)
 
 
-def _renamed(rows: list[dict[str, Any]], sides: tuple[GpuActivity, GpuActivity]) -> list[dict[str, Any]]:
-    """Rows with the only gone and the only new kernel of one operator and as many calls in one row."""
-    operators: list[dict[str, set[str]]] = []
-    for side in sides:
-        labels, group = side.keys("operator")
-        pairs = np.unique(np.stack([side.pieces["name"], group]), axis=1).T.tolist()
-        of_kernel: dict[str, set[str]] = {}
-        for kernel, operator in pairs:
-            of_kernel.setdefault(side.names[kernel], set()).add(labels[operator])
-        operators.append(of_kernel)
-
-    ends: dict[tuple[str, Any], dict[str, list[dict[str, Any]]]] = {}
-    for row in rows:
-        is_new = row["change"] == "new"
-        of = operators[is_new][row["name"]] if row["change"] != "changed" else set()
-        if len(of) == 1 and not next(iter(of)).startswith("("):
-            key = next(iter(of)), row["new_calls" if is_new else "old_calls"]
-            ends.setdefault(key, {"gone": [], "new": []})[row["change"]].append(row)
-    dropped = set()
-    for (operator, _), pair in ends.items():
-        if len(pair["gone"]) != 1 or len(pair["new"]) != 1:
-            continue
-        (gone,), (new,) = pair["gone"], pair["new"]
-        dropped.add(id(new))
-        change = new["new_ns"] - gone["old_ns"]
-        names = {"operator": operator, "old_name": gone["name"], "new_name": new["name"]}
-        gone |= {"change": "renamed", "name": f"{operator}: {gone['name']} -> {new['name']}", **names,
-                 "new_calls": new["new_calls"], "new_ns": new["new_ns"],
-                 "difference_ns": change, "count_ns": 0.0, "each_ns": change}  # fmt: skip
-        if "p_value" in gone:
-            gone["p_value"] = min(gone["p_value"], new["p_value"])
-            gone.pop("per_step_ns")
-    return [row for row in rows if id(row) not in dropped]
-
-
 def _report(result: GpuDifference, data: Any = None) -> Report:
     """Return what differs most, and what adds up to the difference of the runs."""
     from perfcore.report import Figure, Note, Report
@@ -248,11 +209,7 @@ def _tables(result: GpuDifference) -> list[Table]:
 
     shown, rest = list(result.rows[:_MOST_ROWS]), result.rows[_MOST_ROWS:]
     full = [row["name"] for row in shown]
-    if result.by == "kernel":
-        ends = [plain_names([row.get("old_name", ""), row.get("new_name", "")]) for row in shown]
-        full = [f"{row['operator']}: {old} -> {new}" if "operator" in row else name
-                for row, name, (old, new) in zip(shown, plain_names(full), ends, strict=True)]  # fmt: skip
-    labels = shortened_apart(full, _LETTERS)
+    labels = shortened_apart(plain_names(full) if result.by == "kernel" else full, _LETTERS)
     rows = [{**row, "label": label} for row, label in zip(shown, labels, strict=True)]
     for label, some in ((f"{len(rest)} other{'s' * (len(rest) > 1)}", rest), ("sum (GPU work)", result.rows)):
         if some:
