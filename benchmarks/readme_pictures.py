@@ -12,11 +12,16 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import perfcore
-from perf_views.marks import panels_of
+from perf_views.marks import draw_plot
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TIMES = "p,time_s\n1,10.2\n2,5.3\n4,2.9\n8,1.68\n16,1.12\n32,0.86\n"  # as in README.md
+LEGENDS = {  # above, within and below a panel
+    "phases": {"loc": "lower left", "bbox_to_anchor": (-0.01, 0.99), "ncols": 6, "columnspacing": 1.4},
+    "scaling": {"loc": "upper right", "bbox_to_anchor": (0.99, 1.0)},
+    "cycles": {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncols": 2},
+}
 LOOK = {"font.size": 8, "axes.titlesize": 9, "axes.titleweight": "bold", "legend.fontsize": 7, "savefig.dpi": 160}
 
 
@@ -38,11 +43,11 @@ def main() -> None:
     grid = overview.add_gridspec(2, 2, height_ratios=(1.0, 1.1))
     places = (grid[0, :], grid[1, 0], grid[1, 1])
     for (name, result, data, title), place in zip(results, places, strict=True):
-        draw = next(iter(panels_of(result.report(data)).values()))
+        plot = result.report(data).plots[0]
         alone = Figure(figsize=(6.0, 3.2), layout="constrained")
         for axes in (alone.subplots(), overview.add_subplot(place)):
-            draw(axes)
-            finish(axes, title)
+            draw_plot(plot, axes)
+            finish(axes, name, title)
         save(alone, name)
     save(overview, "overview")
 
@@ -55,10 +60,11 @@ def save(figure: Figure, name: str) -> None:
     image.save(IMAGES / f"{name}.png", optimize=True)
 
 
-def finish(axes: Axes, title: str) -> None:
-    """Give a panel its title and a legend within it."""
-    axes.set_title(title, loc="left", fontweight="bold", pad=22 if "Phases" in title else 8)
+def finish(axes: Axes, name: str, title: str) -> None:
+    """Give a panel its title and a legend."""
+    axes.set_title(title, loc="left", fontweight="bold", pad=22 if name == "phases" else 8)
     axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, handlelength=2.2, **LEGENDS[name])
 
 
 if __name__ == "__main__":

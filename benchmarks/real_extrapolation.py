@@ -107,7 +107,7 @@ def by_perfcore(tasks: Sequence[Task], reciprocal: bool = False) -> list[Answer]
         means = np.array([[own.mean() for own in tasks[number].runs] for number in numbers])
         counts = np.array([[float(len(own)) for own in tasks[number].runs] for number in numbers])
         spread = relative_variance([tasks[number] for number in numbers])
-        posterior = fit_posterior(np.array(levels)[:, None], means, counts, spread, None, None, reciprocal)
+        posterior = fit_posterior(np.array(levels)[:, None], means, counts, spread, reciprocal=reciprocal)
         value = posterior.quantiles([[at]], (0.5,), run=True)[:, 0, 0]
         for number, own, (a, b, c, d, e, f) in zip(
             numbers, value, posterior.quantiles([[at]], sides, run=True)[:, 0], strict=True

@@ -109,7 +109,7 @@ def forecast(made: Scenario) -> Forecast:
     model = fitted(made)
     value, lower, upper = model.band(made.target[None], 0.95)[:, 0].T
     cpu_s = time.process_time() - started
-    constant = np.array([law.is_constant for law in model.leading])
+    constant = np.array([candidate.is_constant for candidate in model.named])
     return Forecast(value, constant, lower, upper, cpu_s)
 
 
