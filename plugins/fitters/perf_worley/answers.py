@@ -74,7 +74,8 @@ def phase_report(model: PhaseModel, data: Any = None) -> Report:
     figures = [Figure("phases", count, format=",d"), mean]
     figures += [Figure("busy", busy / number, format=".0%")] if number else []
     figures += [Figure("R^2", r2, format=".2f", key="r2_centered")] if isinstance(r2, float) else []
-    figures.append(Figure("largest L2 error", model.epsilon, format=".4g", key="epsilon"))
+    error_unit = f"height · √{model.time_unit}"  # that of processors, or of whatever the curve counts
+    figures.append(Figure("largest L2 error", model.epsilon, error_unit, format=".4g", key="epsilon"))
     fit = f", R^2 {r2:.2f}" if isinstance(r2, float) else ""
     return Report(
         title=title,
@@ -102,7 +103,7 @@ def _details(model: PhaseModel) -> list[str]:
     figures = model.statistics
     lines = [
         f"{model.n_steps:,} steps; {_breakpoints(model)}",
-        f"largest L2 error of a phase (epsilon): {model.epsilon:.6g}",
+        f"largest L2 error of a phase (epsilon): {model.epsilon:.6g} height · √{model.time_unit}",
         f"SSE {model.sum_of_squares:.6g}",
     ]
     for name, label in (("r2_uncentered", "uncentered"), ("r2_centered", "centered")):
