@@ -19,14 +19,11 @@ def kind_of(data: Any) -> str:
 
 
 def kind_in_words(data: Any) -> str:
-    """Return the kind of data with what it is over, for a message."""
+    """Return the kind of data for a message; of values that are no times their name."""
     from perfcore.data.units import is_time
 
-    kind, roles = kind_of(data), getattr(data, "roles", None)
-    if kind == "timings" and data.roles.value and not is_time(data.roles.unit):
-        kind = data.roles.value
-    columns = () if roles is None else roles.parameters.values()
-    return f"{kind} over {', '.join(columns)}" if columns else kind
+    kind = kind_of(data)
+    return str(data.roles.value) if kind == "timings" and data.roles.value and not is_time(data.roles.unit) else kind
 
 
 def type_in_words(data: Any) -> str:

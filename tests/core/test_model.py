@@ -176,9 +176,9 @@ def registered(*entries):
 @pytest.mark.parametrize(("data", "options", "fitter", "kind"), [
     (CURVE, {}, "phases", "curve"),
     (Series([0, 1, 2, 3], {"cpu": [0.5, 0.25, 0.5, 0.75]}, "s"), {}, "forecast", "series"),
-    (RUNS, {}, "strohmaier", "codes x systems over p"),
+    (RUNS, {}, "strohmaier", "codes x systems"),
     # What the options say of the columns and rows counts.
-    (RUNS, {"where": "system=a"}, "scaling", "timings over p"),
+    (RUNS, {"where": "system=a"}, "scaling", "timings"),
 ])  # fmt: skip
 def test_without_a_name_the_kind_of_data_chooses_and_a_note_says_so(data, options, fitter, kind):
     with progress.collected() as seen:
@@ -196,7 +196,7 @@ def test_options_are_checked_against_the_fitter_that_is_chosen():
 def test_what_ranks_is_registered_apart_from_what_fits():
     with progress.collected() as seen:
         assert len(perfcore.rank(RUNS, terms=1).candidates) == 8  # the seven functions, and the best of each pair
-    assert seen == ["fitter: individual (for codes x systems over p; set with --fitter)"]
+    assert seen == ["fitter: individual (for codes x systems; set with --fitter)"]
     with pytest.raises(OptionError, match="no fitter can rank curve"):
         perfcore.rank(CURVE)
 
