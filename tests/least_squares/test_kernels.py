@@ -2,7 +2,6 @@
 
 import csv
 import itertools
-from fractions import Fraction
 
 import nist
 import numpy as np
@@ -359,41 +358,6 @@ def test_as_statsmodels(n_series, n_designs, size):
         assert covariance == pytest.approx(other.normalized_cov_params, rel=1e-8)
         assert fits.condition[group[k], h] == pytest.approx(np.linalg.cond(design / scale), rel=1e-8)
         assert fits.rank[group[k], h] == size
-
-
-def solve_exactly(a, b):
-    """Gaussian elimination in fractions; the diagonal of these normal equations is never zero."""
-    rows = [[*row, value] for row, value in zip(a, b, strict=True)]
-    for i in range(len(rows)):
-        rows[i] = [x / rows[i][i] for x in rows[i]]
-        for j in range(len(rows)):
-            if j != i:
-                rows[j] = [x - rows[j][i] * z for x, z in zip(rows[j], rows[i], strict=True)]
-    return [row[-1] for row in rows]
-
-
-def test_in_exact_arithmetic():
-    points, y = [1, 2, 4, 8, 16], [Fraction(n) for n in (40, 23, 13, 10, 7)]
-    design = [[Fraction(1, p), Fraction(1), Fraction(p)] for p in points]
-
-    def coefficients(rows):
-        normal = [[sum(design[i][a] * design[i][b] for i in rows) for b in range(3)] for a in range(3)]
-        return normal, solve_exactly(normal, [sum(design[i][a] * y[i] for i in rows) for a in range(3)])
-
-    def residual(beta, i):
-        return y[i] - sum(b * x for b, x in zip(beta, design[i], strict=True))
-
-    normal, beta = coefficients(range(5))
-    fits = fit_one(np.array(design, dtype=float), np.array(y, dtype=float))
-    assert fits.coefficients[0, 0] == pytest.approx([float(b) for b in beta], rel=1e-13)
-    squares = sum(residual(beta, i) ** 2 for i in range(5))
-    assert fits.sum_of_squares[0, 0] == pytest.approx(float(squares), rel=1e-13)
-    for a in range(3):
-        column = solve_exactly(normal, [Fraction(a == b) for b in range(3)])
-        assert fits.covariance[0, 0, a] == pytest.approx([float(c) for c in column], rel=1e-12)
-        assert fits.standard_errors[0, 0, a] == pytest.approx(float(column[a] * squares / 2) ** 0.5, rel=1e-13)
-    left_out = sum(residual(coefficients([j for j in range(5) if j != i])[1], i) ** 2 for i in range(5))
-    assert fits.leave_one_out[0, 0] == pytest.approx(float(left_out), rel=1e-12)
 
 
 def test_a_point_that_alone_determines_a_coefficient():
