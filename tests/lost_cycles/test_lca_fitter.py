@@ -344,21 +344,6 @@ def test_bounds_of_totals_hold_what_no_formula_is(fitter, seeds, noise, least):
     assert width < 0.6
 
 
-def test_bounds_do_not_depend_on_the_order_of_rows_or_on_units():
-    table, _last = table_of(3)
-    at, options = (
-        {"P": 32.0, "D": [20.0, 80.0], "category": ["total", "work"]},
-        {"fitter": "modgen", "parameter": "P,D"},
-    )
-    expected = perfcore.fit(table, **options).predict_array(at, interval=0.9)
-    shuffled = perfcore.fit(table.sample(frac=1, random_state=2), **options).predict_array(at, interval=0.9)
-    np.testing.assert_allclose(shuffled, expected, rtol=1e-6)
-    milli = table.assign(time_ms=1e3 * table.time_s).drop(columns="time_s")
-    np.testing.assert_allclose(
-        perfcore.fit(milli, **options).predict_array(at, interval=0.9), 1e3 * expected, rtol=1e-6
-    )
-
-
 def test_a_category_that_is_mostly_zero_has_no_bounds():
     table, _ = table_of(4, sizes=D[:1])
     rare = table[table.category == "wait"].assign(category="rare", time_s=[0.0, 0.0, 0.0, 0.0, 0.1])

@@ -24,7 +24,6 @@ from perf_scaling.options import Given
 from perf_scaling.posterior import array_form
 from perf_scaling.posterior.family import (
     GROUPS,
-    NOISES,
     block_log_prior,
     changes,
     deviating_variances,
@@ -132,11 +131,6 @@ def test_quantiles_are_those_of_the_mixture(at):
         assert (1.0 - rate) * shares[0] + rate * shares[1] == pytest.approx(level, abs=1e-6)
 
 
-def test_settings_are_those_of_the_prior():
-    assert len(NOISES.tau) == 49
-    assert run_variance(np.zeros((1, 5)), np.ones((1, 5))) == pytest.approx([1e-4])
-
-
 # Terms of scaling laws: their text is what they compute.
 LEVELS = np.array([1.0, 2.0, 3.0, 7.5, 64.0, 1e6, 1e12])
 EXPONENTS = (-2.0, -4 / 3, -1.0, -0.5, -1 / 3, 0.0, 0.25, 0.44, 0.5, 2 / 3, 1.0, 1.3, 1.5, 7 / 4, 2.0, 3.0)
@@ -198,27 +192,6 @@ def joined(values):
 def noisy_of_law_noise(rng, n_paths, n_runs, n, noise=0.05):
     level = np.exp(rng.normal(0.0, 2.0, (n_paths, 1, n)))
     return level * (1.0 + noise * rng.standard_normal((n_paths, n_runs, n)))
-
-
-def test_means_counts_and_variances_are_those_of_numpy():
-    """With two runs nothing is an outlier."""
-    values = noisy_of_law_noise(np.random.default_rng(0), 20, 2, 4)
-    runs = joined(values)
-    assert runs.means == pytest.approx(values.mean(axis=1), rel=1e-12)
-    assert (runs.counts == 2.0).all()
-    assert runs.variances == pytest.approx(values.var(axis=1, ddof=1) / values.mean(axis=1) ** 2, rel=1e-9)
-    assert not runs.outliers.any()
-
-
-def test_missing_points_have_no_mean_and_no_weight():
-    values = noisy_of_law_noise(np.random.default_rng(2), 3, 5, 4)
-    values[1, :, 2] = np.nan
-    values[2, 1:, 3] = np.nan
-    runs = joined(values)
-    assert runs.counts[1].tolist() == [5.0, 5.0, 0.0, 5.0]
-    assert np.isnan(runs.means[1, 2])
-    assert runs.means[2, 3] == values[2, 0, 3]
-    assert runs.variances[2, 3] == 0.0
 
 
 def test_one_outlier_among_five_runs_has_little_influence():

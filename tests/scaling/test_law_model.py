@@ -263,29 +263,6 @@ def test_exact_laws_are_continued(law):
     assert high > 1.5 * low
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.05])
-def test_rows_in_any_order_give_the_same_model(noise):
-    rng = np.random.default_rng(1)
-    data = pd.concat([frame(GOOD)] * (5 if noise else 1))
-    data["time_s"] *= np.exp(noise * rng.standard_normal(len(data)))
-    data.iloc[7, data.columns.get_loc("time_s")] *= 10.0 if noise else 1.0  # a run that is far from the others
-    first, second = (perfcore.fit(d, fitter="scaling") for d in (data, data.sample(frac=1.0, random_state=1)))
-    assert noise or first.origin.fingerprint == second.origin.fingerprint
-    at = {"p": [256.0, 256.0], "path": ["solve", "exchange"]}
-    assert first.predict_array(at, 0.9) == pytest.approx(second.predict_array(at, 0.9))
-
-
-def test_values_in_another_unit_give_the_same_laws():
-    data = frame(GOOD)
-    scaled = data.assign(time_s=1e6 * data.time_s)
-    first, second = (perfcore.fit(d, fitter="scaling") for d in (data, scaled))
-    at = {"p": [256.0, 256.0], "path": ["solve", "exchange"]}
-    assert second.predict(at) == pytest.approx(1e6 * first.predict(at), rel=1e-4)
-    for one, other in zip(first.rows, second.rows, strict=True):
-        assert [growth.name for growth in one.growths] == [growth.name for growth in other.growths]
-        assert one.growths[0][1:5] == pytest.approx(other.growths[0][1:5], rel=1e-3, abs=1e-6)
-
-
 def test_three_points_have_a_law_with_wide_bounds():
     """A power law goes through them within a few per cent, so that far away much remains open."""
     data = pd.DataFrame({"p": [1, 2, 4], "time_s": [100.0, 50.5, 26.0]})
