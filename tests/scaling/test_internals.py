@@ -270,6 +270,21 @@ def test_deviating_levels_count_as_robust_weights_say():
     np.testing.assert_allclose(found, 3.0 * np.minimum(weights, 1.0), rtol=1e-4)
 
 
+@pytest.mark.parametrize(("n_parameters", "many", "rounds"), [(1, 29, 2), (2, 29, 1), (2, 30, 2)])
+def test_many_means_at_points_of_several_parameters_are_weighed_once_more_and_others_twice(
+    monkeypatch, n_parameters, many, rounds
+):
+    """Of thirty means more than so many, since each round takes long."""
+    seen, weigh = [], engine._counting_less
+    monkeypatch.setattr(engine, "_MANY_MEANS", many)
+    monkeypatch.setattr(engine, "_counting_less", lambda *given: seen.append(len(given)) or weigh(*given))
+    points = np.array([(p, n) for p in 2.0 ** np.arange(6) for n in (10.0, 20.0, 40.0, 80.0, 160.0)])
+    points = points if n_parameters == 2 else np.arange(1.0, 31.0)[:, None]
+    means = (points[:, -1] / points[:, 0] + 1.0)[None] * np.random.default_rng(2).lognormal(0.0, 0.02, 30)
+    fit_posterior(points, means, np.full((1, 30), 3.0), np.full(1, 1e-4))
+    assert len(seen) == rounds
+
+
 # Growth, and what advice and comparisons are made of.
 @pytest.mark.parametrize(("terms", "name"), [
     ([], "constant"), ([("-1", 0)], "falling"), ([("-1/3", 2)], "falling"), ([("-1", 0), ("0", 1)], "logarithmic"),
