@@ -7,8 +7,14 @@ import perfcore
 from perfcore.base.errors import InputError
 from perfcore.reading.recognise import named_files
 
-FILE = "t.csv"
+FILE, OUTSIDE = "t.csv", "(outside of all regions)"
 HEAD = sample("rocprof_table").partition("\n")[0] + "\n"
+
+
+def pieces_of(trace):
+    """State, begin and end in microseconds of each interval, in the order of time."""
+    columns = (trace.state.tolist(), (trace.start_ns // 1000).tolist(), (trace.end_ns // 1000).tolist())
+    return sorted(((trace.states[s], a, b) for s, a, b in zip(*columns, strict=True)), key=lambda piece: piece[1])
 
 
 def test_kernels_of_rocprofv3_are_nanoseconds_of_gpus(write):
@@ -49,6 +55,9 @@ def test_calls_next_to_the_events_of_nsys_stats_launch_them(tmp_path):
         "Start (ns),Duration (ns),Name,Result,CorrID,Pid,Tid,T-Pri,Thread Name\n"
         "0,5000,cudaLaunchKernel,0,1,9,9,20,run\n45000,5000,cudaLaunchKernel,0,2,9,9,20,run\n"
     )
+    calls = perfcore.read(tmp_path / "run_cuda_api_trace.csv")  # alone: the thread computes between them
+    assert pieces_of(calls) == [("cudaLaunchKernel", 0, 5), (OUTSIDE, 5, 45), ("cudaLaunchKernel", 45, 50)]
+    assert calls.busy_states == (OUTSIDE,)
     answer = perfcore.overheads(tmp_path / "run_cuda_gpu_trace.csv").report().answer
     assert "device busy 66.7%, waiting for the host 22.2%, launched but not started 11.1%" in answer
 
