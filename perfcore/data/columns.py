@@ -41,6 +41,7 @@ FORMULA_WORDS = frozenset(
 _YEAR_2010, _YEAR_2035 = 1.26e9, 2.05e9  # in s since 1970
 _AXES, _SHORT = ("x", "y", "z"), 3  # behind a size, as in grid_x; letters of nx and mnk
 _LEVELS = 4  # from which on systems of one level each are names of the levels
+_NEAR = 1.01  # times the shortest, of a run that was given its duration
 _LOOKED_AT = 1000  # values of a column of texts, at even distances, that show whether it is meant to hold numbers
 
 _T = re.compile(r"[tT](?:_|$)")  # a time by its symbol
@@ -89,7 +90,8 @@ def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> Measurement
     timing = [column for column in plain if kinds[column] in (None, "time")]  # a rate is none
     processors = _first(counting, "processors", among=numeric)
     timing.sort(key=lambda column: column.lower().endswith(("min", "max")))  # behind the means of the same runs
-    value = _first([c for c in timing if c != processors], "value", among=numeric)
+    of_one = [c for c in timing if c in numeric and not split_unit(c)[0] and "/" in (unit_of(c) or "")]  # ns/op
+    value = of_one[0] if len(of_one) == 1 else _first([c for c in timing if c != processors], "value", among=numeric)
     processors = None if value is None and (processors or "").strip().lower() in _WORDS["alternative"] else processors
     named = [column for column in columns if column != value]
     named = [column for column in named if not (column in numeric and kinds[column] not in (None, "count"))]
@@ -109,7 +111,7 @@ def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> Measurement
             value = rates[0]
         elif processors is not None and (len(left) == 1 or (len(others) == 1 and kinds[others[0]] == "time")):
             value = (others or left)[0]
-        elif len(times) == 1 or (len(means) == 1 and _MEAN.search(means[0].lower())):
+        elif len(times) == 1 or len({_MEAN.sub("", split_unit(c)[0].lower()) for c in means}) == 1:
             value = (means or times)[0]
         elif len(whole := [c for c in times if not _WORDS["whole"].isdisjoint(words_of(c))]) == 1:
             value = whole[0]
@@ -135,12 +137,13 @@ def roles_of(table: pd.DataFrame) -> MeasurementRoles:
     if guessed.value is None and (alternatives := alternatives_of([c for c in columns if c in numeric])):
         guessed = replace(guessed, value=alternatives[0], unit=unit_of(alternatives[0]), alternatives=alternatives)
     if guessed.value is not None:
-        measured = table[guessed.value].dropna()
-        is_date, is_given = are_dates(measured), len(measured) > 0 and (measured == measured.iloc[0]).all()
+        measured = pd.to_numeric(table[guessed.value].dropna(), errors="coerce")
+        is_date, near = are_dates(measured), (measured <= _NEAR * measured.min()).mean()
+        is_given = near > 0.5 and ("duration" in words_of(guessed.value) or measured.nunique() == 1)
         without = guess_roles(columns, numeric - {guessed.value}) if is_date or is_given else guessed
-        rate = without.value if without.value is not None and is_called_rate(without.value) else None
-        if is_date or (rate is not None and table[rate].nunique() > 1):  # a time that is the same was given
-            guessed = without
+        rates = [c for c in (without.value, *columns) if c in numeric and is_called_rate(c)]
+        if is_date or (is_given and rates and table[rates[0]].nunique() > 1):
+            guessed = without if is_date else replace(without, value=rates[0], unit=unit_of(rates[0]))
     for column in guessed.parameters.values():
         if table[column].nunique(dropna=False) == 1 and (others := guess_roles(columns, numeric - {column}).parameters):
             guessed = replace(guessed, parameters=others)
@@ -352,7 +355,7 @@ def is_called_rate(column: str) -> bool:
 
 def is_size(column: str) -> bool:
     """Return whether a name is that of the size of a problem, or of what else a run was asked for."""
-    names = words_of(split_unit(column)[0] or column)
+    names = words_of(re.sub(r"[(\[][kKMGT][)\]]$", "", split_unit(column)[0] or column))  # Alloc[k]
     if is_run_identifier(column) or is_called_time(column) or is_called_rate(column):
         return False
     last = next((name for name in reversed(names) if name not in _AXES), "") or "".join(names[-1:])

@@ -85,6 +85,11 @@ def test_no_change_at_one_per_cent_noise_passes(tmp_path: Path) -> None:
     assert passed >= 18
 
 
+def test_no_change_of_two_benchmarks_passes_interleaved() -> None:
+    outcomes = [perfcore.gate(rounds({"a": 1.0, "b": 1.0}, seed=seed)).outcome for seed in range(20)]
+    assert outcomes.count("pass") >= 19
+
+
 def test_noise_and_other_machines_keep_two_files_from_failing(tmp_path: Path) -> None:
     old, new = (hyperfine(tmp_path / f"{k}.json", {"a": noisy(k, 1 + 0.2 * k, 0.06)}) for k in range(2))
     verdict = perfcore.gate(old, new)
@@ -644,3 +649,15 @@ def test_two_commands_of_hyperfine_are_compared_whatever_differs(tmp_path: Path)
         gate = perfcore.gate(str(path))
         assert (gate.names, gate.outcome) == (("sort -n 1 x", "sort -n 2 x"), "fail")
         assert "sort -n 2 x against sort -n 1 x 1.300x" in gate.report().answer
+
+
+def test_cells_of_numbers_that_some_benchmarks_lack_name_none(tmp_path: Path) -> None:
+    """As BenchmarkDotNet prints in Markdown: collections of garbage are measured, a new one makes no new benchmark."""
+    rows = "| Sort | {sort} ms | 0.1 ms | {gen} |\n| Scan | 50.0 ms | 0.1 ms | 1.0 |\n| Sum | 5.0 ms | 0.1 ms | - |\n"
+    heading = "| Method | Mean | StdDev | Gen 0 |\n|---|---|---|---|\n"
+    for name, sort, gen in (("old.md", 10.0, "-"), ("new.md", 15.0, "2.0")):
+        (tmp_path / name).write_text(heading + rows.format(sort=sort, gen=gen))
+    gate = perfcore.gate(str(tmp_path / "old.md"), str(tmp_path / "new.md"))
+    assert {row["benchmark"]: row["outcome"] for row in gate.to_dict()["benchmarks"]} == {
+        "Sort": "fail", "Scan": "pass", "Sum": "pass"
+    }  # fmt: skip

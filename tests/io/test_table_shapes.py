@@ -37,6 +37,7 @@ SHAPES = {
     "minutes and hours": ("nodes,elapsed\n1,1:00:08\n2,30:04.5\n4,15:02.5\n", "csv"),
     "key=value": ("10:00 p=1 n=5 time_s=8\n10:01 p=2 n=5 time_s=4.5\n10:02 p=4 n=5 time_s=2.5\nbye\n", "log"),
     "words and units": ("go\np=1: took 8 s.\np=2: took 4.5 s.\np=4: took 2.5 s.\n", "log"),
+    "a number behind pairs": ("tasks  size  seconds\np=1  n=5  8\np=2  n=5  4.5\np=4  n=5  2.5\n", "txt"),
     "key: value": ("p: 1, n: 5, time: 8s\np: 2, n: 5, time: 4.5s\np: 4, n: 5, time: 2.5s\n", "txt"),
     "a line of blanks": ("p,time_s\n1,8\n2,4.5\n   \n4,2.5\n  \n", "csv"),
     "first column without a name": (",time_s\n1,8\n2,4.5\n4,2.5\n", "csv"),
@@ -130,6 +131,15 @@ PUBLISHED = {
     "moments of runs": ("timestamp,server,clients,time_s,errors\n2026-01-01,a,1,9,0\n2026-01-03,b,9,8,1\n", "clients",
         "time_s"),
     "a time that was given": ("p,window_s,runs,rx_mpps,sd_mpps\n1,20,3,24,1\n2,20,3,45,2\n", "p", "rx_mpps"),
+    "a duration that was given": ("threads,duration,ops_rate,hit_rate\n1,60.1,9e5,.8\n4,60.3,3e6,.8\n8,84,5e6,.8\n",
+        "threads", "ops_rate"),
+    "a time over its unit": ("p,t/s\n1,8\n2,4.5\n", "p", "t [s]"),
+    "time of an operation": ("relative,ns/op,op/s,total,name\n100,50,2e7,1.2,sort\n50,100,1e7,1.3,scan\n", "", "ns/op"),
+    "means before medians": ("task,latency mean (ns),latency median (ns),n\na,5,4,9\nb,7,6,8\n", "n",
+        "latency mean (ns)"),
+    "a mean of two texts": ("method,warm,min_ms,mean_ms,gen\na,no,7,8,-\na,yes,4,5,1\nb,no,2,3,-\nb,yes,1,2,1\n", "",
+        "mean_ms"),
+    "factors": ("cores,speed-up,kind\n4,3.72x,a\n8,4.77\u00d7,b\n16,5.21x,c\n", "cores", "speed-up"),
     "points of a grid": ("nodes,npoints,grid_x,total_s\n1,64,8,1\n1,512,16,9\n", "npoints", "total_s"),
     "parallelism": ("rows,parallelism,time_s\n9,1,4\n9,2,3\n9,4,2\n", "parallelism", "time_s"),
     "a checksum": ("impl,N,time_s,checksum\nx,512,1,3\nx,1024,8,9\nx,2048,9,7\n", "N", "time_s"),
@@ -176,6 +186,8 @@ ROLES = {
     "ways to run in columns": ("n,quicksort,mergesort\n1000,0.11,0.13\n2000,0.24,0.28\n4000,0.52,0.61\n",
         {"parameters": {"p": "n"}, "value": "value", "system": ("column",)},
         {"column": ["quicksort", "mergesort"] * 3, "value": [0.11, 0.13, 0.24, 0.28, 0.52, 0.61]}),
+    "ways to run, hundreds of times apart": ("n,bubble,quick\n100,.11,.0013\n200,.45,.0028\n400,1.9,.0061\n",
+        {"parameters": {"p": "n"}, "system": ("column",)}, {}),
     "rates in columns": ("size_mb,bw_GBps_read,bw_GBps_write\n1,1.2,0.8\n10,3.4,2.2\n100,5.1,3.9\n1000,5.6,4.2\n",
         {"value": "rate"}, {"rate": [1.2, 0.8, 3.4, 2.2, 5.1, 3.9, 5.6, 4.2]}),
     "what was varied comes again": ("n,m,cost\n1,10,3.5\n2,10,3\n2,20,2.5\n1,20,3.1\n",
@@ -233,7 +245,8 @@ def test_series_without_times_and_of_several_devices(tmp_path):
 @pytest.mark.parametrize(
     ("commands", "parameters", "series", "numbers"),
     [
-        (["mpirun -n 1 ./a", "mpirun -n 2 ./a"], [{}, {}], {"mpirun -n {n} ./a"}, {"n": [1, 2]}),
+        (["mpirun -n 1 ./a", "mpirun -n 2 ./a"], [{}, {}], {"mpirun -n {processes} ./a"}, {"processes": [1, 2]}),
+        (["mpirun ./a -n 1", "mpirun ./a -n 2"], [{}, {}], {"mpirun ./a -n {n}"}, {"n": [1, 2]}),
         (["make -j1", "make -j8"], [{}, {}], {"make -j{j}"}, {"j": [1, 8]}),
         ([f"{c} {n}" for n in (10, 20) for c in ("sort", "grep")], [{"n": n} for n in (10, 10, 20, 20)],
          {"sort {n}", "grep {n}"}, {}),
@@ -251,7 +264,7 @@ def test_numbers_in_commands(read, commands, parameters, series, numbers):
     data = read(json.dumps({"results": results}), "runs.json")
     varied = {**numbers, **({"n": [told["n"] for told in parameters]} if parameters[0] else {})}
     assert set(data.table["command"]) == series
-    assert {name: data.table[name].tolist() for name in data.table if name in ("n", "j")} == varied
+    assert {name: data.table[name].tolist() for name in data.table if name in ("n", "j", "processes")} == varied
     assert data.roles.code == (("command",) if len(series) > 1 else ())
 
 
@@ -282,6 +295,7 @@ def test_magnitudes(tmp_path, cells, options, expected):
         ("mode,p,N_total,time_s", "weak,{p},{p}00,{t}", "weak"),
         ("mode,p,N_total,time_s", "x,{p},{p}00,{t}", "weak"),
         ("mode,p,N_total,time_s", "x,{p},900,{t}", "strong"),
+        ("p,N,time_s", "{p},{side},{t}", "weak"),
         ("p,time_s,zones_per_s", "{p},{t},{weak}", "weak"),
         ("p,time_s,zones_per_s", "{p},{t},{strong}", "strong"),
         ("p,time_s,efficiency", "{p},{t},{strong}", ""),
@@ -289,7 +303,7 @@ def test_magnitudes(tmp_path, cells, options, expected):
 )
 def test_scaling_told_by_the_table(tmp_path, heading, row, kind):
     times = {p: 10 + p / 9 for p in (1, 2, 4, 8)}
-    lines = [row.format(p=p, t=t, weak=5e6 * p / t, strong=5e6 / t) for p, t in times.items()]
+    lines = [row.format(p=p, t=t, weak=5e6 * p / t, strong=5e6 / t, side=90 * p**0.5) for p, t in times.items()]
     (tmp_path / "runs.csv").write_text("\n".join([heading, *lines, ""]))
     assert perfcore.fit(tmp_path / "runs.csv", fitter="scaling").scaling == kind
 
@@ -367,6 +381,7 @@ def test_moments_in_whole_minutes_since_1970_are_dates_also_over_months(read):
 @pytest.mark.parametrize(("text", "line", "heading"), [
     ("p,time_s\n1,8\n2,4\n\np,memory_MB\n1,100\n2,60\n", 5, "p memory_MB"),
     ("## Strong\n\n| p | time |\n|---|---|\n| 1 | 8 |\n| 2 | 4 |\n\n| p | time |\n|---|---|\n| 1 | 8 |\n", 8, "p time"),
+    ("1 8\n2 4\n4 3\n\n\n1 9\n2 5\n4 4\n", 6, "1 9"),
     ("Strong scaling\np  time_s\n1  8\n2  4\n\nWeak scaling\np  time_s\n1  8\n2  8\n", 6, "Weak scaling"),
 ])  # fmt: skip
 def test_a_second_table_in_a_text_is_refused_with_its_line(read, text, line, heading):
@@ -417,6 +432,9 @@ def test_a_spread_behind_a_mean_is_a_column_of_its_own(read):
     data = read("p,time [ms]\n1,8.1 ± 0.2\n2,4.2 ± 0.1\n", "a.csv")
     assert data.table["time [ms] std"].tolist() == [0.2, 0.1]
     assert data.notes == ("what stands behind ± in time [ms] is taken as a standard deviation",)
+    shares = read("p,latency average (ms)\n1,'8.1 ± 2%'\n2,'4 ± 5%'\n", "b.csv")
+    assert shares.table["latency average (ms) std"].round(3).tolist() == [0.162, 0.2]
+    assert perfcore.info(shares)["spread"].startswith("noise from latency average (ms) std")
 
 
 @pytest.mark.parametrize("text", ["p,time_s\n4,1.2\n4,1.3\n", "host,time_s\na,1.2\na,1.3\n"])

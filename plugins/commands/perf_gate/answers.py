@@ -360,7 +360,7 @@ def _size(step: Step) -> tuple[str, Figure]:
     from perf_gate.change_detection import change_of
 
     size, low, high = (change_of(value) for value in (step.size, step.lower, step.upper))
-    return f"{size:+.1%} [{low:+.1%}, {high:+.1%}]", Figure("change", size, "", (low, high), format="+.1%")
+    return f"{size:+z.1%} [{low:+z.1%}, {high:+z.1%}]", Figure("change", size, "", (low, high), format="+z.1%")
 
 
 def _answer_of_history(result: HistoryGate) -> tuple[str, list[Figure]]:
@@ -400,11 +400,11 @@ def _answer_of_history(result: HistoryGate) -> tuple[str, list[Figure]]:
             doubt = f"in {values} values so far" if values < FEWEST_AFTER else "or it drifts"
             return f"INCONCLUSIVE  {name} {size} since {since}, {doubt}; more commits decide", [figure]
         change, sigma = first.newest[0] - 1.0, first.newest[1]
-        newest = f"newest commit {_commit(first.series.commits[-1])}: {name} {change:+.1%}, {sigma:.1f} sigma"
-        return f"INCONCLUSIVE  {newest}; run it again", [Figure("change", change, "", format="+.1%")]
+        newest = f"newest commit {_commit(first.series.commits[-1])}: {name} {change:+z.1%}, {sigma:.1f} sigma"
+        return f"INCONCLUSIVE  {newest}; run it again", [Figure("change", change, "", format="+z.1%")]
     sight = max(change_of(each.detected.sight) for each in able if each.detected is not None)
-    text = f"PASS  no slowdown in {what} {where}; {sight:+.1%} six commits ago is detectable (90%)"
-    return text, [Figure("detectable", sight, format="+.1%")]
+    text = f"PASS  no slowdown in {what} {where}; {sight:+z.1%} six commits ago is detectable (90%)"
+    return text, [Figure("detectable", sight, format="+z.1%")]
 
 
 def _notes_of_history(result: HistoryGate) -> list[Note]:
@@ -454,7 +454,7 @@ def _tables_of_history(result: HistoryGate) -> list[Table]:
         Column("benchmark", full, format=names.__getitem__),
         Column("latest", latest, **how),
         Column("unit", ["" if unit or are_times else each.unit for each in series], key=()),
-        Column("newest", [each.newest[0] - 1.0 for each in shown], format="+.1%"),
+        Column("newest", [each.newest[0] - 1.0 for each in shown], format="+z.1%"),
         Column("sigma", [each.newest[1] for each in shown], format="+.1f"),
         Column("values", [len(each.values) for each in series]),
         Column("noise", [None if noise is None else noise.spread for noise in noises], format=".1%"),
@@ -468,8 +468,8 @@ def _tables_of_history(result: HistoryGate) -> list[Table]:
         Column("benchmark", lambda row: row[0].series.name),
         Column("since", lambda row: row[0].commit_of(row[1]), format=_commit, key="commit"),
         Column("between", lambda row: row[0].between(row[1]), format=_commit, key=("first", "last")),
-        Column("slower by", lambda row: change_of(row[1].size), format="+.1%", key="change"),
-        Column("95% interval", lambda row: (change_of(row[1].lower), change_of(row[1].upper)), format="+.1%",
+        Column("slower by", lambda row: change_of(row[1].size), format="+z.1%", key="change"),
+        Column("95% interval", lambda row: (change_of(row[1].lower), change_of(row[1].upper)), format="+z.1%",
                key=("lower", "upper")),
         Column("p", lambda row: row[1].probability, importance="data"),
         Column("new", lambda row: row[1] == row[0].alarm),
@@ -530,7 +530,7 @@ def report_of_self_test(result: SelfTest, data: Any = None) -> Report:
         Column("false alarms", "slower_in_turn", format=".1%", key="slower_in_turn"),
         Column("blocked, Welch", "slower_one_after_other", format=".1%", key="slower_one_after_other"),
         Column("rounds", "rounds", key="rounds"),
-        Column("smallest effect", "smallest_effect", format="+.1%", key="smallest_effect"),
+        Column("smallest effect", "smallest_effect", format="+z.1%", key="smallest_effect"),
     ]
     notes = [Note("Note", "smallest effect: slowdown that a second file shows (80% likely); rounds: interleaved")]
     drifts = noise > _DRIFTS * np.maximum(next_noise, 1e-12)

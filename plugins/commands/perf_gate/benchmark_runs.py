@@ -32,6 +32,7 @@ from perfcore.data import type_in_words
 from perfcore.data.columns import direction, guess_roles, is_run_identifier, last_word, words
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import distinct, values_of, without_duplicates
+from perfcore.data.selection import is_mark, is_number
 from perfcore.data.units import LABELS, KnownUnit, split_unit, unit_of, unit_of_text
 
 if TYPE_CHECKING:
@@ -299,6 +300,9 @@ def case_columns(sides: Sequence[pd.DataFrame], keys: Collection[str], but: Coll
 def _are_names(sides: Sequence[pd.DataFrame], column: str) -> bool:
     values = [set(side[column].dropna().astype(str)) for side in sides]
     fewest = min(map(len, values))
+    marks = set(filter(is_mark, values[0]))
+    if marks and all(map(is_number, values[0] - marks)):
+        return False  # of numbers, of which some rows have none
     return max(map(len, values)) > 1 and fewest > 0 and len(set.intersection(*values)) >= _IN_COMMON * fewest
 
 

@@ -341,9 +341,9 @@ class HistoryGate(Result):
         """Name, outcome and change of each benchmark, as a test of a suite."""
         cases = []
         for each in [*([] if self.suite is None else [self.suite]), *self.judged]:
-            change = f"newest value {each.newest[0] - 1.0:+.1%}, {each.newest[1]:.1f} sigma"
+            change = f"newest value {each.newest[0] - 1.0:+z.1%}, {each.newest[1]:.1f} sigma"
             if (step := each.alarm or each.unclear) is not None:
-                change = f"{change_of(step.size):+.1%} since {each.commit_of(step)}"
+                change = f"{change_of(step.size):+z.1%} since {each.commit_of(step)}"
             cases.append((each.series.name, each.outcome.value, change))
         return cases
 

@@ -101,6 +101,9 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     notes = list[str]()
     if options.where:
         data = _without_held(data.where(options.where), notes)
+    if data.roles.value is not None and not data.roles.parameters and not data.roles.category:
+        problem = f"{data.source}: no number was varied that a model could be fitted to (--parameter COLUMN names one)"
+        raise OptionError(f"{problem}; perf gate compares versions and runs of benchmarks, see perf info {data.source}")
     data.require_roles()
     data = _as_scaling(data, options.scaling)
     roles = data.roles

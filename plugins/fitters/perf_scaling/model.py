@@ -261,7 +261,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             return "strong"
         totals = self.totals_measured(self._along(np.unique(self.measured[:, 0])))[:, 0]
         totals = totals[np.isfinite(totals)]
-        return _kind_of(totals[0], totals[-1]) if len(totals) > 1 else ""
+        return _kind_of(totals) if len(totals) > 1 else ""
 
     @property
     def _counts_processors(self) -> bool:
@@ -626,9 +626,10 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return places, int(path_numbers[0])
 
 
-def _kind_of(first: float, last: float) -> str:
-    """How a problem scales, by the times of the fewest and of the most processors."""
-    return "strong" if first > _FALLS * last else "weak" if last < _RISES * first else ""
+def _kind_of(times: Floats) -> str:
+    """Return how a problem scales, by the times in the order of the processors: strong if they fall anywhere."""
+    first, last = times[0], times[-1]
+    return "strong" if first > _FALLS * times.min() else "weak" if last < _RISES * first else ""
 
 
 def bounded(model: ScalingModel, posterior: Posterior) -> Posterior:
@@ -642,7 +643,7 @@ def bounded(model: ScalingModel, posterior: Posterior) -> Posterior:
     least, linear = np.full(len(model.paths), -np.inf), np.full(len(model.paths), np.nan)
     for k, means in enumerate(model.means):
         measured = means[np.isfinite(means)]  # in the order of their levels
-        kind = model.scaling or (_kind_of(measured[0], measured[-1]) if len(measured) > 1 else "")
+        kind = model.scaling or (_kind_of(measured) if len(measured) > 1 else "")
         if kind == "weak" and not model.reciprocal:
             least[k] = math.log(_SLACK * min(measured[0], measured.min()))
         elif model.reciprocal and is_named("rate_of_one", model.unit or model.value_name):

@@ -88,7 +88,7 @@ _READERS = (
     ("hpl", "perf_io.results.program_logs:HplReader", _TEXT, "output of HPL", None),
     ("mlperf", "perf_io.results.program_logs:MlperfReader", _TEXT, "logs of MLPerf training", None),
     ("benchmark-reports", "perf_io.results.program_logs:FiguresReader", _TEXT,
-     "reports of sysbench, wrk, ab, hey and HPCG", None),
+     "reports of sysbench, wrk, ab, hey, HPCG, graph500 and LLM serving", None),
     ("iperf3", "perf_io.results.json_results:IperfReader", ".json", "iperf3, --json", None),
     ("pyperf", "perf_io.results.benchmark_tools:PyperfReader", ".json", "pyperf, JSON", None),
     ("julia-benchmarks", "perf_io.results.benchmark_tools:JuliaBenchmarksReader", ".json",
@@ -115,9 +115,10 @@ _SIGNATURES: dict[str, str | tuple[str, ...]] = {
     "extrap": r"\A(?:\s*#[^\n]*\n)*\s*PARAMETER[ \t]+\S",
     "extrap-lines": r'\A\s*\{[^\n]*"params"\s*:\s*\{\s*(?:\}|"[^"\n]*"\s*:\s*[-0-9])',
     "google-benchmark": (
-        r'\A(?:\s*\{\s*"(?:context|benchmarks)"\s*:|(?:[^\n]*\n){0,40}?(?:name,iter|Benchmark +Time +CPU +Iterations))',
+        r'\A(?:\s*\{\s*"(?:context|benchmarks)"\s*:|(?:[^\n]*\n){0,40}?(?:name,iter|Benchmark +Time +CPU +Iterations))'
+        r"|\A\S+(?: +[0-9.]+ [num]?s){2} +[0-9]+\b",
         r'"(?:real_time|run_type|run_name|library_build_type|mhz_per_cpu|time_unit)"\s*:'
-        r"|name,iterations,real_time,cpu_time,time_unit,|Benchmark +Time +CPU",
+        r"|name,iterations,real_time,cpu_time,time_unit,|Benchmark +Time +CPU|\A\S+(?: +[0-9.]+ [num]?s){2} +[0-9]+\b",
     ),
     "hyperfine": r'\A(?:\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:'
     r"|(?:\xef\xbb\xbf)?command,mean,stddev,median,|\| *Command *\| *Mean \[m?s\] *\|)",
@@ -190,11 +191,9 @@ _SIGNATURES: dict[str, str | tuple[str, ...]] = {
     "rocprofv3": (r"\A\s*\{", r'"rocprofiler-sdk-tool"'),
     "gpu-tables": r'\A"?(?:Kind"?,"?(?:Agent_Id"?,[^\n]*Kernel_Name|(?:Direction|Operation|Name)"?,[^\n]*Source_Agent)'
     r'[^\n]*Start_Timestamp|Domain"?,"?Function"?,[^\n]*Start_Timestamp'
-    r'|Start ?\(\w+\)"?,"?Duration ?\(\w+\)"?,"?(?:CorrId|Name"?,"?Result)"?,'
-    r'|Index"?,"?KernelName"?,"?gpu-id"?,[^\n]*BeginNs)',
-    "gpu-sums": r'(?m)^[ \t]*"?Time ?\(%\)"?(?:,| {2,})"?Total Time(?: \(\w+\))?"?(?:,| {2,})'
-    r'"?(?:Instances|Num Calls|Count)\b'
-    r'|\A(?:"?Name"?,"?Calls"?,"?TotalDuration(?:Ns)?"?,|[-\s]*Name {2,}(?:Self CPU|CPU total))',
+    r'|Start ?\(\w+\)"?,"?Duration ?\(\w+\)"?,"?CorrId"?,|Index"?,"?KernelName"?,"?gpu-id"?,[^\n]*BeginNs)',
+    "gpu-sums": r'\A(?:"?Time ?\(%\)"?,"?Total Time(?: \(\w+\))?"?,"?(?:Instances|Num Calls|Count)"?,'
+    r'|"?Name"?,"?Calls"?,"?TotalDuration(?:Ns)?"?,|[-\s]*Name {2,}(?:Self CPU|CPU total))',
     "benchmark-lines": (
         r"(?m)^test \S[^\n]*? \.\.\. bench: +[0-9]|^(?:\S[^\n]*)? +time: +\[(?:[0-9.]+ \S+ ){2}[0-9.]+ \S+\]",
         _TEXT_ONLY,
@@ -206,7 +205,8 @@ _SIGNATURES: dict[str, str | tuple[str, ...]] = {
     "hpl": (r"(?m)^T/V +N +NB +P +Q +Time +Gflops", _TEXT_ONLY),
     "mlperf": (r":::MLLOG \{", _TEXT_ONLY),
     "benchmark-reports": (
-        r"(?m)^(?:sysbench [0-9]|Running [0-9]+\w* test @ |This is ApacheBench| +Requests/sec:\t|HPCG-Benchmark)",
+        r"(?m)^(?:sysbench [0-9]|Running [0-9]+\w* test @ |This is ApacheBench| +Requests/sec:\t|HPCG-Benchmark"
+        r"|SCALE: +[0-9]|=+ Serving Benchmark Result =)",
         _TEXT_ONLY,
     ),
     "iperf3": (r'\A\s*\{\s*"start"\s*:\s*\{', r'"(?:test_start|iperf[^"]*|num_streams)"|"iperf'),

@@ -165,8 +165,10 @@ def scaling_of(data: Measurements) -> str:
         sizes = {name: data.numbers(name) for name in names if is_size(name) or of_one[name]}
         sizes |= {name: data.numbers(name) for name in names if is_named("size", plain[name])}
         sizes = {name: size for name, size in sizes.items() if ((size > 0.0) & (size < np.inf)).all()}
-        per_processor = {name: size / processors for name, size in sizes.items() if not of_one[name]}
-        if any(np.ptp(size) <= _ALIKE * size.mean() for size in per_processor.values()):
+        wholes = [size for name, size in sizes.items() if not of_one[name]]
+        # Or the size is the side of a square or of a cube.
+        per_processor = [size**power / processors for size in wholes for power in (1, 2, 3)]
+        if any(np.ptp(size) <= _ALIKE * size.mean() for size in per_processor):
             return "weak" if not _falls(data, processors) else _scaling_of_work(data, processors, names)
         if kind := _scaling_of_work(data, processors, names):
             return kind
@@ -356,7 +358,7 @@ def spread_columns(data: Measurements, *, named: bool = False) -> SpreadColumns 
     kinds = {column: spread_kind(column) for column in free}
     spreads = {column: (kind, rest) for column, (kind, rest) in kinds.items() if kind is not None}
     stem = stem_of_mean(roles.value)
-    columns = [column for column, (_, rest) in spreads.items() if rest == stem]
+    columns = [column for column, (_, rest) in spreads.items() if stem_of_mean(rest) == stem]
     if not columns and not named:
         columns = [column for column, (_, rest) in spreads.items() if not rest]
     columns = [c for c in columns if _factor(c, roles.unit) is not None and np.isfinite(data.numbers(c)).any()]

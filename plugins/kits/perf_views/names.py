@@ -8,7 +8,6 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from contextvars import ContextVar
 from pathlib import PurePath
 
 from perfcore.tables import shorten
@@ -20,7 +19,6 @@ _ANONYMOUS = re.compile(r"\(anonymous namespace\)::|\{anonymous\}::|<unnamed>::"
 _OPERATOR = re.compile(r"\boperator\s*(<=>|<<=?|>>=?|<=?|>=?|->\*?|\(\))")  # its brackets open nothing
 _SEVERAL = re.compile(r" \(\d+ (ranks|files)\)$")  # behind the name of files that are one run
 _HIDDEN = "operator@"
-READ_BY = ContextVar("READ_BY", default="")  # --reader and -r of a command, which the next one repeats
 _QUALIFIERS = re.compile(r"(?:\w+::)+")
 
 
@@ -106,7 +104,7 @@ def _alike(names: Sequence[str]) -> list[int]:
 
 
 def existing_file(source: str) -> str:
-    """Return a file, a folder or a pattern as a command takes it, and how it was read; empty if there is none."""
+    """Return a file, a folder or a pattern of files as a shell takes it; empty if data did not come from one."""
     source = _SEVERAL.sub("", source)
     exists = os.path.exists(source) or (glob.has_magic(source) and bool(glob.glob(source)))  # noqa: PTH110, PTH207
-    return f"{shlex.quote(source)}{READ_BY.get()}" if exists else ""
+    return shlex.quote(source) if exists else ""

@@ -99,6 +99,16 @@ FIGURES = {
         "Final Summary::HPCG result is VALID with a GFLOP/s rating of=12{n}.5\n",
         "processes", "Gflop/s", [121.5, 122.5],
     ),
+    "graph500": (
+        "SCALE: 20\nnum_mpi_processes:     {n}\nbfs  mean_time:  0.03\nbfs  harmonic_mean_TEPS:     !  {n}.5e+08\n",
+        "processes", "edges/s", [1.5e8, 2.5e8],
+    ),
+    # Older versions print the concurrency above the report.
+    "serving": (
+        "Maximum request concurrency: {n}\n===== Serving Benchmark Result =====\nMean TTFT (ms):   20.5\n"
+        "Output token throughput (tok/s):  71{n}.5\n====================\n\n",
+        "concurrency", "tokens/s", [711.5, 712.5],
+    ),
 }  # fmt: skip
 
 # Content, options, columns and their rows, and of the roles those that are given.
@@ -306,6 +316,8 @@ TABLES = {
         "BM_Sort/8192             105.5 us        104990 ns         6700 items_per_second=1.2M/s\n"
         "BM_Sort_BigO             12.1 NlgN        12.0 NlgN\n", {}, "arg1 real_time_ns",
         [[1024, 10245], [8192, 105500]], {}),
+    "google-benchmark, lines of its console": ("BM_Sort/1024   10245 ns   10240 ns   68000\n", {}, "arg1 real_time_ns",
+        [[1024, 10245]], {}),
     "pytest-benchmark, csv": ("name,min,max,mean,stddev,median,iqr,outliers,ops,rounds,iterations\n"
         "test_sort[10],0.9,1.4,1.0,0.02,1.0,0.01,1;0,1.0,50,1\ntest_sort[20],1.9,2.4,2.0,0.05,2.0,0.01,1;0,.5,30,1\n",
         {"name": "run.csv"}, "time_s stddev_s n_runs arg1", [[1, 0.02, 50, 10], [2, 0.05, 30, 20]], {}),

@@ -58,7 +58,20 @@ _FIGURES: dict[str, _Figures] = {
         threads="Machine Summary::Threads per processes=#", nx="Global Problem Dimensions::Global nx=#",
         total_time_s="Benchmark Time Summary::Total=#", rate=".*VALID with a GFLOP/s rating of=#",
     ),
+    "graph500": _figures(
+        rb"^SCALE: +[0-9]", ("rate", "edges/s"), processes="num_mpi_processes: +#", scale="SCALE: +#",
+        mean_time_s=r"(?:bfs +)?mean_time: +#", rate=r"(?:bfs +)?harmonic_mean_TEPS: +(?:! +)?#",
+    ),
+    "serving": _figures(
+        rb"^=+ Serving Benchmark Result =", ("rate", "tokens/s"), concurrency="Max(?:imum)? request concurrency: +#",
+        requests="Successful requests: +#", elapsed_s=r"Benchmark duration \(s\): +#",
+        failed_requests="Failed requests: +#",
+        rate=r"Output token throughput \(tok/s\): +#", mean_ttft_ms=r"Mean TTFT \(ms\): +#",
+        p99_ttft_ms=r"P99 TTFT \(ms\): +#", mean_tpot_ms=r"Mean TPOT \(ms\): +#",
+    ),
 }  # fmt: skip
+_END = re.compile(r"=+\s*")  # of a report of serving; older versions print the concurrency above the next one
+_ABOVE = re.compile(r"\s*Maximum request concurrency: +([0-9]+)")
 
 
 class LammpsReader(ResultReader):
@@ -182,7 +195,7 @@ class MlperfReader(ResultReader):
 
 
 class FiguresReader(ResultReader):
-    """Figures that benchmarks print line by line: sysbench, wrk, ab, hey, and the results of HPCG.
+    """Figures that benchmarks print line by line: of sysbench, wrk, ab, hey, HPCG, graph500 and serving (vLLM, SGLang).
 
     What begins a report of a program begins a row, so several may stand one after another in a file.
     """
@@ -191,11 +204,17 @@ class FiguresReader(ResultReader):
 
     def _take(self, content: Lines, found: Found, options: Any) -> None:
         rows = list[tuple[int, str, Row]]()
+        above: Row | None = {}  # of the next report; None within one
         for number, text in content:
             for program, (begins, *_) in _FIGURES.items():
                 if begins.match(text.encode()):
-                    rows.append((number, program, {}))
-            if rows:
+                    rows.append((number, program, above or {}))
+                    above = None
+            if _END.fullmatch(text):
+                above = {}
+            elif above is not None and (match := _ABOVE.match(text)):
+                above["concurrency"] = int(match[1])
+            elif rows and above is None:
                 row = rows[-1][2]
                 for column, pattern in _FIGURES[rows[-1][1]][2].items():
                     if column not in row and (match := pattern.match(text)):
@@ -206,4 +225,4 @@ class FiguresReader(ResultReader):
                 found.refuse(f"the report of {program} has no {value}; was it cut short?", number)
             figure = row.pop(value)
             found.add({"program": program, **row, "metric": value, "value": figure, "unit": unit}, line=number)
-        found.parameters = ["processes", "threads", "connections", "concurrency", "nx"]
+        found.parameters = ["processes", "threads", "connections", "concurrency", "nx", "scale"]

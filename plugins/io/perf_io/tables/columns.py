@@ -263,6 +263,10 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
         is_measured = len(measured) == 1 and (is_called_time(measured[0].name) or is_called_rate(measured[0].name))
         if is_history or (is_measured and kinds == {"number", "text"}):
             return Roles("measurements", values=tuple(measured))  # of runs that texts alone tell apart
+        value = guess_roles(names, {column.name for column in measured}).value
+        is_time = value is not None and (is_called_time(value) or unit_in_name(value) is not None)
+        if is_time and kinds == {"number", "text"} and look.names_rows(*(c for c in columns if c.kind == "text")):
+            return Roles("measurements")  # of benchmarks, with what is said of each
     if (assumed := _assumed_measurements(columns, options, look)) is not None:
         return assumed
     _refuse_rows_of_one_run(columns, options, source)

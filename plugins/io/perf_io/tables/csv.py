@@ -230,10 +230,10 @@ def _second_heading(lines: Sequence[str], names: Sequence[str], skip: int, delim
     """Return line and text of the heading of another table below; no text if it is the heading of this one again."""
     if any(line.count('"') % 2 for line in lines[skip:]):
         return None
-    n_rows, numeric, is_behind_gap = 0, set[int](), False
+    n_rows, numeric, is_behind_gap, n_blank, first = 0, set[int](), False, 0, ""
     for number, line in enumerate(lines[skip:], skip + 1):
         if not line.strip():
-            is_behind_gap = True
+            is_behind_gap, n_blank = True, n_blank + 1
             continue
         cells = [cell.strip().strip('"') for cell in line.rstrip(_LINE_END).split(delimiter)]
         numbers = {k for k, cell in enumerate(cells) if is_number(cell)}
@@ -242,6 +242,9 @@ def _second_heading(lines: Sequence[str], names: Sequence[str], skip: int, delim
                 return number, " ".join(cells)
             if tuple(cells) == tuple(names):
                 return number, ""
+        if n_rows > 1 and n_blank > 1 and cells[0] == first:  # two blank lines end a data set of gnuplot
+            return number, " ".join(cells)
+        first, n_blank = first or cells[0], 0
         numeric = numbers if not n_rows else numeric & numbers
         n_rows, is_behind_gap = n_rows + 1, False
     return None

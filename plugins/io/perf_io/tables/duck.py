@@ -56,7 +56,7 @@ ENTER, LEAVE, _NEITHER = (frozenset(words("trace", change)) for change in ("ente
 POINTED_THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+(?:,[0-9]+)?\s*")  # 10.200 with a decimal comma
 _SWAPPED = str.maketrans(".,", ",.")
 _FEWEST_LEVELS, _LEAST_FOLD = 2, 1.5  # of what was varied; a clock is hardly ever at 1.5 times its last reading
-LARGEST_FOLD = 100.0  # between ways to run at one point
+LARGEST_FOLD = 1e4  # between ways to run at one point
 _MOST_ONCE = 1_000  # levels of which none need come again; more are samples of something
 
 
@@ -446,9 +446,9 @@ class Table:
         ((count, fold, *distinct),) = self.database.rows(facts)
         return all(number == count for number in distinct) and fold is not None and 0 < fold <= LARGEST_FOLD
 
-    def names_rows(self, column: Column) -> bool:
-        """Return whether most rows have a text of their own."""
-        rows = self._first_rows(f"{quoted_name(column.name)} AS name")
+    def names_rows(self, *columns: Column) -> bool:
+        """Return whether most rows have texts of their own."""
+        rows = self._first_rows(f"({', '.join(quoted_name(column.name) for column in columns)}) AS name")
         ((count, names),) = self.database.rows(f"SELECT count(*), count(DISTINCT name) FROM ({rows})")
         return bool(2 * names > count > 1)
 

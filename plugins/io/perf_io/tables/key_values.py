@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import io
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -20,23 +21,26 @@ _PAIR = re.compile(
     re.VERBOSE,
 )
 _FEWEST_LINES = 2
+_AROUND = " \t\r\n,;|"
 
 
-def _pairs(line: str) -> dict[str, str]:
-    """Return values by key; what neither ``=`` nor ``:`` joins to a word is one only if it has a unit."""
+def _pairs(line: str, last: str = "value") -> dict[str, str]:
+    """Return values by key; what neither ``=`` nor ``:`` joins to a word is one only with a unit, or as the last."""
     pairs = dict[str, str]()
+    end = 0
     for match in _PAIR.finditer(line.rstrip()):
+        end = match.end()
         value = (match["value"] or match["number"]).strip('"').rstrip(".:")
         unit = unit_of_text(match["unit"]) if match["unit"] and is_number(value) else None
         is_said = match["value"] is None and line[match.end("key")] != ":"
         if not is_said or (unit is not None and unit.kind == "time"):
             pairs.setdefault(match["key"], f"{value} {match['unit']}" if unit is not None else value)
-    return pairs
+    return pairs | ({last: tail} if pairs and is_number(tail := line[end:].strip(_AROUND)) else {})
 
 
 def _row(names: tuple[str, ...], line: str) -> str:
     """Return the row of a line with some of the keys, with empty cells for the others; any other line is none."""
-    pairs = _pairs(line)
+    pairs = _pairs(line, names[-1])
     if pairs.keys().isdisjoint(names):
         return ""
     row = io.StringIO()
@@ -47,6 +51,8 @@ def _row(names: tuple[str, ...], line: str) -> str:
 def key_values(lines: Sequence[str]) -> tuple[tuple[str, ...], Callable[[str], str]] | None:
     """Return keys, and what makes rows of lines, if most lines hold pairs, at least two with a number."""
     lines = [line for line in lines if line.strip()]
-    found = [tuple(pairs) for line in lines if len(pairs := _pairs(line)) > 1]
+    headings = [above.split()[-1] for above, line in itertools.pairwise(lines) if _pairs(line) and not _pairs(above)]
+    last = next(filter(str.isidentifier, reversed(headings)), "value")  # the name of a number behind the pairs
+    found = [tuple(pairs) for line in lines if len(pairs := _pairs(line, last)) > 1]
     names, count = Counter(found).most_common(1)[0] if found else ((), 0)
     return (names, functools.partial(_row, names)) if count >= _FEWEST_LINES and 2 * count > len(lines) else None

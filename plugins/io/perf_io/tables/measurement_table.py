@@ -51,6 +51,10 @@ _COUNT = re.compile(
 )
 _VERSION = re.compile(r"(?:v|version|rev)[\s_.]?[0-9]+(?:\.[0-9]+)*\w*|[0-9]+\.[0-9]+\.[0-9]+\w*", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])|(?<=[=a-zA-Z])[0-9]+(?:\.[0-9]+)?(?![\w.])")
+# Options of a launcher with their values, of which the last is the number of processes.
+_LAUNCH = re.compile(
+    r"\b(?:mpirun|mpiexec(?:\.\w+)?|srun|prun|jsrun|aprun)(?:\s+-\S+(?:[\s=]+[^-\s./]\S*)?)*?\s+(?:-n|-np|--np|--ntasks)[\s=]*$"
+)
 _BEFORE = (r"(?<![\w.])", r"(?<![0-9.])")  # a value of a parameter: blanks, or letters as in -j4
 _RANKS = frozenset(plain_name(word) for level in ("process", "thread", "core") for word in words("levels", level))
 _OUTCOMES = ("states", "exits", "done", "failed")
@@ -362,8 +366,9 @@ def numbers_of_commands(
     if len(places) != 1 or len(only := places.pop()) != 1:
         return templates, {}
     numbers = [float(row[only[0]]) for row in cells]
-    before = re.search(r"([A-Za-z][\w-]*)[\s=]*$", bare[0].split("{}")[only[0]])
-    name = re.sub(r"\W", "_", before[1]) if before else "n"
+    text = "{}".join(bare[0].split("{}")[: only[0] + 1])
+    before = re.search(r"([A-Za-z][\w-]*)[\s=]*$", text)
+    name = "processes" if _LAUNCH.search(text) else re.sub(r"\W", "_", before[1]) if before else "n"
     series = []
     for template, row in zip(bare, cells, strict=True):
         kept = [*row[: only[0]], f"{{{name}}}", *row[only[0] + 1 :], ""]

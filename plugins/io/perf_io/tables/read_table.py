@@ -45,7 +45,8 @@ _FORMAT_OF_CLOCK = re.compile(r"\s*[(\[](?:d+-)?h+:m+:s+[)\]]$", re.IGNORECASE)
 _WITH_UNIT = re.compile(rf"\s*({_NUMBER})(\s*)({_UNIT})\s*")
 _MAGNITUDE = re.compile(rf"\s*({_PLAIN})\s*([kKMGT])\s*")
 _WORD = r"[A-Za-zµμ/]*"
-_SPREAD = rf"\s*({_PLAIN})\s*({_WORD})\s*(?:±|\+/?-)\s*({_PLAIN})\s*({_WORD})\s*"  # 8.1 ± 0.2 s
+_SPREAD = rf"\s*'?({_PLAIN})\s*({_WORD})\s*(?:±|\+/?-)\s*({_PLAIN})\s*({_WORD})(%)?'?\s*"  # 8.1 ± 0.2 s, or ± 2%
+_FACTOR = rf"\s*({_PLAIN})\s*" "[x\N{MULTIPLICATION SIGN}]" r"\s*"  # 3.7x
 _LABEL = re.compile(r".*[(\[]\s*([^()\[\]]+?)\s*[)\]]\s*")
 _MOMENTS = frozenset().union(*(SYNONYMS[role] for role in ("time", "start", "end"))) - {"time"}
 _SECOND = KnownUnit("time", "s", 1.0)
@@ -160,7 +161,9 @@ def with_spreads(table: Table) -> Table:
         if 2 * sum(re.fullmatch(_SPREAD, cell) is not None for cell in cells) <= len(cells) or not cells:
             continue
         cell, pattern = _swapped(f"CAST({quoted_name(name)} AS VARCHAR)", table.decimal), quoted(f"^{_SPREAD}$")
-        group = [f"nullif(regexp_extract({cell}, {pattern}, {k}), '')" for k in range(5)]
+        group = [f"nullif(regexp_extract({cell}, {pattern}, {k}), '')" for k in range(6)]
+        share = f"CAST(TRY_CAST({group[1]} AS DOUBLE) * TRY_CAST({group[3]} AS DOUBLE) / 100 AS VARCHAR)"
+        group[3] = f"CASE WHEN {group[5]} IS NULL THEN {group[3]} ELSE {share} END"
         unit = f"coalesce({group[4]}, {group[2]}, '')"
         spread = Column(f"{name} std", "number")
         for number, column, other in ((group[1], name, quoted_name(name)), (group[3], spread.name, "NULL")):
@@ -188,6 +191,8 @@ def parse_numeric_cells(table: Table, kilo: str = "auto") -> Table:
         cell = f"CAST({quoted_name(column.name)} AS VARCHAR)"
         notation = _notation(table, column, _swapped(cell, table.decimal), texts_of.get(column.name, ()), kilo)
         name = column.name
+        if name == "t/s" and all(other.kind == "number" for other in table.columns):  # else tokens, of a model
+            name, notation = "t [s]", notation or _Notation(cell, None)
         if notation is not None and notation.label is not None and unit_in_name(name) is None:
             name = f"{_FORMAT_OF_CLOCK.sub('', name)} [{notation.label}]"
         if notation is None or (name != column.name and name in table.types):
@@ -251,6 +256,8 @@ def _notation(table: Table, column: Column, cell: str, texts: Sequence[str], kil
         pattern = rf"\s*({_PLAIN})\s*{re.escape(label[1])}\s*"
         if all(re.fullmatch(pattern, text) for text in others):
             return _Notation(f"nullif(regexp_extract({cell}, {quoted(f'^{pattern}$')}, 1), '')", None)
+    if all(re.fullmatch(_FACTOR, text) for text in others):
+        return _Notation(f"nullif(regexp_extract({cell}, {quoted(f'^{_FACTOR}$')}, 1), '')", None)
     for parts, sizes in ((_CLOCK, (86400, 3600, 60, 1)), (_MINUTES, (3600, 60, 1))):
         if all(re.fullmatch(rf"\s*{parts}\s*", text) for text in others):
             pattern = quoted(rf"^\s*{parts}\s*$")
@@ -396,7 +403,7 @@ def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
         time_unit=unit,
         notes=tuple(notes),
         decimal=table.decimal,
-        cure="; to count each: -r overlap=count, to count the innermost of nested ones: -r overlap=union",
+        cure="; to count each: -r overlap=count, to count the location once: -r overlap=union",
         overlap=overlap if location else "count",
         columns={} if duration is None else {"start" if start is None else "end": "duration"},
         **{name: table.facts[name] for name in _TRACE_FACTS if table.facts.get(name) is not None},
