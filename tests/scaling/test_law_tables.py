@@ -571,6 +571,7 @@ def test_of_layouts_on_several_nodes_the_nodes_scale():
     assert (
         named.report().answer == model.report().answer == perfcore.fit(table, at="nodes=32,threads=4").report().answer
     )
+    assert perfcore.project(table, at="nodes=32").report().answer == model.report().answer
     assert [row.speedup[0] for row in model.speedup.levels[:4]] == pytest.approx(
         [1, 96.1 / 50.1, 96.1 / 27.1, 96.1 / 15.6]
     )

@@ -210,7 +210,8 @@ def projected(
             at[symbol] = float(round(at[symbol] ** (1.0 / power)) ** power)
         nearest = f"the {pattern} nearest to " if pattern else ""
         assumed.append(f"target {point_text(at)}, {nearest}four times the largest scale (set with --at)")
-    targets = targets_of(at, law.columns)
+    held = {symbol: level for symbol, level in law.target.items() if level <= max(law.points[symbol])}
+    targets = targets_of(at, law.columns, held)
     asked = [target[next(iter(points))] for target in targets if power > 1]
     if odd := [p for p in asked if round(p ** (1 / power)) ** power != p]:
         uncertain.append(f"{symbol}={odd[0]:g} is no {pattern}, and all measured scales are")
@@ -361,9 +362,11 @@ def _check(
 
 
 def targets_of(
-    at: float | str | Sequence[str | float] | Mapping[str, float], columns: Mapping[str, str] | None = None
+    at: float | str | Sequence[str | float] | Mapping[str, float],
+    columns: Mapping[str, str] | None = None,
+    held: Mapping[str, float] | None = None,
 ) -> tuple[dict[str, float], ...]:
-    """Targets as a user gives them, each a value of every parameter."""
+    """Targets as a user gives them, each a value of every parameter; `held` are levels of those that are not named."""
     given = [f"{name}={value}" for name, value in at.items()] if isinstance(at, Mapping) else at
     texts = [str(given)] if isinstance(given, (str, int, float)) else list(map(str, given))
     if texts and not any("=" in text for text in texts):  # of the only parameter, once that is known
@@ -387,6 +390,7 @@ def targets_of(
         if name not in (columns or {}):
             raise UnknownNameError("parameter", name, shown_names(columns or {}).values())
     shown = shown_names(columns or {})
+    by_symbol = {**{symbol: [level] for symbol, level in (held or {}).items()}, **by_symbol}
     for symbol in (columns or {}).keys() - by_symbol.keys():
         raise OptionError(f"--at: {shown[symbol]} is missing; give a value of each of {', '.join(shown.values())}")
     first = by_symbol[next(iter(columns))] if columns else next(iter(by_symbol.values()))
