@@ -13,18 +13,29 @@ from caliperreader import CaliperReader as Library
 from caliperreader.readererror import ReaderError  # type: ignore[import-untyped]
 
 from perf_io.options import ProfileOptions
-from perf_io.results.result_table import ARROW, Row, exclusive_of, number_or_text, one_line, profile_rows, results
+from perf_io.results.result_table import (
+    ARROW,
+    Row,
+    exclusive_of,
+    inclusive_of,
+    number_or_text,
+    one_line,
+    profile_rows,
+    results,
+)
 from perf_io.text import decode_document, numbered_lines
 from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.data.measurements import Measurements
-from perfcore.data.units import same_unit
+from perfcore.data.units import seconds_per
 from perfcore.reading.source import Reader, Source
 
 _REFERENCE = re.compile(r"(?:^|,)(id|parent)=([0-9]{1,20})(?=,|$)")
 _DAMAGED = (ReaderError, LookupError, ValueError, TypeError, AttributeError, StopIteration, RuntimeError)
 _DEEPEST = 1000  # nodes between a record and the root; each level is a region that some code entered
 _METRIC_TYPES = ("int", "uint", "double")
-_INCLUSIVE = re.compile(r"inclusive#|\(i(?:nc)?l?\)$", re.IGNORECASE)
+_INCLUSIVE = re.compile(r"inclusive[#.]|\(i(?:nc)?l?\)$", re.IGNORECASE)
+_TIMER = re.compile(r"\btime\.(?:inclusive\.)?duration(\.ns)?$")  # nanoseconds, else microseconds
+_PREFERRED = re.compile(r"avg#.*sum#|(sum#)")  # averages over ranks, then sums; other averages are over visits
 _RANKS = ("jobsize", "mpi.world.size")
 _JSON_SECONDS = re.compile(
     r"(?:(?:avg|min|max|total|sum)[ #])?time(?:/rank)?(?: \((?:exc|inc|e|i)l?\))?", re.IGNORECASE
@@ -87,7 +98,7 @@ class CaliperProfileReader(Reader):
                 if type_ in _METRIC_TYPES and attributes[name].is_value() and not attributes[name].is_global()
             }
             dates = {name for name, properties in attributes.items() if properties.get("adiak.type") == "date"}
-            seconds = {name for name in names if same_unit(str(attributes[name].get("attribute.unit"))) == "s"}
+            seconds = {name: each for name in names if (each := _seconds_of(name, attributes[name])) is not None}
         except _DAMAGED as error:
             raise lines.error(error) from error
         records = [one for one in library.records if one.get("spot.channel", "regionprofile") == "regionprofile"]
@@ -95,18 +106,29 @@ class CaliperProfileReader(Reader):
         return _profile(records, present, seconds, _run(library.globals, types, dates), options.metric, source.name)
 
 
+def _seconds_of(name: str, attribute: Any) -> float | None:
+    """Return how long the unit of a metric is: as the file says, or else of Caliper's timers; None of other metrics."""
+    unit = attribute.get("attribute.unit")
+    if unit is not None:
+        return seconds_per(str(unit))
+    match = _TIMER.search(name)
+    return None if match is None else 1e-9 if match[1] else 1e-6
+
+
 def _profile(
     records: Sequence[Mapping[str, Any]],
     present: Mapping[str, str],
-    seconds: set[str],
+    seconds: Mapping[str, float],
     run: Row,
     metric_name: str | None,
     source: str,
 ) -> Measurements:
     metric = _chosen(metric_name, present, seconds, source)
-    amounts = _amounts(records, metric, source)
+    amounts = {path: amount * seconds.get(metric, 1.0) for path, amount in _amounts(records, metric, source).items()}
     named = {ARROW.join(path): amount for path, amount in amounts.items()}
-    exclusive, inclusive = (exclusive_of(amounts), named) if _INCLUSIVE.search(metric) else (named, {})
+    exclusive, inclusive = named, inclusive_of(amounts) if "sum#" in metric else {}
+    if _INCLUSIVE.search(metric):
+        exclusive, inclusive = exclusive_of(amounts), named
     value = "time_s" if metric in seconds else one_line(present[metric])
     rows = profile_rows(run, exclusive, inclusive, value)
     names = [name for name in run if name != "cluster"]
@@ -154,7 +176,7 @@ class CaliperJsonReader(Reader):
         present = {name: one_line(name) for name in sorted(numbers.difference(_NO_METRICS))}
         ranks = {number_or_text(row[name]) for row in rows for name in _RANKS if row.get(name) is not None}
         run: Row = {"ranks": ranks.pop()} if len(ranks) == 1 else {}
-        seconds = {name for name in present if _JSON_SECONDS.fullmatch(name)}
+        seconds = {name: 1.0 for name in present if _JSON_SECONDS.fullmatch(name)}
         records = [{name: value for name, value in row.items() if value is not None} for row in rows]
         return _profile(records, present, seconds, run, options.metric, source.name)
 
@@ -172,7 +194,7 @@ def _paths(nodes: Sequence[_Node], source: str) -> list[tuple[str, ...]]:
     return paths
 
 
-def _chosen(metric_name: str | None, present: Mapping[str, str], seconds: set[str], source: str) -> str:
+def _chosen(metric_name: str | None, present: Mapping[str, str], seconds: Mapping[str, float], source: str) -> str:
     """Return the attribute that holds the wanted metric, or the time: of the average rank, or the first that is one."""
     if metric_name is not None:
         for name, alias in present.items():
@@ -182,7 +204,9 @@ def _chosen(metric_name: str | None, present: Mapping[str, str], seconds: set[st
     timed = [name for name in present if name in seconds or "time" in name]
     if not (timed or present):
         raise InputError(source, "holds no record with a metric")
-    return next((name for name in timed if name.startswith("avg#")), next(iter(timed), next(iter(present))))
+    preferred = [match for name in timed if (match := _PREFERRED.match(name))]
+    preferred.sort(key=lambda match: match[1] is not None)
+    return preferred[0].string if preferred else next(iter([*timed, *present]))
 
 
 def _amounts(records: Sequence[Mapping[str, Any]], metric: str, source: str) -> dict[tuple[str, ...], float]:
@@ -198,8 +222,8 @@ def _amounts(records: Sequence[Mapping[str, Any]], metric: str, source: str) -> 
         of_rank = sums.setdefault(path, {})
         rank = str(record.get("mpi.rank", ""))
         of_rank[rank] = of_rank.get(rank, 0.0) + amount
-    ranks = {rank for of_rank in sums.values() for rank in of_rank}
-    return {path: sum(of_rank.values()) / len(ranks) for path, of_rank in sums.items()}
+    ranks = {rank for of_rank in sums.values() for rank in of_rank if rank}  # before MPI_Init none is known
+    return {path: sum(of_rank.values()) / max(len(ranks), 1) for path, of_rank in sums.items()}
 
 
 def _run(attributes: Mapping[str, Any], types: Mapping[str, str], dates: set[str]) -> Row:

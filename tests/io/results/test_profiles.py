@@ -44,6 +44,29 @@ __rec=ctx,ref=33=53,attr=72,data=6
     assert read("\n".join(lines) + "\n" + by_rank).table["inclusive_time_s"].tolist() == [5]
 
 
+def test_a_time_series_of_nanoseconds_by_rank_is_summed(read):
+    """Averages are over visits, and no times of a rank; the second rank never solves, and the first does it twice."""
+    text = """\
+__rec=node,id=56,attr=10,data=85,parent=5
+__rec=node,id=84,attr=8,data=avg#time.duration.ns,parent=56
+__rec=node,id=85,attr=8,data=sum#time.duration.ns,parent=56
+__rec=node,id=21,attr=10,data=77,parent=1
+__rec=node,id=22,attr=8,data=mpi.rank,parent=21
+__rec=node,id=18,attr=10,data=268,parent=3
+__rec=node,id=20,attr=8,data=region,parent=18
+__rec=node,id=112,attr=20,data=main
+__rec=node,id=122,attr=20,data=solve,parent=112
+__rec=ctx,ref=112,attr=84=85,data=1000=2000
+__rec=ctx,ref=112,attr=22=84=85,data=0=3000=6000
+__rec=ctx,ref=122,attr=22=84=85,data=0=2500=10000
+__rec=ctx,ref=122,attr=22=84=85,data=0=4000=4000
+__rec=ctx,ref=112,attr=22=84=85,data=1=2000=2000
+"""
+    table = read(text).table.set_index("callpath")
+    assert table["time_s"].to_dict() == pytest.approx({"main": 5e-6, "main->solve": 7e-6})
+    assert table["inclusive_time_s"].to_dict() == pytest.approx({"main": 12e-6, "main->solve": 7e-6})
+
+
 def test_a_cube_and_its_folder(read_cube):
     data = read_cube(cube(), folder="mm.x10y1.5.r2")
     rows = data.table[["callpath", "time_s", "inclusive_time_s"]].to_numpy().tolist()

@@ -137,6 +137,15 @@ def exclusive_of(inclusive: Mapping[tuple[str, ...], float]) -> dict[str, float]
     return {ARROW.join(path): max(amount, 0.0) for path, amount in left.items()}
 
 
+def inclusive_of(exclusive: Mapping[tuple[str, ...], float]) -> dict[str, float]:
+    """Return what was spent in each call path and in those called from it."""
+    total = dict(exclusive)
+    for path, amount in exclusive.items():
+        for caller in filter(total.__contains__, (path[:length] for length in range(1, len(path)))):
+            total[caller] += amount
+    return {ARROW.join(path): amount for path, amount in total.items()}
+
+
 class Found:
     """Rows of one input so far."""
 
