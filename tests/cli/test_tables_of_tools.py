@@ -65,3 +65,46 @@ def test_a_profile_of_python_names_the_export(tmp_path):
     table = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=True).stdout
     names = {":".join(map(str, key)) for key in pstats.Stats(str(tmp_path / "a profile")).stats}
     assert {line.rpartition(",")[0].strip('"') for line in table.splitlines()[1:]} == names
+
+
+PSTATS = """\
+         16 function calls (12 primitive calls) in 1.501 seconds
+
+   Ordered by: cumulative time
+
+   ncalls  tottime  percall  cumtime  percall filename:lineno(function)
+        1    0.001    0.001    1.501    1.501 app.py:1(<module>)
+      5/1    1.500    0.300    1.500    1.500 {method 'join' of 'str' objects}
+
+"""
+TAU = """\
+3 templated_functions_MULTI_TIME
+# Name Calls Subrs Excl Incl ProfileCalls #
+"main" 1 1 {own} 9000 0 GROUP="TAU_USER"
+"MPI_Send()" 3 0 5000 5000 0 GROUP="MPI"
+"main => MPI_Send()" 3 0 5000 5000 0 GROUP="TAU_CALLPATH"
+1 userevents
+"Message size" 3 8 8 8 192
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"run.txt": PSTATS}, {"{method 'join' of 'str' objects}": 1_500_000_000, "app.py:1(<module>)": 1_000_000}),
+        (
+            {"profile.0.0.0": TAU.format(own=4000), "profile.1.0.0": TAU.format(own=2000)},
+            {"MPI_Send()": 5_000_000, "main": 3_000_000},
+        ),
+    ],
+)
+def test_profiles_of_other_tools_become_tables_of_functions(perf, tmp_path, files, expected):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match="which is not read") as caught:
+        perfcore.read(tmp_path / next(iter(files)))
+    command, following = str(caught.value).partition(" are: ")[2].split(" && ")
+    subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
+    assert following == "perf profile functions.csv"
+    rows = perfcore.profile(tmp_path / "functions.csv").to_dict()["rows"]
+    assert {row["name"]: row["own_ns"] for row in rows} == expected

@@ -21,7 +21,7 @@ from perf_traces.runs import fields_of, known_files, symbols_of
 from perf_views.names import plain_name
 from perfcore.base import pd
 from perfcore.base.arrays import Floats, Ints
-from perfcore.base.errors import DataError, InputError, OptionError, key_first
+from perfcore.base.errors import DataError, InputError, OptionError, PerfError, key_first
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import is_time, seconds_per
 from perfcore.reading.recognise import NamePattern, read, recognise, write
@@ -36,8 +36,11 @@ GROUPS = Path(__file__).with_name("kernel_groups.toml")  # of kernels, such as G
 OTHER = "other"
 
 _PROFILES = ("gpu-sums", "caliper", "caliper-json", "cube")  # readers of one run's times, without the moments
-_UNKNOWN_BUSY = "when each kernel ran, so how busy the GPU was is not known"
-_UNKNOWN_CALLS = "when calls ran; times are means over the ranks or locations"
+_LARGEST_TABLE = 1 << 20  # bytes of a table of functions; a larger one is a trace
+_UNKNOWN = {
+    "kernel": "when each kernel ran, so how busy the GPU was is not known",
+    "call path": "when calls ran; times are means over the ranks or locations",
+}
 _SHORT_NS, _LONG_CALL_NS = 10_000, 50_000
 
 
@@ -153,27 +156,36 @@ def operator_times(
 
 
 def times_of_sums(path: Path, how: Mapping[str, Any]) -> OperatorTimes | None:
-    """Return the times of kernels or call paths in a profile, such as of ``nsys stats`` or Cube; None of others."""
+    """Return the times of a profile, such as of ``nsys stats``, Cube or a small table of functions; None of others."""
     with Source(path) as source:
-        if how.get("reader", recognise(source)[0]) not in _PROFILES:
+        reader = how.get("reader", recognise(source)[0])
+        if reader not in _PROFILES and (reader != "csv" or path.stat().st_size > _LARGEST_TABLE):
             return None
-    data = read(path, **{key: value for key, value in how.items() if key != "files"})
-    (name,), value = data.roles.category, data.roles.value
-    if not is_time(data.roles.unit):
+    try:
+        data = read(path, **{key: value for key, value in how.items() if key != "files"})
+    except PerfError:
+        if reader == "csv":  # a trace, whose reader explains it
+            return None
+        raise
+    if not isinstance(data, Measurements):
+        return None
+    roles = data.roles
+    if reader == "csv" and (len(roles.category) != 1 or roles.parameters or not is_time(roles.unit)):
+        return None
+    (name,), value = roles.category, roles.value
+    if value is None or roles.unit is None or not is_time(roles.unit):
         raise DataError(f"{path}: {value} is no time; leave out -r metric, or see it with: perf fit")
-    factor = (seconds_per(data.roles.unit) or 1.0) * 1e9
+    factor = (seconds_per(roles.unit) or 1.0) * 1e9
     called = data.table.get("calls", pd.Series(0, data.table.index))
-    times = [data.table[column] * factor for column in (value, f"inclusive_{value}") if column in data.table]
+    own, total = (data.table.get(each, data.table[value]) * factor for each in (value, f"inclusive_{value}"))
     rows = [
-        {"name": path, "run": 0, "own_ns": round(own), "total_ns": round(total), "calls": int(calls),
+        {"name": str(each), "run": 0, "own_ns": round(times[0]), "total_ns": round(times[1]), "calls": int(calls),
          "pieces": int(calls)}
-        for path, own, total, calls in zip(data.table[name], times[0], times[-1].fillna(times[0]), called, strict=True)
+        for each, calls, *times in zip(data.table[name], called, own, total.fillna(own), strict=True)
     ]  # fmt: skip
     rows.sort(key=lambda row: -row["own_ns"])
-    unknown = _UNKNOWN_BUSY if name == "kernel" else _UNKNOWN_CALLS
-    return OperatorTimes(
-        "kernel" if name == "kernel" else "call path", (str(path),), ({},), tuple(rows), 0, 0, (unknown,)
-    )
+    by = {"callpath": "call path"}.get(name, name.lower())
+    return OperatorTimes(by, (str(path),), ({},), tuple(rows), 0, 0, (_UNKNOWN.get(by, "when calls ran"),))
 
 
 def paths_of(sources: Sequence[Any], by: str, how: Mapping[str, Any]) -> list[Path]:

@@ -170,7 +170,8 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     if roles.category:
         seen, flags = _categories(data)
         fitted = _seen_by_fitter(data, name, flags)
-        if not fitted["next"] and f"inclusive_{roles.value}" in data.table:  # a profile of one run
+        is_profile = f"inclusive_{roles.value}" in data.table or not roles.parameters
+        if not fitted["next"] and is_profile and len(roles.category) == 1 and is_time(roles.unit):
             fitted["next"] = [f"perf profile {name}"]
         return facts | {"category by": list(roles.category), **seen} | fitted
     parts = parts_of(data, notes := list[str]())

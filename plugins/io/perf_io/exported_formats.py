@@ -19,6 +19,11 @@ _CPROFILE = (
     'import csv,pstats,sys; w=csv.writer(sys.stdout); w.writerow(["function","time_s"]); '
     'w.writerows(("%s:%d:%s"%k,v[2]) for k,v in pstats.Stats(sys.argv[1]).stats.items())'
 )
+_PSTATS = r"""/ncalls/{t=1; next} t&&NF>5{n=$6; for(i=7;i<=NF;i++) n=n" "$i; print "\"" n "\"," $2}"""
+_TAU = (
+    r"""FNR==1{n++; u=0} / userevents/{u=1} /^"/&&!u&&$2!~/ => /{split($3,f," "); t[$2]+=f[3]} """
+    r"""END{print "function,time_us"; for(k in t) print "\"" k "\"," t[k]/n}"""
+)
 _DXT = """BEGIN{print "rank,start_s,end_s,state"} $1~/^X_/{print $2","$7","$8","$3}"""
 
 # How a file begins, and what to do with it; {name}, {folder}, {above}, {json} and {found} are its own.
@@ -29,7 +34,19 @@ _FORMS = {
     # marshalled: a mapping, from triples of file, line and name
     rb"[{\xfb][)\xa9]\x03[zZ\xda\xfa]":
         "is a profile of Python's cProfile, which is not read; the own times of its functions are: "
-        f"python -c {shlex.quote(_CPROFILE)} {{name}} > functions.csv && perf info functions.csv",
+        f"python -c {shlex.quote(_CPROFILE)} {{name}} > functions.csv && perf profile functions.csv",
+    rb"\s+[0-9]+ function calls(?: \([0-9]+ primitive calls\))? in [0-9.]+ seconds":
+        "is what Python's cProfile prints, which is not read; the own times of its functions are: "
+        f"(echo function,time_s; awk '{_PSTATS}' {{name}}) > functions.csv && perf profile functions.csv",
+    rb"[0-9]+ templated_functions":
+        "is a profile of TAU, which is not read; the mean own times of its threads are: "
+        f"awk -F'\"' '{_TAU}' {{folder}}/profile.* > functions.csv && perf profile functions.csv",
+    rb'(?:==[A-Z]+== [^\n]*\n)*"ID","Process ID","Process Name",[^\n]*"Metric Name"':
+        "is the CSV of Nsight Compute (ncu), counters by kernel, which are not read; times of kernels are, by "
+        "nsys stats --report cuda_gpu_kern_sum --format csv",
+    rb'\{"(?:\$schema|exporter)": ?"(?:https://www.)?speedscope|(?:[^\s;]+(?:;[^;\n]+)+ [0-9]+\n){2}'
+    rb"|File: [^\n]*\nType: cpu\n":
+        f"is a profile of sampled stacks{_SAMPLES}",
     rb"PERFILE2": f"is the record of Linux's `perf record`{_SAMPLES}",
     rb"# To display the perf.data header info|# Overhead +Command ":
         f"is what Linux's `perf report --stdio` prints{_SAMPLES}",
