@@ -25,12 +25,17 @@ _MOST_ROWS = 5  # of components above efficiencies, in the short form
 _MOST_AREAS, _LETTERS, _ANSWER_LETTERS = 7, 24, 48  # of the plot, its legend, and the answer
 _DRAWN_EFFICIENCIES = ("global", "parallel", "computation scalability", "scaling")
 _CERTAIN = 1.05  # a factor of the interval that no further scale need narrow
+_TIMES = ("s", "ms", "us", "ns")
 _REMEDIES = {"load imbalance": "--balance", "transfer": "--network 2x", "GPU communication": "--network 2x"}
 
 
-def report_of(projection: Projection) -> Report:
-    """Return the report of a projection, or of the model that it is the answer of."""
+def report_of(projection: Projection, data: Any = None) -> Report:
+    """Return the elapsed time, components and efficiencies at the targets."""
     model, at = projection.model, projection.at[-1]
+    if model.is_single and len(projection.at) == 1 and not model.factors:
+        fitted: Report = model.law.at(at.point).report()
+        note = Note("Assumed", "one component, so this is the answer of `perf fit`")
+        return replace(fitted, notes=[note, *fitted.notes])
     unit, largest, scale = model.unit or "", float(model.sizes.max()), at.point[model.symbol]
     far = f"{scale / largest:.3g}x the largest run" if scale > largest else "interpolated"
     far = "below the measured range" if scale < model.sizes.min() else far
@@ -67,7 +72,7 @@ def report_of(projection: Projection) -> Report:
             *([Figure("loss", limits.lost, format=".0%", key=f"lost to {limits.name}")] if limited else []),
         ],
         tables=list(_tables(projection)),
-        draw=lambda: [_component_plot(projection), _efficiency_plot(projection)],
+        draw=lambda: _plots(projection),
         notes=list(_notes(projection)),
         next=_next(projection),
         formula="\n".join(f"{name} = {law}" for name, law in model.laws.items()),
@@ -127,12 +132,13 @@ def _next(projection: Projection) -> str:
 def _tables(projection: Projection) -> Iterator[Table]:
     model = projection.model
     unit, names = model.unit or "", model.shown_names
+    duration = "time" if unit in _TIMES else ".3g"
     if len(projection.at) > 1:
         name = main_efficiency(projection.at[-1])
         keys = ("elapsed", "elapsed_lower", "elapsed_upper")
         columns: list[Column] = [
             *(Column(names[symbol], lambda each, s=symbol: each.point[s]) for symbol in model.points),
-            Column("elapsed", lambda each: each.elapsed, unit, _duration(unit), keys),
+            Column("elapsed", lambda each: each.elapsed, unit, duration, keys),
             Column("speedup", lambda each: each.speedup[0], format=".3g"),
             Column(f"{name} efficiency", lambda each: each.efficiencies[name], format=".1%",
                    key=("efficiency", "efficiency_lower", "efficiency_upper")),
@@ -140,7 +146,7 @@ def _tables(projection: Projection) -> Iterator[Table]:
         ]  # fmt: skip
         yield Table(columns, projection.at, "Targets")
     at = projection.at[-1]
-    components, efficiencies = _components(projection, at, unit), _efficiencies(projection, at)
+    components, efficiencies = _components(projection, at, duration), _efficiencies(projection, at)
     if len(components.rows or ()) > _MOST_ROWS and len(at.efficiencies) > 1:  # room for both on a screen
         yield replace(components, limit=_MOST_ROWS, importance="brief")
         components = replace(components, importance="verbose")
@@ -148,15 +154,15 @@ def _tables(projection: Projection) -> Iterator[Table]:
     yield efficiencies
 
 
-def _components(projection: Projection, at: At, unit: str) -> Table:
-    model, labels = projection.model, at.labels
+def _components(projection: Projection, at: At, duration: str) -> Table:
+    model, labels, unit = projection.model, at.labels, projection.model.unit or ""
     measured = float(model.elapsed[model.largest])
     whole = replace(at.components[0], name="elapsed", model="", measured=measured, time=at.elapsed, share=1.0)
     columns = [
         Column("component", lambda row: labels.get(row.name, row.name), key=()),
         Column("component", "name", importance="data"),
-        Column(_run(model), "measured", unit, _duration(unit), "measured"),
-        Column(f"at {_text(model, at.point)}", "time", unit, _duration(unit), ("median", "lower", "upper")),
+        Column(_run(model), "measured", unit, duration, "measured"),
+        Column(f"at {_text(model, at.point)}", "time", unit, duration, ("median", "lower", "upper")),
         Column("growth", lambda row: row.time[0] / row.measured if row.measured else None, format=".2f", key=()),
         Column("share", "share", format=".1%"),
         Column("loss", lambda row: None if row is whole else row.lost, format=".1%"),
@@ -204,35 +210,24 @@ def _time(value: float, unit: str) -> str:
     return readable(value, "s", 3) if unit == "s" else f"{value:.3g} {unit}".strip()
 
 
-def _duration(unit: str) -> str:
-    """Format of a column of times."""
-    return "time" if unit in ("s", "ms", "us", "ns") else ".3g"
-
-
-def _bars(projection: Projection) -> list[tuple[float, int | At]]:
-    """Scales in ascending order, each with its run or target; their other parameters are those of the last target."""
+def _plots(projection: Projection) -> list[Plot]:
+    """Return times and efficiencies over the scales: runs, and targets with the other parameters of the last one."""
     model, others = projection.model, tuple(projection.at[-1].point.values())[1:]
     runs = enumerate(zip(*model.points.values(), strict=True))
     bars: list[tuple[float, int | At]] = [(point[0], k) for k, point in runs if point[1:] == others]
     bars += [(at.point[model.symbol], at) for at in projection.at if tuple(at.point.values())[1:] == others]
-    return sorted(bars, key=lambda bar: (bar[0], not isinstance(bar[1], int)))
+    bars.sort(key=lambda bar: (bar[0], not isinstance(bar[1], int)))
+    are_projected = [not isinstance(bar, int) for _, bar in bars]
+    names = [f"{level_text(p)}{' (projected)' * new}" for (p, _), new in zip(bars, are_projected, strict=True)]
+    x = Axis(model.variables[model.symbol], scale="category", names=names)
+    boundaries = [k - 0.5 for k in range(1, len(bars)) if are_projected[k] != are_projected[k - 1]]
+    rules = [Rule(boundaries)] if boundaries else []
+    return [_component_plot(projection, bars, x, rules), _efficiency_plot(projection, bars, x, rules)]
 
 
-def _scale_axis(projection: Projection) -> Axis:
-    names = [f"{level_text(p)}{' (projected)' if not isinstance(bar, int) else ''}" for p, bar in _bars(projection)]
-    return Axis(projection.model.variables[projection.model.symbol], scale="category", names=names)
-
-
-def _boundaries(projection: Projection) -> list[Mark]:
-    """Lines between measured and projected scales."""
-    kinds = [not isinstance(bar, int) for _, bar in _bars(projection)]
-    places = [k - 0.5 for k in range(1, len(kinds)) if kinds[k] != kinds[k - 1]]
-    return [Rule(places)] if places else []
-
-
-def _component_plot(projection: Projection) -> Plot:
+def _component_plot(projection: Projection, bars: list[tuple[float, int | At]], x: Axis, rules: list[Rule]) -> Plot:
     """Times of the largest components and of the rest, stacked, and the elapsed time with its interval."""
-    model, bars, last = projection.model, _bars(projection), projection.at[-1]
+    model, last = projection.model, projection.at[-1]
     names = [each.name for each in last.components if any(model.measured[each.name]) or each.time[2]]
     columns = []
     for _, bar in bars:
@@ -254,14 +249,13 @@ def _component_plot(projection: Projection) -> Plot:
     places, elapsed = [k for k, _ in targets], np.array([bounds for _, bounds in targets])
     marks.append(Points(places, elapsed[:, 0], "elapsed (95% interval)", low=elapsed[:, 1], high=elapsed[:, 2],
                         shape="diamond"))  # fmt: skip
-    is_time = model.unit in ("s", "ms", "us", "ns")
-    y = Axis("time", model.unit or "", "time" if is_time else "linear", (0.0, None))
-    return Plot("components", [*marks, *_boundaries(projection)], _scale_axis(projection), y, height=4.4, width=1.0)
+    y = Axis("time", model.unit or "", "time" if model.unit in _TIMES else "linear", (0.0, None))
+    return Plot("components", [*marks, *rules], x, y, height=4.4, width=1.0)
 
 
-def _efficiency_plot(projection: Projection) -> Plot:
+def _efficiency_plot(projection: Projection, bars: list[tuple[float, int | At]], x: Axis, rules: list[Rule]) -> Plot:
     """Efficiencies at each scale: measured, or projected with intervals."""
-    model, bars, last = projection.model, _bars(projection), projection.at[-1]
+    model, last = projection.model, projection.at[-1]
     reference = model.reference(np.array(list(last.point.values())))
     names = [name for name in _DRAWN_EFFICIENCIES if name in last.efficiencies]
     marks: list[Mark] = []
@@ -279,4 +273,4 @@ def _efficiency_plot(projection: Projection) -> Plot:
         marks += [Line(places, middle, colour=colour, width=1.0),
                   Points(places, middle, name, colour, low=low, high=high)]  # fmt: skip
     y = Axis("efficiency", limits=(0.0, None), format=".0%")
-    return Plot("efficiency", [*marks, *_boundaries(projection)], _scale_axis(projection), y, height=2.4, width=1.0)
+    return Plot("efficiency", [*marks, *rules], x, y, height=2.4, width=1.0)

@@ -17,6 +17,7 @@ import pandas as pd
 import perfcore
 from perf_project.extrapolation import LAW_SCALES, power_of_scales
 from perf_project.model import MEAN, TOTAL, Check, ProjectionModel, step_of
+from perf_project.options import parse_targets
 from perf_tables.arguments import parse_places, parse_values
 from perf_tables.meanings import SUM_ROUNDING, paths_of
 from perf_traces.options import parse_compute, parse_factor
@@ -367,8 +368,7 @@ def targets_of(
     held: Mapping[str, float] | None = None,
 ) -> tuple[dict[str, float], ...]:
     """Targets as a user gives them, each a value of every parameter; `held` are levels of those that are not named."""
-    given = [f"{name}={value}" for name, value in at.items()] if isinstance(at, Mapping) else at
-    texts = [str(given)] if isinstance(given, (str, int, float)) else list(map(str, given))
+    texts: Sequence[str] = parse_targets(at)
     if texts and not any("=" in text for text in texts):  # of the only parameter, once that is known
         if columns is None:
             return ()

@@ -28,11 +28,10 @@ from perf_tables.points import check_coverage, named_points
 from perf_traces.messages.bursts import factors_of
 from perf_views.names import unique_suffixes
 from perfcore.base.arrays import Floats
-from perfcore.base.files import MODEL_SCHEMA
 from perfcore.data.columns import is_processors
-from perfcore.models.model import Model, Origin, Parameter, Points, model_of
+from perfcore.models.model import Model, Parameter, Points, model_of
 from perfcore.models.points import N_DRAWS, Drawn, Observed, PartDraws, measurements_for
-from perfcore.report import Note, Report, Result
+from perfcore.report import Report, Result
 
 TOTAL, MEAN = "total", "mean"  # what the law of a component is of: all locations together, or one
 _DRAWS, _SEED = 8192, 0
@@ -57,8 +56,8 @@ class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     upper: float
 
 
-class _Plain(Model, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
-    """Everything in the file but the models of the components."""
+class ProjectionModel(Model, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
+    """The elapsed time over the scale, in seconds; made by `perfcore.project`."""
 
     points: dict[str, tuple[float, ...]]  # R measured points, by symbol
     measured: dict[str, tuple[float, ...]]  # seconds of a location in each component at these
@@ -71,18 +70,15 @@ class _Plain(Model, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=
     check: Check | None = None
     law_weight: float = 0.0  # of scaling models beyond the largest run, beside the forms of few scales
     notes: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)  # by label: Assumed, Uncertain
-
-
-class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
-    """The elapsed time over the scale, in seconds; made by `perfcore.project`."""
-
-    law: Model  # of each component
+    law: Any  # the scaling models of the components, a `Model`
 
     kind: ClassVar[str] = "projection"
 
     def __post_init__(self) -> None:
         """Refuse what a file edited by hand may hold."""
         n = {len(values) for values in (*self.points.values(), *self.measured.values())}
+        if not isinstance(self.law, Model):
+            raise ValueError("law: a model is expected")
         if len(n) != 1 or not self.kinds or not self.kinds.keys() <= self.measured.keys():
             raise ValueError("the components are not those of the measured points")
         if self.scaling not in ("strong", "weak") or not set(self.kinds.values()) <= {TOTAL, MEAN}:
@@ -99,7 +95,7 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def unit(self) -> str | None:
-        return self.law.unit
+        return self.law.unit  # type: ignore[no-any-return]
 
     @property
     def ranges(self) -> Mapping[str, tuple[float, float]]:
@@ -167,8 +163,8 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
     @functools.cached_property
     def _scores(self) -> Floats:
         """Places of joint draws in those of each component, which ascend: (K, D), in [0, 1)."""
-        law: Any = self.law
-        logs = np.log(np.where((law.means > 0.0) & (law.fitted > 0.0), law.means / law.fitted, np.nan))
+        means, fitted = self.law.means, self.law.fitted
+        logs = np.log(np.where((means > 0.0) & (fitted > 0.0), means / fitted, np.nan))
         logs = np.nan_to_num(logs - np.nanmean(logs, axis=1, keepdims=True))
         deviation = np.sqrt((logs**2).sum(axis=1))
         deviates = deviation > 0.0
@@ -182,12 +178,11 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     def component_draws(self, places: Floats) -> dict[str, Floats]:
         """Joint draws of a location's time in each component at points (T, q), without changes: (D, T) each."""
-        law: Any = self.law
-        ascending = np.concatenate([np.sort(law.draws(place[None]).runs(), axis=1) for place in places], axis=2)
+        ascending = np.concatenate([np.sort(self.law.draws(place[None]).runs(), axis=1) for place in places], axis=2)
         size, drawn = places[:, 0], dict[str, Floats]()
         for name, measured in self.measured.items():
             if name in self.kinds:
-                k = law.paths.index(name)
+                k = self.law.paths.index(name)
                 times = ascending[k] / size if self.kinds[name] == TOTAL else ascending[k]
                 times = times[(self._scores[k] * len(times)).astype(np.int64)]
             elif len(self.points) == 1:
@@ -218,7 +213,10 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
             spread = extrapolation.LOSS if name in self.alone else (
                 extrapolation.COMPUTING if self.alone else extrapolation.CATEGORY)  # fmt: skip
             errors = extrapolation.check_errors(sizes, measured, self.alone, [name])
-            ranks = self._ranks(name, number)
+            if name in self.kinds:  # of the joint draws in those of the component
+                ranks = self._scores[self.law.paths.index(name)]
+            else:
+                ranks = (np.random.default_rng([_SEED, number]).permutation(_DRAWS) + 0.5) / _DRAWS
             shifted[name] = times[name] * np.exp(extrapolation.log_errors(errors, spread, ranks, doublings))
         elapsed, total = np.sum(list(shifted.values()), axis=0), np.sum(list(times.values()), axis=0)
         errors = extrapolation.check_errors(sizes, measured, self.alone, names)
@@ -236,13 +234,6 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
         return {name: values * np.divide(times[name], middle, out=np.ones_like(middle), where=middle > 0.0)
                 for name, values in drawn_beyond.items() for middle in [np.median(values, axis=0)]}  # fmt: skip
 
-    def _ranks(self, name: str, number: int) -> Floats:
-        """Ranks of the joint draws in those of a component, in (0, 1)."""
-        if name in self.kinds:
-            law: Any = self.law
-            return np.asarray(self._scores[law.paths.index(name)])
-        return (np.random.default_rng([_SEED, number]).permutation(_DRAWS) + 0.5) / _DRAWS
-
     def places(self, points: Points) -> Floats:
         """Points as a user gives them as an array (T, q)."""
         levels, _ = named_points(points, dict(self.variables), {})
@@ -250,7 +241,7 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     def predict_array(self, points: Points, interval: float | None = None) -> Floats:
         if self.is_single and not self.factors:
-            return self.law.predict_array(points, interval)
+            return np.asarray(self.law.predict_array(points, interval))
         drawn = self.changed(self.component_draws(self.places(points)))
         value = np.sum([np.median(draws, axis=0) for draws in drawn.values()], axis=0)
         if interval is None:
@@ -315,25 +306,19 @@ class ProjectionModel(_Plain, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        return self.law.parameters
+        return self.law.parameters  # type: ignore[no-any-return]
 
     def _content(self) -> dict[str, Any]:
-        names = [name for name in _Plain.__struct_fields__ if name not in Origin.__struct_fields__ and name != "origin"]
-        content = {name: msgspec.to_builtins(getattr(self, name)) for name in names} | {"law": self.law.to_dict()}
-        return {"schema": MODEL_SCHEMA, "kind": self.kind, **msgspec.to_builtins(self.origin), "model": content}
+        content = super()._content()
+        content["model"]["law"] = self.law.to_dict()
+        return content
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:
         written = {name: value for name, value in content["model"].items() if name != "counters"}  # of older files
-        if "law" not in written:
-            raise msgspec.ValidationError("law: the field is missing")
-        law = model_of(written.pop("law"))
-        origin = {name: content[name] for name in Origin.__struct_fields__ if name in content}
-        plain = msgspec.convert({"origin": origin, **written}, type=_Plain)
-        try:
-            return cls(**{name: getattr(plain, name) for name in _Plain.__struct_fields__}, law=law)
-        except ValueError as error:
-            raise msgspec.ValidationError(str(error)) from None
+        if isinstance(written.get("law"), dict):
+            written["law"] = model_of(written["law"])
+        return super().from_dict({**content, "model": written})
 
 
 @dataclass(frozen=True)
@@ -395,6 +380,7 @@ class At:
 class Projection(Result):
     """The answer of `perf project`."""
 
+    reporter: ClassVar[str] = "perf_project.answers:report_of"
     json_kind: ClassVar[str] = "projection"
 
     model: ProjectionModel
@@ -404,7 +390,6 @@ class Projection(Result):
         """The last target; with several all of them under ``projections``."""
         model = self.model
         several = {"projections": [each.to_dict(model.unit) for each in self.at]} if len(self.at) > 1 else {}
-        check = model.check
         return {
             **self.at[-1].to_dict(model.unit),
             **several,
@@ -412,22 +397,11 @@ class Projection(Result):
                 {model.symbol: p, "elapsed": time}
                 for p, time in zip(model.sizes.tolist(), model.elapsed.tolist(), strict=True)
             ],
-            "check": None if check is None else {name: getattr(check, name) for name in check.__struct_fields__},
+            "check": msgspec.to_builtins(model.check),
             "scaling": model.scaling,
             "unfitted": dict(model.unfitted),
             "notes": {label: list(texts) for label, texts in model.notes.items()},
         }
-
-    def report(self, data: Any = None) -> Report:
-        """Return the elapsed time, components and efficiencies at the targets."""
-        model: Any = self.model
-        if model.is_single and len(self.at) == 1 and not model.factors:
-            fitted: Report = model.law.at(self.at[0].point).report()
-            note = Note("Assumed", "one component, so this is the answer of `perf fit`")
-            return replace(fitted, notes=[note, *fitted.notes])
-        from perf_project.answers import report_of
-
-        return report_of(self)
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the model."""
