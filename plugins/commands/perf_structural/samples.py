@@ -370,17 +370,6 @@ def samples_of(
     within: Range | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
     """Return samples of data, and warnings about them."""
-    samples, warnings = _samples_in_window(data, window, column, until, where)
-    try:
-        check_within(samples.values, within, samples.column, samples.source)
-    except DataError as error:
-        raise DataError(f"{samples.source}, {samples.column!r}: {error}") from None
-    return samples, warnings
-
-
-def _samples_in_window(
-    data: Any, window: str, column: str | None, until: float | str | None, where: str | Iterable[str] | None
-) -> tuple[Samples, tuple[str, ...]]:
     if isinstance(data, Measurements):
         roles = data.roles
         if column is None and roles.value is None:
@@ -399,16 +388,23 @@ def _samples_in_window(
     if isinstance(data, RunSamples):
         if until is not None:
             raise OptionError(f"--to {until}: {data.source} is no series over time")
-        return data, (*few_samples(len(data.values)), *data.notes)
-    if where is not None:
+        samples: Samples = data
+        warnings = (*few_samples(len(data.values)), *data.notes)
+    elif where is not None:
         raise OptionError(f"--where {where!r} picks rows of a table; {data.source} is a series over time")
-    selected = take_window(data, window, column, until)
-    everything = take_window(data, "all", selected.column, until)
-    count, of_all = len(selected.values), len(everything.values)
-    if count < min(_FEWEST_OF_WINDOW, of_all):
-        note = f"--window {window} holds only {count} sample{'s' if count > 1 else ''}: all {of_all} are used"
-        return everything, (note, *few_samples(of_all))
-    return selected, few_samples(count, f"; --window all has {of_all}" if of_all > count else "")
+    else:
+        samples = take_window(data, window, column, until)
+        everything = take_window(data, "all", samples.column, until)
+        count, of_all = len(samples.values), len(everything.values)
+        warnings = few_samples(count, f"; --window all has {of_all}" if of_all > count else "")
+        if count < min(_FEWEST_OF_WINDOW, of_all):
+            note = f"--window {window} holds only {count} sample{'s' if count > 1 else ''}: all {of_all} are used"
+            samples, warnings = everything, (note, *few_samples(of_all))
+    try:
+        check_within(samples.values, within, samples.column, samples.source)
+    except DataError as error:
+        raise DataError(f"{samples.source}, {samples.column!r}: {error}") from None
+    return samples, warnings
 
 
 def few_samples(count: int, enough: str = "") -> tuple[str, ...]:
