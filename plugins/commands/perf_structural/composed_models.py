@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 import perfcore
 from perf_formulas.formula import Formula
@@ -20,7 +19,6 @@ from perf_formulas.parser import Node, Number, Operation, Variable, variables, w
 from perf_tables.points import by_symbol, check_coverage, of_one_length
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import ModelFileError, OptionError, PerfError, UnknownNameError, listing
-from perfcore.base.files import MODEL_SCHEMA
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of
 from perfcore.report import Column, Note, Report, Table
 
@@ -69,17 +67,16 @@ def points_of_each(points: Points, models: Mapping[str, Model]) -> dict[str, Any
     named = {symbol for model in models.values() for symbol in model.levels}
     numbers = {s: column for model in models.values() for s, column in model.variables.items() if s not in named}
     columns = of_one_length(by_symbol(points, numbers, named))
-    return {name: _points_of(name, model, columns) for name, model in models.items()}
-
-
-def _points_of(name: str, model: Model, columns: Mapping[str, npt.NDArray[Any]]) -> Any:
-    model_columns = {symbol: columns[symbol] for symbol in model.variables if symbol in columns}
-    for symbol in model.levels.keys() & model_columns.keys():
-        for level in np.unique(model_columns[symbol].astype(np.str_)).tolist():
-            if level not in model.levels[symbol]:
-                raise UnknownNameError(f"{symbol} of {name} ({model.title})", level, model.levels[symbol])
-    # A model of a single number takes it as it is.
-    return next(iter(model_columns.values())) if len(model.variables) == 1 and model_columns else model_columns
+    where: dict[str, Any] = {}
+    for name, model in models.items():
+        own = {symbol: columns[symbol] for symbol in model.variables if symbol in columns}
+        for symbol in model.levels.keys() & own.keys():
+            for level in np.unique(own[symbol].astype(np.str_)).tolist():
+                if level not in model.levels[symbol]:
+                    raise UnknownNameError(f"{symbol} of {name} ({model.title})", level, model.levels[symbol])
+        # A model of a single number takes it as it is.
+        where[name] = next(iter(own.values())) if len(model.variables) == 1 and own else own
+    return where
 
 
 # Bounds of a function of independent predictions, by quasi-random draws.
@@ -367,10 +364,9 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return [f"{name}: {model.title}" for name, model in self.components.items()]
 
     def _content(self) -> dict[str, Any]:
-        components = {name: model.to_dict() for name, model in self.components.items()}
-        origin = msgspec.to_builtins(self.origin)
-        content = {"expression": self.expression, "components": components}
-        return {"schema": MODEL_SCHEMA, "kind": self.kind, **origin, "model": content}
+        content = super()._content()
+        content["model"]["components"] = {name: model.to_dict() for name, model in self.components.items()}
+        return content
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:

@@ -254,7 +254,7 @@ def need_numbers(label: str, parts: Sequence[Indexed]) -> None:
 class Composer:
     """Turns equations over known names into expressions."""
 
-    def __init__(self, algebra: Algebra, known: Mapping[str, Indexed], sizes: Mapping[str, int]) -> None:
+    def __init__(self, algebra: Algebra, known: dict[str, Indexed], sizes: dict[str, int]) -> None:
         self.algebra, self.known, self.sizes = algebra, known, sizes
 
     def compose(self, text: str, unit: str | None = None, over: str | None = None) -> Indexed:
@@ -450,17 +450,15 @@ class Composition:
     notes: tuple[str, ...]  # such as inputs that nothing uses
 
 
-class Composing:
-    """Writes an equation out."""
+class Composing(Composer):
+    """Writes the equation of a model out."""
 
     def __init__(self, inputs: Mapping[str, Input], components: Mapping[str, Component], source: str) -> None:
+        super().__init__(Algebra(), {}, {})
         self.inputs, self.components, self.source = inputs, components, source
-        self.sizes: dict[str, int] = {}
-        self.known: dict[str, Indexed] = {}
         self.values: dict[str, StochasticValue] = {}
         self.copies: dict[str, dict[Place, str]] = {}  # names of the leaves of an uncertain input
         self.notes: list[str] = []
-        self.composer = Composer(Algebra(), self.known, self.sizes)
 
     def result(self, equation: str, unit: str | None, correlations: Mapping[str, float]) -> Composition:
         """Return the equation, written out once for each object."""
@@ -486,9 +484,9 @@ class Composing:
                 if component.equation is None:
                     self.known[name] = self.fitted(name, component)
                 else:
-                    self.known[name] = self.composer.compose(component.equation, component.unit, component.over)
+                    self.known[name] = self.compose(component.equation, component.unit, component.over)
         with error_context(self.source, "equation"):
-            result = self.composer.compose(equation, unit)
+            result = self.compose(equation, unit)
             used = set(variables(parsed(equation)))
         with error_context(self.source, "correlations"):
             pairs = correlated_pairs(correlations, self.copies)
@@ -497,8 +495,8 @@ class Composing:
             new = needs.get(waiting.pop(), set()) - used
             used |= new
             waiting += new
-        for kind, names in (("input", self.inputs), ("component", self.components)):
-            self.notes += [f"{kind} {name!r} is not used" for name in names if name not in used]
+        self.notes += [f"input {name!r} is not used" for name in self.inputs if name not in used]
+        self.notes += [f"component {name!r} is not used" for name in self.components if name not in used]
         return Composition(result, self.values, pairs, tuple(self.notes))
 
     def quantity(self, name: str, place: Place, quantity: float | StochasticValue) -> Expression:
@@ -509,9 +507,9 @@ class Composing:
                 leaf = f"{name}[{','.join(str(k + 1) for k in place)}]" if place else name
                 self.values[leaf] = quantity
                 self.copies.setdefault(name, {})[place] = leaf
-                return self.composer.algebra.leaf(leaf)
+                return self.algebra.leaf(leaf)
             quantity = lowest
-        return self.composer.algebra.constant(quantity)
+        return self.algebra.constant(quantity)
 
     def needs(self, name: str, component: Component) -> set[str]:
         """Return names on which a component depends."""
@@ -525,7 +523,7 @@ class Composing:
         """Return predictions of a fitted model, one for each place of the equations in ``at``."""
         model = component.model
         numbers = {
-            variable: self.composer.compose(str(equation))
+            variable: self.compose(str(equation))
             for variable, equation in component.at.items()
             if variable not in model.levels
         }
@@ -545,4 +543,4 @@ class Composing:
             self.notes += [f"{name}: {note}" for note in notes]
         label = getattr(model, "unit", None)
         unit = PLAIN if label is None else parse_unit(label)
-        return self.composer.in_unit(Indexed(name, cells, indices, unit), component.unit)
+        return self.in_unit(Indexed(name, cells, indices, unit), component.unit)

@@ -282,28 +282,6 @@ def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = 
     return Evaluation(value, method, all_notes, errors, sample, options.quantile, options.below, has_moments)
 
 
-def resolved(
-    roots: Sequence[Expression],
-    values: Mapping[str, StochasticValue],
-    correlations: Mapping[Pair, float],
-    options: EvaluationOptions,
-) -> tuple[list[Expression], tuple[str, ...]]:
-    """Return expressions without quantiles, and a note for each quantile with its value."""
-    nodes = sorted({node for root in roots for node in ordered(root)}, key=lambda node: node.number)
-    if not any(isinstance(node, Call) and node.ufunc == QUANTILE for node in nodes):
-        return list(roots), ()
-    algebra, rebuilt, notes = Algebra(), dict[Expression, Expression](), []
-    for node in nodes:
-        operands = [rebuilt[operand] for operand in node.operands]
-        if isinstance(node, Call) and node.ufunc == QUANTILE:
-            number, note = _quantile(operands, values, correlations, options)
-            rebuilt[node] = algebra.constant(number)
-            notes.append(note)
-        else:
-            rebuilt[node] = _again(algebra, node, operands)
-    return [rebuilt[root] for root in roots], tuple(dict.fromkeys(filter(None, notes)))
-
-
 def _quantile(
     operands: Sequence[Expression],
     values: Mapping[str, StochasticValue],
@@ -443,13 +421,24 @@ def _within_support(part: Part, support: tuple[float, float]) -> Part:
 
 
 def without_quantiles(part: Part, options: EvaluationOptions) -> Part:
-    """Return a part with the numbers that its quantiles are."""
-    composition = part.composition
-    cells = composition.result.cells
+    """Return a part with the numbers that its quantiles are, and a note of each."""
+    composition, cells = part.composition, part.composition.result.cells
+    nodes = sorted({node for cell in cells.values() for node in ordered(cell)}, key=lambda node: node.number)
+    if not any(isinstance(node, Call) and node.ufunc == QUANTILE for node in nodes):
+        return part
+    algebra, rebuilt, notes = Algebra(), dict[Expression, Expression](), []
     with error_context(part.source, part.label):
-        expressions, notes = resolved(list(cells.values()), composition.values, composition.correlations, options)
-    result = replace(composition.result, cells=dict(zip(cells, expressions, strict=True)))
-    return replace(part, composition=replace(composition, result=result, notes=(*composition.notes, *notes)))
+        for node in nodes:
+            operands = [rebuilt[operand] for operand in node.operands]
+            if isinstance(node, Call) and node.ufunc == QUANTILE:
+                number, note = _quantile(operands, composition.values, composition.correlations, options)
+                rebuilt[node] = algebra.constant(number)
+                notes.append(note)
+            else:
+                rebuilt[node] = _again(algebra, node, operands)
+    result = replace(composition.result, cells={place: rebuilt[cell] for place, cell in cells.items()})
+    all_notes = (*composition.notes, *dict.fromkeys(filter(None, notes)))
+    return replace(part, composition=replace(composition, result=result, notes=all_notes))
 
 
 def _samples(parts: Sequence[Part], options: EvaluationOptions) -> list[list[Sample | None]]:
@@ -460,8 +449,8 @@ def _samples(parts: Sequence[Part], options: EvaluationOptions) -> list[list[Sam
         for cell in part.composition.result.cells.values()
     ]
     drawn: list[Sample | None] = [None] * len(formulas)
-    have_distributions = all(each.values[leaf].has_distribution for each in formulas for leaf in leaves(each.root))
-    inputs = {formula.key(leaf) for formula in formulas for leaf in leaves(formula.root)}
+    have_distributions = all(each.values[leaf].has_distribution for each in formulas for leaf in each.supports)
+    inputs = {formula.key(leaf) for formula in formulas for leaf in formula.supports}
     fits = 1 < len(formulas) <= _MOST_NUMBERS // points_for(options.samples, len(inputs))
     if have_distributions and fits and options.method != "exact":
         with contextlib.suppress(DataError):  # whichever of them cannot be evaluated says so itself, with its name

@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -135,18 +136,6 @@ class _Crossing:
         """Return the share of so many values among all."""
         return count / (self.below + self.zero + self.above)
 
-    def note(self, divisor: str) -> str:
-        """Return a warning about it; empty if it stays away from zero."""
-        if self.both:
-            return (
-                f"the divisor {divisor} is beyond zero with probability "
-                f"{self.share(min(self.below, self.above)):.2g}: go by the quantiles; unless it keeps away from zero, "
-                "there is no mean and no standard deviation"
-            )
-        if self.zero:
-            return f"the divisor {divisor} comes down to zero: the result has quantiles, but perhaps no mean"
-        return ""
-
 
 class PointwiseEvaluation:
     """Evaluates an expression at many points, and remembers which divisors came to both sides of zero."""
@@ -255,8 +244,19 @@ class PointwiseEvaluation:
         return any(crossing.both or crossing.zero > 0 for crossing in self.crossings.values())
 
     def notes(self) -> tuple[str, ...]:
-        """Return a warning about divisors that reach zero."""
-        return tuple(filter(None, (crossing.note(shown(divisor)) for divisor, crossing in self.crossings.items())))
+        """Return a warning about each divisor that reaches zero."""
+        notes = []
+        for divisor, crossing in self.crossings.items():
+            if crossing.both:
+                share = crossing.share(min(crossing.below, crossing.above))
+                notes.append(
+                    f"the divisor {shown(divisor)} is beyond zero with probability {share:.2g}: go by the quantiles; "
+                    "unless it keeps away from zero, there is no mean and no standard deviation"
+                )
+            elif crossing.zero:
+                reached = f"the divisor {shown(divisor)} comes down to zero"
+                notes.append(f"{reached}: the result has quantiles, but perhaps no mean")
+        return tuple(notes)
 
 
 def _only_in_branches(root: Expression, nodes: Sequence[Expression]) -> frozenset[Expression]:
@@ -281,7 +281,11 @@ class Formula:
     values: Mapping[str, StochasticValue]  # at least the expression's leaves
     correlations: Mapping[Pair, float]  # of leaves
     keys: Mapping[str, str] = field(default_factory=dict)
-    name: str = ""  # for messages, where there are several
+
+    @cached_property
+    def supports(self) -> dict[str, tuple[float, float]]:
+        """Smallest and largest value of each leaf."""
+        return {leaf: self.values[leaf].support for leaf in leaves(self.root)}
 
     def key(self, leaf: str) -> str:
         """Return the quantity that a leaf stands for."""
@@ -303,14 +307,15 @@ def draw(formulas: Sequence[Formula], samples: int | None, seed: int) -> list[Sa
 
     As many points are drawn as are asked for, or somewhat more.
     """
-    keys = list(dict.fromkeys(formula.key(leaf) for formula in formulas for leaf in leaves(formula.root)))
+    keys = list(dict.fromkeys(formula.key(leaf) for formula in formulas for leaf in formula.supports))
     if len(keys) > _MOST_INPUTS:
         raise DataError(f"{len(keys):,} uncertain inputs; sampling takes at most {_MOST_INPUTS:,}")
     samples = points_for(samples, len(keys))
     size = 2 ** int(math.log2(samples / FEWEST_NETS))
     n_nets = math.ceil(samples / size)
     correlated, factor = _correlation_of(keys, formulas)
-    parts = [_Evaluated(formula, keys, np.empty((n_nets, size))) for formula in formulas]
+    place = {key: row for row, key in enumerate(keys)}
+    results = [(each, PointwiseEvaluation(each.root, each.supports), np.empty((n_nets, size))) for each in formulas]
     rng = np.random.default_rng(seed)
     shifts = rng.integers(2**_DIGITS, size=(n_nets, len(keys), 1), dtype=np.uint32)
     offset = 0
@@ -322,25 +327,12 @@ def draw(formulas: Sequence[Formula], samples: int | None, seed: int) -> list[Sa
             if correlated:  # what rounding takes to 0 or 1 would be infinite as a normal
                 scores = ndtr(factor @ ndtri(uniforms[correlated]))
                 uniforms[correlated] = np.clip(scores, np.finfo(np.float64).tiny, 1.0 - 2.0**-53)
-            for part in parts:
-                part.add(row, offset, uniforms)
+            for formula, pointwise, rows in results:
+                levels = {leaf: uniforms[place[formula.key(leaf)]] for leaf in formula.supports}
+                quantities = {leaf: np.asarray(formula.values[leaf].quantile(q)) for leaf, q in levels.items()}
+                rows[row, offset : offset + digits.shape[1]] = pointwise.values_at(quantities)
         offset += digits.shape[1]
-    return [Sample(part.rows, part.pointwise.notes(), part.pointwise.reaches_zero) for part in parts]
-
-
-class _Evaluated:
-    def __init__(self, formula: Formula, keys: Sequence[str], rows: Floats) -> None:
-        names, place = leaves(formula.root), {key: row for row, key in enumerate(keys)}
-        self.name, self.rows = formula.name, rows
-        self.quantiles = [(name, formula.values[name], place[formula.key(name)]) for name in names]
-        self.pointwise = PointwiseEvaluation(formula.root, {name: formula.values[name].support for name in names})
-
-    def add(self, net: int, offset: int, uniforms: Floats) -> None:
-        quantities = {name: np.asarray(value.quantile(uniforms[row])) for name, value, row in self.quantiles}
-        try:
-            self.rows[net, offset : offset + uniforms.shape[1]] = self.pointwise.values_at(quantities)
-        except DataError as error:
-            raise DataError(f"{self.name}: {error}" if self.name else str(error)) from None
+    return [Sample(rows, pointwise.notes(), pointwise.reaches_zero) for _, pointwise, rows in results]
 
 
 def _net(dimensions: int, size: int, rng: np.random.Generator) -> Iterator[npt.NDArray[np.uint32]]:

@@ -78,17 +78,13 @@ class StructuralModel(Result):
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> StructuralModel:
         file, source = read_as(ModelFile, path), os.fspath(path)
+        same = ("equation", "inputs", "components", "correlations", "unit", "recalibration")
         return cls(
-            equation=file.equation,
-            inputs=file.inputs,
-            components=file.components,
-            correlations=file.correlations,
+            **{name: getattr(file, name) for name in same},
             name=file.name or Path(path).stem,
-            unit=file.unit,
             candidates=by_name(file.candidate, source),
             source=source,
             folder=Path(path).parent,
-            recalibration=file.recalibration,
         )
 
     def with_inputs(self, inputs: Mapping[str, Any]) -> StructuralModel:
