@@ -47,8 +47,6 @@ def gate(
     missing: str = "list",
     inconclusive: str = "inconclusive",
     strict: bool = False,
-    names: tuple[str, str] | None = None,
-    reader: str | None = None,
     read: Read | None = None,
 ) -> VersionGate:
     """Judge whether any benchmark of a version is slower than in another.
@@ -67,10 +65,6 @@ def gate(
         Column of versions, and the two of them that are compared.
     value, better, design, session_cv, errors, missing, inconclusive, strict
         As the options of ``perf gate``.
-    names : pair of str, optional
-        Names of the versions.
-    reader : str, optional
-        Format of the files.
     read : callable, optional
         Reads files: takes a path and the wanted types.
 
@@ -102,16 +96,16 @@ def gate(
     if design is not None:
         _one_of(design, DESIGNS, "--design")
     share = None if session_cv is None else parse_share(session_cv, "--session-cv", most=10.0)
-    one = opened(first, value, read, better, reader)
+    one = opened(first, value, read, better)
     if second is None:
-        one, other, default_names = one.split(_version_column(one, version), (base, new))
+        one, other, names = one.split(_version_column(one, version), (base, new))
     else:
         if version is not None or base is not None or new is not None:
             raise OptionError("--version, --base and --new choose versions in one file; leave out the second")
-        other = opened(second, value, read, better, reader)
+        other = opened(second, value, read, better)
         are_files = isinstance(first, (str, os.PathLike)) or isinstance(second, (str, os.PathLike))
-        default_names = names_of(one.source, other.source) if are_files else ("old", "new")
-    return gate_versions(one, other, names or default_names, between=share, design=design, **policy)
+        names = names_of(one.source, other.source) if are_files else ("old", "new")
+    return gate_versions(one, other, names, between=share, design=design, **policy)
 
 
 def gate_history(
@@ -125,7 +119,6 @@ def gate_history(
     missing: str = "list",
     inconclusive: str = "inconclusive",
     parallel: str | None = None,
-    reader: str | None = None,
     read: Read | None = None,
 ) -> HistoryGate:
     """Judge whether any benchmark, or all together, became slower in the newest commits of a history.
@@ -144,7 +137,7 @@ def gate_history(
         As the options of ``perf gate``; with ``missing="fail"`` a benchmark that ended fails.
     parallel : str, optional
         Workers that look for steps: ``"local:4"`` or ``"dask://HOST:PORT"``.
-    reader, read
+    read : callable, optional
         As of `gate`.
 
     Raises
@@ -158,7 +151,7 @@ def gate_history(
     from perf_gate.history import gate_series
 
     policy = _policy(slower_than or _USUAL, "fwer", missing, inconclusive, False)
-    table = opened(history, value, read, better, reader)
+    table = opened(history, value, read, better)
     column = commit or table.column_of("commit")
     if column is None:
         raise OptionError(f"{table.source}: no column of commits; name it with --commit")
@@ -233,7 +226,6 @@ def gate_self_test(
     store: Named | None = None,
     launcher: str = "local",
     limit: str | float | None = None,
-    reader: str | None = None,
     read: Read | None = None,
 ) -> SelfTest:
     """Compare one version with itself: noise, share of false alarms, rounds that a limit needs.
@@ -244,7 +236,7 @@ def gate_self_test(
         Runs of one version; with `versions` a design of points to measure.
     versions : mapping of str to str or sequence of str, optional
         The one version to measure.
-    slower_than, version, base, value, better, max_rounds, budget, warmup, store, launcher, limit, reader, read
+    slower_than, version, base, value, better, max_rounds, budget, warmup, store, launcher, limit, read
         As of `gate` and `gate_run`.
     """
     from perf_gate.benchmark_files import opened
@@ -253,7 +245,7 @@ def gate_self_test(
     from perf_gate.self_test import self_test
 
     if versions is None:
-        table = opened(runs, value, read, better, reader)
+        table = opened(runs, value, read, better)
         column = _version_column(table, version) if base is not None else version or table.column_of("version")
         table = table if column is None else table.only(column, base)
     else:

@@ -9,7 +9,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,6 @@ from perfcore.base.errors import DataError, InputError
 from perfcore.data.measurements import Measurements
 from perfcore.reading import Read
 from perfcore.reading.recognise import Reading, named_files, read_named
-
-ReadFile = Callable[[str], Reading]
 
 _JSON_LINES = (".jsonl", ".ndjson")
 _QUARTILES = 1.349  # distance of a normal distribution's quartiles, in standard deviations
@@ -43,18 +41,13 @@ def opened(
     value: str | Iterable[str] = (),
     read: Read | None = None,
     better: str | Iterable[str] | None = None,
-    reader: str | None = None,
 ) -> LongTable:
     """Return runs of a version, or of several, as a long table."""
-
-    def read_measurements(path: str) -> Any:
-        return read(path, (Measurements,)) if read else read_named(path, reader=reader, wanted=(Measurements,))
-
     if isinstance(side, LongTable):
         return side
     values = [value] if isinstance(value, str) else list(value)
     if isinstance(side, (str, os.PathLike)):
-        return with_better(read_set(os.fspath(side), read_measurements, values), better)
+        return with_better(read_set(os.fspath(side), read or _read_named, values), better)
     if isinstance(side, (list, tuple, np.ndarray, pd.Series)):
         if not len(side):
             raise DataError("a list of runs is empty; give at least 3 numbers of each version")
@@ -63,7 +56,11 @@ def opened(
     return with_better(long_table(Reading(data, "", 1), values), better)
 
 
-def read_set(name: str, read_file: ReadFile, values: Sequence[str] = ()) -> LongTable:
+def _read_named(path: str, wanted: Sequence[type]) -> Reading:
+    return read_named(path, wanted=wanted)
+
+
+def read_set(name: str, read: Read, values: Sequence[str] = ()) -> LongTable:
     """Read a file, or the files of a folder or pattern, each of which is a session."""
     folder = Path(name)
     if folder.is_dir() and (any(folder.glob("*/machine.json")) or (folder / "machine.json").is_file()):
@@ -73,7 +70,7 @@ def read_set(name: str, read_file: ReadFile, values: Sequence[str] = ()) -> Long
     contents = (file.read_bytes() if file.suffix == ".json" and file.is_file() else b"" for file in files)
     if all(b'"commit_hash"' in each and b'"env_name"' in each and b'"results"' in each for each in contents):
         return _asv_table(files, files[0].parent.parent, name, is_history=False)
-    readings = [_json_lines(file) or read_file(str(file)) for file in files]
+    readings = [_json_lines(file) or read(str(file), (Measurements,)) for file in files]
     tables = [long_table(reading, values, session) for session, reading in enumerate(readings)]
     about = [_about(file) for file in files]
     known = all(when is not None for _, when, _ in about)  # else the clock of the file system counts

@@ -427,7 +427,11 @@ class Matched:
 
 def match(first: LongTable, second: LongTable) -> Matched:
     """Match benchmarks by name; one that each side has alone is the same, whatever it is called."""
-    second = _called_alike(first, second)
+    metrics = same_metrics(*(side.runs["metric"].unique().tolist() for side in (first, second)))
+    for name, metric in metrics.items():
+        progress.note(f"{name} of {second.source} is taken as {metric} of {first.source}")
+    if metrics:
+        second = replace(second, runs=second.runs.assign(metric=second.runs["metric"].astype(object).replace(metrics)))
     named = _named((first, second))
     grouped = [side.groupby("benchmark", sort=False, observed=True).indices for side in named]
     groups = [{str(name): rows for name, rows in side.items()} for side in grouped]
@@ -523,15 +527,6 @@ def machine_difference(first: LongTable, second: LongTable) -> str:
 def are_other_machines(machines: str, between: float | None) -> bool:
     """Return whether machines differ in more than their names, without a given variation between sessions."""
     return between is None and re.fullmatch(rf"(?:{HOST} [^,]*)?", machines) is None
-
-
-def _called_alike(first: LongTable, second: LongTable) -> LongTable:
-    """Return the second with its metrics called as by the first, if they differ in spelling and unit only."""
-    names = same_metrics(*(side.runs["metric"].unique().tolist() for side in (first, second)))
-    for name, metric in names.items():
-        progress.note(f"{name} of {second.source} is taken as {metric} of {first.source}")
-    renamed = second.runs["metric"].astype(object).replace(names) if names else second.runs["metric"]
-    return replace(second, runs=second.runs.assign(metric=renamed))
 
 
 def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:

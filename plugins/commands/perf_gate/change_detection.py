@@ -470,7 +470,7 @@ def _exclude(with_step: Floats, with_outlier: Floats, steps: list[int], outliers
     """Leave out places too near to a step, and those that would leave a level with too few regular values."""
     n = len(with_step)
     for step in steps:
-        with_step[max(0, step - _MARGIN + 1) : step + _MARGIN] = -1e300
+        with_step[max(0, step - _MARGIN + 1) : step + _MARGIN] = NEVER
     regular = np.ones(n)
     regular[outliers] = 0.0
     cuts = [0, *sorted(steps), n]
@@ -479,10 +479,10 @@ def _exclude(with_step: Floats, with_outlier: Floats, steps: list[int], outliers
         before = count - regular[low:high]
         bad = (before < _REGULAR) | (count[-1] - before < _REGULAR)
         bad[0] = True
-        with_step[low:high][bad] = -1e300
+        with_step[low:high][bad] = NEVER
         if count[-1] <= _REGULAR:
-            with_outlier[low:high] = -1e300
-    with_outlier[outliers] = -1e300
+            with_outlier[low:high] = NEVER
+    with_outlier[outliers] = NEVER
 
 
 class _Fitted(NamedTuple):
@@ -689,9 +689,10 @@ def _short_step(y: Floats, window: int) -> Recent | None:
     return Recent(step, math.sqrt(float(within[best]) / (n - 2.0)), evidence > _CLEARLY)
 
 
-def look_for_steps(
-    values: Sequence[float], machines: Sequence[Sequence[float]] | None, window: int
-) -> tuple[Detected, Step | None] | None:
+Found = tuple[Detected, Step | None] | None  # None if there are too few values
+
+
+def look_for_steps(values: Sequence[float], machines: Sequence[Sequence[float]] | None, window: int) -> Found:
     """Return what a series holds, with a step among its `window` new values that is clear, and one that is not."""
     if len(values) < FEWEST_VALUES:
         return None
@@ -708,16 +709,6 @@ def look_for_steps(
 def look_elsewhere(values: Sequence[float], machines: Sequence[Sequence[float]] | None, window: int) -> bytes:
     """Return what `look_for_steps` does as JSON, from a worker."""
     return msgspec.json.encode(look_for_steps(values, machines, window), enc_hook=np.ndarray.tolist)
-
-
-def decoded(content: bytes) -> tuple[Detected, Step | None] | None:
-    """Return what `look_elsewhere` encoded."""
-    found = msgspec.json.decode(content)
-    if found is None:
-        return None
-    (steps, outliers, noise, levels, sight), unclear = found
-    of_series = Detected(tuple(Step(*s) for s in steps), tuple(outliers), Noise(*noise), np.array(levels), sight)
-    return of_series, None if unclear is None else Step(*unclear)
 
 
 def newest_step(detected: Detected, window: int, limit: float) -> Step | None:

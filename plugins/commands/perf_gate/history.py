@@ -32,9 +32,9 @@ from perf_gate.change_detection import (
     LEVEL,
     WINDOW,
     Detected,
+    Found,
     Step,
     change_of,
-    decoded,
     gradual_change,
     lasts,
     look_elsewhere,
@@ -484,13 +484,10 @@ def _without_common_step(judged: JudgedSeries, suite: JudgedSeries | None) -> Ju
 
 def _found(all_series: list[CommitSeries], begin: int, parallel: str | None) -> dict[int, tuple[Detected, Step | None]]:
     """Return what series hold that can be judged, by number, found here or by workers."""
+    effects = (each.machine_effects for each in all_series)
     tasks = (  # one at a time
-        (
-            each.logs.tolist(),
-            None if each.machine_effects is None else each.machine_effects.tolist(),
-            each.window(begin),
-        )
-        for each in all_series
+        (each.logs.tolist(), None if own is None else own.tolist(), each.window(begin))
+        for each, own in zip(all_series, effects, strict=True)
     )
     if parallel is None:
         found = [look_for_steps(*task) for task in tasks]
@@ -499,7 +496,8 @@ def _found(all_series: list[CommitSeries], begin: int, parallel: str | None) -> 
 
         names = [each.name for each in all_series]
         with executor_of(parallel) as executor:
-            found = list(map(decoded, in_order(executor, look_elsewhere, tasks, names)))
+            answers = in_order(executor, look_elsewhere, tasks, names)
+            found = [msgspec.json.decode(answer, type=Found, dec_hook=lambda _, x: np.array(x)) for answer in answers]
     return {k: one for k, one in enumerate(found) if one is not None}
 
 

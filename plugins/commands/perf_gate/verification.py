@@ -190,11 +190,8 @@ def _report_of(result: Verification, data: Any = None) -> Report:
             verdict = "Predictions are too narrow"
         elif low > result.interval:
             verdict = "Predictions are wider than they need to be"
-        answer = (
-            f"{verdict}: {level} intervals hold {figures['coverage']:.0%} of {count} [{low:.0%}, {high:.0%}]; "
-            f"median error {figures['median_relative_error']:.1%}, max {figures['max_relative_error']:.1%}, "
-            f"bias {float(np.median(result.errors[kept])):+z.1%}"
-        )
+        hold = f"{level} intervals hold {figures['coverage']:.0%} of {count} [{low:.0%}, {high:.0%}]"
+        answer = f"{verdict}: {hold}; {_errors(figures)}, bias {float(np.median(result.errors[kept])):+z.1%}"
         if figures["n_points"] == 1:
             where = "inside" if figures["coverage"] == 1.0 else "outside"
             points = _GROUPS[name].removesuffix("s")
@@ -217,10 +214,13 @@ def _report_of(result: Verification, data: Any = None) -> Report:
 def _score(result: Verification, name: str) -> str:
     figures = result.figures(result.groups[name])
     points = _GROUPS[name] if figures["n_points"] != 1 else _GROUPS[name].removesuffix("s")
-    errors = f"median error {figures['median_relative_error']:.1%}, max {figures['max_relative_error']:.1%}"
     r2 = "" if figures["r2_centered"] is None else f", R^2 {figures['r2_centered']:.4f}"
     held = f", {figures['coverage']:.1%} inside the {result.interval:.0%} prediction interval"
-    return f"{figures['n_points']:,} {points}: {errors}{r2}{held if figures['coverage'] is not None else ''}"
+    return f"{figures['n_points']:,} {points}: {_errors(figures)}{r2}{held if figures['coverage'] is not None else ''}"
+
+
+def _errors(figures: dict[str, float | int | None]) -> str:
+    return f"median error {figures['median_relative_error']:.1%}, max {figures['max_relative_error']:.1%}"
 
 
 def _tables(result: Verification, name: str) -> list[Table]:
