@@ -16,7 +16,7 @@ from perf_gate.history import append_rows
 from perf_scaling.many import fit_series
 from perf_scaling.options import ScalingOptions
 from perf_structural import StructuralModel
-from perf_structural.judging import learn_recalibration
+from perf_structural.judging import recalibrate
 from perfcore.stochastic import representation_named
 
 Normal = representation_named("normal")
@@ -125,9 +125,7 @@ KINDS = {
         StructuralModel("0", inputs={"row": [{"normal": [1, 0.1]}, {"normal": [2, 0.1]}]}), divide=9, unit_time="row"
     ),
     "Judgement": lambda: perfcore.judge(PREDICTED, "examples/sor/recorded/runs.csv", column="time_s"),
-    "Recalibration": lambda: learn_recalibration(
-        [Normal(0.0, 1.0)] * 80, np.random.default_rng(1).normal(0.0, 4.0, 80)
-    ),
+    "Recalibration": lambda: recalibrate([Normal(0.0, 1.0)] * 80, np.random.default_rng(1).normal(0.0, 4.0, 80)),
     "MeasuredValue": lambda: perfcore.value(AVAILABILITY, "normal", column="cpu 0 available"),
     "Prediction": lambda: perfcore.evaluate("a*b", {"a": "normal:120,3", "b": "interval:0.1,0.3"}),
     "Solution": lambda: perfcore.solve("work/n", "n=1..10", 40, 0.95, inputs={"work": "normal:100,10"}),

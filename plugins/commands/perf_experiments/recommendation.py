@@ -333,7 +333,7 @@ def _named(model: Model, point: Point) -> dict[str, Level]:
     levels = {columns[name]: level for name, level in point.items() if name in columns}
     for symbol, column in model.variables.items():
         if column not in levels and symbol not in model.levels:
-            raise UnknownNameError("factor of the point, which the model needs,", symbol, point)
+            raise UnknownNameError("factor, which is a variable of the model", symbol, point)
     return levels
 
 
@@ -428,15 +428,7 @@ def _rivals(
 
 def costs_by_model(model: Model, points: Sequence[Point], seconds_per_unit: float = 1.0) -> Floats:
     """Return the time of one run at each point, as a model predicts it."""
-    columns: dict[str, list[Any]] = {}
-    for symbol, column in model.variables.items():
-        name = next((name for name in (symbol, column) if name in points[0]), None)
-        if name is None and symbol in model.levels:  # the model takes the only one, the total, or says what is missing
-            continue
-        if name is None:
-            raise UnknownNameError("factor, which is a variable of the model", symbol, points[0])
-        columns[symbol] = [point[name] for point in points]
-    coordinates: Any = next(iter(columns.values())) if len(model.variables) == 1 else columns
+    coordinates = _columns(model, [_named(model, point) for point in points])
     seconds = np.asarray(model.predict(coordinates), dtype=np.float64).reshape(len(points), -1)[:, 0] * seconds_per_unit
     for point, value in zip(points, seconds.tolist(), strict=True):
         if not 0.0 < value < float("inf"):

@@ -176,14 +176,14 @@ def run_design(
         history = History(next(iter(patterns), None))
         for run in store.runs():
             history.add(run)
-        session = _Session(design, store, options, points, commands_of(points, options), history)
+        session = (design, store, options, points, commands_of(points, options), history)
         if kind != "slurm":
-            made = session.run(executor)
+            made = _Session(*session).run(executor)
             return replace(history.summary(points, made, options.until), store=os.fspath(path), at_once=workers)
         if requests:
             store.set_fact("sbatch", requests)  # later calls need not repeat them
         words = client.sbatch_words(store.fact("sbatch") or "")
-        jobs = _Jobs(session, words, Path(path).resolve().with_suffix(".jobs"))
+        jobs = _Jobs(*session, words, Path(path).resolve().with_suffix(".jobs"))
         collected = jobs.collect()
         submitted_now = 0 if collect_only else jobs.submit()
         with contextlib.suppress(OSError):  # there is none, or it is not empty
@@ -249,17 +249,15 @@ class _Session:
 
 
 @dataclass
-class _Jobs:
+class _Jobs(_Session):
     """The runs of a session that Slurm has or is to have."""
 
-    session: _Session
     words: Sequence[str]
     folder: Path
 
     def collect(self) -> int:
         """Keep what jobs left; return how many are over."""
-        store = self.session.store
-        jobs = store.jobs()
+        jobs = self.store.jobs()
         outcomes = {job.number: self._outcome(job) for job in jobs}
         open_jobs = [job.name for job in jobs if outcomes[job.number] is None and job.name is not None]
         states = client.states(open_jobs) if open_jobs else {}
@@ -269,12 +267,12 @@ class _Jobs:
             run = outcomes[job.number] or self._outcome(job)
             if run is None and job.name is None:  # `perf experiment run` was killed while it handed this over
                 self._remove(job.number)  # first: a job that exists all the same finds no task, and ends
-                store.forget_job(job.number)
+                self.store.forget_job(job.number)
                 continue
             if run is None:
                 run = self._lost(job, states.get(job.name or ""))
             if run is not None:
-                self.session.history.add(store.add(run, job.number))
+                self.history.add(self.store.add(run, job.number))
                 self._remove(job.number)
                 over += 1
         return over
@@ -311,7 +309,7 @@ class _Jobs:
             replication=job.replication,
             problem=f"{problem} (job {job.name})",
             started=datetime.datetime.fromtimestamp(job.handed_over, datetime.UTC).isoformat(timespec="milliseconds"),
-            command=self.session.commands.get(point_key(job.point), ()),
+            command=self.commands.get(point_key(job.point), ()),
             wall_ns=0 if state is None else state.elapsed_s * 10**9,
             user_s=0.0,
             system_s=0.0,
@@ -325,16 +323,15 @@ class _Jobs:
 
     def submit(self) -> int:
         """Hand over what is missing; return how many runs that were."""
-        session, points = self.session, self.session.points
-        with_slurm = {(point_key(job.point), job.replication) for job in session.store.jobs()}
-        counts = dict(zip(map(point_key, points), session.design.counts(points), strict=True))
+        with_slurm = {(point_key(job.point), job.replication) for job in self.store.jobs()}
+        counts = dict(zip(map(point_key, self.points), self.design.counts(self.points), strict=True))
         missing = [
             (point, block)
             for block in range(1, max(counts.values()) + 1)
-            for point in session.design.block(block, points)
+            for point in self.design.block(block, self.points)
             if block <= counts[point_key(point)]
             and (point_key(point), block) not in with_slurm
-            and session.history.missing(point, block, session.options.retry_failed)
+            and self.history.missing(point, block, self.options.retry_failed)
         ]
         with progress.bar("jobs", len(missing)) as advance:
             for point, block in missing:
@@ -344,8 +341,8 @@ class _Jobs:
 
     def _hand(self, point: Point, block: int) -> None:
         """Hand one run over. Its number is kept first: whatever is killed when, no run is counted twice."""
-        store, options = self.session.store, self.session.options
-        number = store.announce_job(point, block, time.time())
+        options = self.options
+        number = self.store.announce_job(point, block, time.time())
         task = self._file(number)
         words = filled(self.words, point)
         if options.time_limit_s is not None and not any(word.startswith("--time=") for word in words):
@@ -354,7 +351,7 @@ class _Jobs:
             words = (*words, f"--time={math.ceil(seconds / 60.0) + 1}")
         try:
             self.folder.mkdir(exist_ok=True)
-            write_bytes(task, self.session.task(point, block))
+            write_bytes(task, self.task(point, block))
             job = f"perf_experiments.runner {shlex.quote(str(task))}"
             about = f"# {point_text(point)}, replication {block}\n"
             name = client.submit(
@@ -363,11 +360,11 @@ class _Jobs:
             )  # fmt: skip
         except (OSError, PerfError) as error:
             self._remove(number)
-            store.forget_job(number)
+            self.store.forget_job(number)
             if isinstance(error, OSError):
                 raise InputError(self.folder, f"cannot be written: {error.strerror or error}") from error
             raise
-        store.name_job(number, name)
+        self.store.name_job(number, name)
 
     def _file(self, number: int, ending: str = ".json") -> Path:
         return self.folder / f"run-{number}{ending}"

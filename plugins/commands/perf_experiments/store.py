@@ -195,8 +195,7 @@ class Store:
                 store._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             else:
                 store._check()
-            store._set_fact("holder", f"process {os.getpid()} on {platform.node()}")
-            store._commit()
+            store.set_fact("holder", f"process {os.getpid()} on {platform.node()}")
             yield store
 
     @contextlib.contextmanager
@@ -284,10 +283,6 @@ class Store:
         rows = self._checked("fact", ("name", "value"), "facts WHERE name = ?", name)
         return rows[0][1] if rows else None
 
-    def _set_fact(self, name: str, value: str) -> None:
-        row = (name, value)
-        self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (*row, checksum(row)))
-
     def fact(self, name: str) -> str | None:
         """Return a text that all runs share: ``study`` and ``versions`` as JSON, ``sbatch`` as its options."""
         with self._sqlite_errors():
@@ -295,8 +290,9 @@ class Store:
 
     def set_fact(self, name: str, content: Any) -> None:
         """Keep what all runs share: a text, or the JSON of anything else."""
+        row = (name, content if isinstance(content, str) else msgspec.json.encode(content).decode())
         with self._sqlite_errors():
-            self._set_fact(name, content if isinstance(content, str) else msgspec.json.encode(content).decode())
+            self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (*row, checksum(row)))
             self._commit()
 
     @property

@@ -182,7 +182,7 @@ def value(
     from perf_structural.bounds import within as bounded
     from perf_structural.measured_value import SUMMARY_LEVELS, represent, represent_run
     from perf_structural.options import levels_given
-    from perf_structural.samples import read_samples, samples_of
+    from perf_structural.samples import read_samples
     from perf_tables.arguments import check_length
     from perf_tables.series import DEFAULT_WINDOW
     from perfcore.hooks.options import build
@@ -198,10 +198,7 @@ def value(
     if run is not None:
         window = "all" if window == DEFAULT_WINDOW else window
         check_length(run)
-    if isinstance(series, (str, os.PathLike)):
-        samples, warnings = read_samples(series, window, column, until, where, read, bounds)
-    else:
-        samples, warnings = samples_of(series, window, column, until, where, bounds)
+    samples, warnings = read_samples(series, window, column, until, where, read, bounds)
     if run is not None:
         return represent_run(samples, run, bounds, levels, warnings)
     measured = represent(samples, name, levels, warnings, **options)

@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from perf_structural.algebra import Constant, leaves
+from perf_structural.algebra import Constant
 from perf_structural.model_file import error_context, read_candidates
 from perf_structural.options import EvaluationOptions, SamplingOptions, Statistic
 from perf_structural.prediction import Drawn, predict_jointly, probability_below, without_quantiles
-from perf_structural.sampling import Formula, draw_sorted
+from perf_structural.sampling import draw_sorted
 from perf_structural.structural_model import StructuralModel
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
@@ -306,18 +306,15 @@ def _probability_with(
 ) -> tuple[Trial, str]:
     """Return how often the limit is kept with one value, by the same draws for all; and the limit's unit."""
     part = without_quantiles(model.with_inputs({name: value}).part(f"{name} = {value:g}"), options)
-    composition = part.composition
-    if f"input {name!r} is not used" in composition.notes:
+    if f"input {name!r} is not used" in part.composition.notes:
         raise OptionError(f"{model.source}: nothing uses {name!r}; name an input on which the result depends")
-    (root,) = composition.result.cells.values()
-    unit = str(composition.result.unit) if composition.result.unit.powers else ""
-    if isinstance(root, Constant):
-        return Trial(value, float(root.value <= limit), 0.0), unit
+    (formula,) = part.formulas()
+    if isinstance(formula.root, Constant):
+        return Trial(value, float(formula.root.value <= limit), 0.0), part.unit
     with error_context(part.source, part.label):
-        for leaf in leaves(root):
-            if not composition.values[leaf].has_distribution:
+        for leaf in formula.supports:
+            if not formula.values[leaf].has_distribution:
                 raise OptionError(f"{leaf!r} has bounds and no distribution, so it has no probability; use a histogram")
-        formula = Formula(root, composition.values, composition.correlations)
         drawn = draw_sorted(formula, options.samples, options.seed)
     shares = (drawn.values <= limit).mean(axis=1)
-    return Trial(value, float(shares.mean()), float(shares.std(ddof=1)) / math.sqrt(len(shares))), unit
+    return Trial(value, float(shares.mean()), float(shares.std(ddof=1)) / math.sqrt(len(shares))), part.unit

@@ -310,12 +310,50 @@ def recalibrate(
     *,
     column: str | None = None,
 ) -> Recalibration:
-    """Learn from past predictions and what then happened how later ones are to be corrected."""
+    """Learn from past predictions and what then happened how later ones are to be corrected.
+
+    What is learned must make predictions better that it did not see.
+    """
     if isinstance(actual, (str, os.PathLike)):
         _, actual, _ = read_actual(actual, column)
     elif column is not None:
         raise OptionError(f"{column!r} is a column of a table; the file is expected, not its values")
-    return learn_recalibration(*_paired(predictions, actual))
+    distributions, happened = _paired(predictions, actual)
+    places = np.array([value.place_of(x) for value, x in zip(distributions, happened, strict=True)])
+    finite = np.flatnonzero(np.isfinite(places))
+    if len(finite) < FEWEST:
+        raise DataError(
+            f"{len(finite)} runs with a predicted distribution; a recalibration needs {FEWEST} or more: "
+            "judge more runs, or predict distributions and not bounds or points"
+        )
+    values, places, happened = [distributions[run] for run in finite.tolist()], places[finite], happened[finite]
+    runs = np.arange(len(places))
+    scored = np.unique(np.linspace(0, len(places) - 1, min(len(places), _MOST_SCORED)).astype(int))
+    before, after, levels = np.zeros(len(places)), np.zeros(len(places)), np.zeros(len(places))
+    for fold in range(_FOLDS):
+        left_out = runs * _FOLDS // len(places) == fold
+        learned = _map_of(places[~left_out])
+        levels[left_out] = learned.levels_of(places[left_out])
+        for run in scored[left_out[scored]].tolist():
+            corrected = np.clip(learned.places_of(_SCORED_LEVELS), _NEXT_TO_NONE, 1.0 - _NEXT_TO_NONE)
+            for losses, at in ((before, _SCORED_LEVELS), (after, corrected)):
+                losses[run] = quantile_loss(values[run].quantile(at), _SCORED_LEVELS, happened[run]).mean()
+    gains = before[scored] - after[scored]
+    if gains.mean() <= gains.std() / np.sqrt(len(gains)):
+        raise DataError(
+            f"a recalibration does not help: on runs that it is not learned from, the mean quantile loss goes from "
+            f"{before[scored].mean():.6g} to {after[scored].mean():.6g}, within what chance does; "
+            "leave the predictions as they are"
+        )
+    full = _map_of(places)
+    low, high = np.array([value.support for value in values]).T
+    outside = float(np.mean((happened < low) | (happened > high)))
+    scores = float(before[scored].mean()), float(after[scored].mean())
+    held = [
+        {coverage: float(np.mean(np.abs(2.0 * at - 1.0) <= coverage)) for coverage in COVERAGES}
+        for at in (places, levels)
+    ]
+    return Recalibration(full.levels, full.places, len(places), outside, *scores, *held)
 
 
 def _paired(
@@ -464,45 +502,6 @@ class Recalibration(Result):
     def levels_of(self, places: Sequence[float] | Floats) -> Floats:
         """Return the probability of values up to what had the given places in the prediction (...)."""
         return np.asarray(np.interp(np.asarray(places), self.places, self.levels))
-
-
-def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) -> Recalibration:
-    """Learn a map from predictions and what then happened, if it makes predictions better that it did not see."""
-    places = np.array([value.place_of(x) for value, x in zip(predictions, actual, strict=True)])
-    finite = np.flatnonzero(np.isfinite(places))
-    if len(finite) < FEWEST:
-        raise DataError(
-            f"{len(finite)} runs with a predicted distribution; a recalibration needs {FEWEST} or more: "
-            "judge more runs, or predict distributions and not bounds or points"
-        )
-    values, places, actual = [predictions[run] for run in finite.tolist()], places[finite], actual[finite]
-    runs = np.arange(len(places))
-    scored = np.unique(np.linspace(0, len(places) - 1, min(len(places), _MOST_SCORED)).astype(int))
-    before, after, levels = np.zeros(len(places)), np.zeros(len(places)), np.zeros(len(places))
-    for fold in range(_FOLDS):
-        left_out = runs * _FOLDS // len(places) == fold
-        learned = _map_of(places[~left_out])
-        levels[left_out] = learned.levels_of(places[left_out])
-        for run in scored[left_out[scored]].tolist():
-            corrected = np.clip(learned.places_of(_SCORED_LEVELS), _NEXT_TO_NONE, 1.0 - _NEXT_TO_NONE)
-            for losses, at in ((before, _SCORED_LEVELS), (after, corrected)):
-                losses[run] = quantile_loss(values[run].quantile(at), _SCORED_LEVELS, actual[run]).mean()
-    gains = before[scored] - after[scored]
-    if gains.mean() <= gains.std() / np.sqrt(len(gains)):
-        raise DataError(
-            f"a recalibration does not help: on runs that it is not learned from, the mean quantile loss goes from "
-            f"{before[scored].mean():.6g} to {after[scored].mean():.6g}, within what chance does; "
-            "leave the predictions as they are"
-        )
-    full = _map_of(places)
-    low, high = np.array([value.support for value in values]).T
-    outside = float(np.mean((actual < low) | (actual > high)))
-    scores = float(before[scored].mean()), float(after[scored].mean())
-    held = [
-        {coverage: float(np.mean(np.abs(2.0 * at - 1.0) <= coverage)) for coverage in COVERAGES}
-        for at in (places, levels)
-    ]
-    return Recalibration(full.levels, full.places, len(places), outside, *scores, *held)
 
 
 def _map_of(places: Floats) -> Recalibration:

@@ -22,7 +22,6 @@ from perf_structural.algebra import (
     Expression,
     Extremum,
     Leaf,
-    Pair,
     Product,
     Sum,
     leaves,
@@ -191,16 +190,10 @@ class Evaluation:
         return float(self._source.cdf(x))
 
 
-def evaluate_expression(
-    root: Expression,
-    values: Mapping[str, StochasticValue],
-    correlations: Mapping[Pair, float],
-    options: EvaluationOptions,
-    drawn: Sample | None = None,
-) -> Evaluation:
-    """Return the distribution of an expression."""
-    names = leaves(root)
-    pairs = {pair: value for pair, value in correlations.items() if value != 0.0 and pair <= set(names)}
+def evaluate(formula: Formula, options: EvaluationOptions, drawn: Sample | None = None) -> Evaluation:
+    """Return the distribution of a formula."""
+    root, values, names = formula.root, formula.values, leaves(formula.root)
+    pairs = {pair: value for pair, value in formula.correlations.items() if value != 0.0 and pair <= set(names)}
     obstacle = without_arithmetic(root)
     if twice := repeated(root):
         others = f", and so do {len(twice) - 1} others" if len(twice) > 1 else ""
@@ -283,17 +276,15 @@ def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = 
 
 
 def _quantile(
-    operands: Sequence[Expression],
-    values: Mapping[str, StochasticValue],
-    correlations: Mapping[Pair, float],
-    options: EvaluationOptions,
+    operands: Sequence[Expression], composition: Composition, options: EvaluationOptions
 ) -> tuple[float, str]:
+    """Return a quantile of an operand at a level, and a note with it."""
     operand, level = operands
     assert isinstance(level, Constant)
     if isinstance(operand, Constant):
         return operand.value, ""
     chosen = replace(options, quantile=(level.value,), below=None)
-    evaluation = evaluate_expression(operand, values, correlations, chosen)
+    evaluation = evaluate(Formula(operand, composition.values, composition.correlations), chosen)
     name = quantile_name(level.value)
     if not evaluation.value.has_distribution:
         raise OptionError(f"{name}({shown(operand)}) is asked for of what has bounds and no distribution")
@@ -378,11 +369,20 @@ class Part:
     composition: Composition
     own: Collection[str] = ()  # inputs that are another quantity here than in other parts
 
-    def keys(self) -> dict[str, str]:
-        """Return the prefix that separates its quantities from others of the same name."""
-        correlated = {name for pair in self.composition.correlations for name in pair}
-        own = [leaf for leaf in self.composition.values if leaf.partition("[")[0] in self.own]
-        return {leaf: f"{self.label}: {leaf}" for leaf in own if leaf not in correlated}
+    @property
+    def unit(self) -> str:
+        """Unit of the result; empty where there is none."""
+        unit = self.composition.result.unit
+        return str(unit) if unit.powers else ""
+
+    def formulas(self) -> list[Formula]:
+        """Return the equation of each copy; a prefix separates its own quantities from others of the same name."""
+        composition = self.composition
+        correlated = {name for pair in composition.correlations for name in pair}
+        own = [leaf for leaf in composition.values if leaf.partition("[")[0] in self.own]
+        keys = {leaf: f"{self.label}: {leaf}" for leaf in own if leaf not in correlated}
+        cells = composition.result.cells.values()
+        return [Formula(cell, composition.values, composition.correlations, keys) for cell in cells]
 
 
 def predict_jointly(parts: Sequence[Part], options: Mapping[str, Any]) -> list[list[Prediction]]:
@@ -394,18 +394,17 @@ def predict_jointly(parts: Sequence[Part], options: Mapping[str, Any]) -> list[l
     if chosen.support is not None:
         parts = [_within_support(part, chosen.support) for part in parts]
     parts = [without_quantiles(part, chosen) for part in parts]
-    samples = _samples(parts, chosen)
+    formulas = [part.formulas() for part in parts]
+    samples = iter(_samples(list(itertools.chain(*formulas)), chosen))
     predicted = []
-    for part, drawn in zip(parts, samples, strict=True):
-        composition = part.composition
-        unit = str(composition.result.unit) if composition.result.unit.powers else ""
-        part_predictions = []
-        for cell, sample in zip(composition.result.cells.values(), drawn, strict=True):
+    for part, own in zip(parts, formulas, strict=True):
+        predictions = []
+        for formula, sample in zip(own, samples, strict=False):
             with error_context(part.source, part.label):
-                evaluation = evaluate_expression(cell, composition.values, composition.correlations, chosen, sample)
+                evaluation = evaluate(formula, chosen, sample)
             draws = None if sample is None else sample.values
-            part_predictions.append(Prediction(part.name, unit, evaluation, composition.notes, draws))
-        predicted.append(part_predictions)
+            predictions.append(Prediction(part.name, part.unit, evaluation, part.composition.notes, draws))
+        predicted.append(predictions)
     return predicted
 
 
@@ -431,7 +430,7 @@ def without_quantiles(part: Part, options: EvaluationOptions) -> Part:
         for node in nodes:
             operands = [rebuilt[operand] for operand in node.operands]
             if isinstance(node, Call) and node.ufunc == QUANTILE:
-                number, note = _quantile(operands, composition.values, composition.correlations, options)
+                number, note = _quantile(operands, composition, options)
                 rebuilt[node] = algebra.constant(number)
                 notes.append(note)
             else:
@@ -441,22 +440,15 @@ def without_quantiles(part: Part, options: EvaluationOptions) -> Part:
     return replace(part, composition=replace(composition, result=result, notes=all_notes))
 
 
-def _samples(parts: Sequence[Part], options: EvaluationOptions) -> list[list[Sample | None]]:
-    """For each cell of each part its sample; None for all where there is none to draw."""
-    formulas = [
-        Formula(cell, part.composition.values, part.composition.correlations, part.keys())
-        for part in parts
-        for cell in part.composition.result.cells.values()
-    ]
-    drawn: list[Sample | None] = [None] * len(formulas)
+def _samples(formulas: Sequence[Formula], options: EvaluationOptions) -> list[Sample | None]:
+    """Return the sample of each; None for all where there is none to draw."""
     have_distributions = all(each.values[leaf].has_distribution for each in formulas for leaf in each.supports)
     inputs = {formula.key(leaf) for formula in formulas for leaf in formula.supports}
     fits = 1 < len(formulas) <= _MOST_NUMBERS // points_for(options.samples, len(inputs))
     if have_distributions and fits and options.method != "exact":
         with contextlib.suppress(DataError):  # whichever of them cannot be evaluated says so itself, with its name
-            drawn = list(draw(formulas, options.samples, options.seed))
-    ends = np.cumsum([0, *(len(part.composition.result.cells) for part in parts)])
-    return [drawn[start:end] for start, end in itertools.pairwise(ends)]
+            return list(draw(formulas, options.samples, options.seed))
+    return [None] * len(formulas)
 
 
 def probability_below(first: Floats, second: Floats) -> float:

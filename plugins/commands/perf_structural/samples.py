@@ -288,23 +288,6 @@ def samples_of_table(
 Samples = Window | RunSamples
 
 
-def read_samples(
-    path: str | os.PathLike[str],
-    window: str,
-    column: str | None = None,
-    until: float | str | None = None,
-    where: str | Iterable[str] | None = None,
-    read: Read | None = None,
-    within: Range | None = None,
-) -> tuple[Samples, tuple[str, ...]]:
-    """Return samples of a file, and warnings about them."""
-    data = _read_any(path, column, where, read or read_file)
-    if isinstance(data, Series) and where is not None:
-        table = pd.DataFrame({"time": data.times, **data.columns})
-        data = samples_of_table(table, column, where, data.source)
-    return samples_of(data, window, column, until, where, within)
-
-
 def _read_any(path: str | os.PathLike[str], column: str | None, where: str | Iterable[str] | None, read: Read) -> Any:
     """Return numbers, a column of a table of text, or what a reader gives."""
     if os.fspath(path) == "-" or Path(path).is_file():
@@ -361,15 +344,21 @@ def _as_stdin(source: Source) -> Iterator[None]:
             sys.stdin = before
 
 
-def samples_of(
-    data: Any,
+def read_samples(
+    source: Any,
     window: str,
     column: str | None = None,
     until: float | str | None = None,
     where: str | Iterable[str] | None = None,
+    read: Read | None = None,
     within: Range | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
-    """Return samples of data, and warnings about them."""
+    """Return samples of a file, or of data in memory, and warnings about them."""
+    data = source
+    if isinstance(source, (str, os.PathLike)):
+        data = _read_any(source, column, where, read or read_file)
+        if isinstance(data, Series) and where is not None:
+            data = samples_of_table(pd.DataFrame({"time": data.times, **data.columns}), column, where, data.source)
     if isinstance(data, Measurements):
         roles = data.roles
         if column is None and roles.value is None:
