@@ -224,7 +224,7 @@ def notes(monkeypatch):
     return heard
 
 
-@pytest.mark.parametrize(("make", "kind"), [(timings, "timings over p"), (by_category, "times by category over p")])
+@pytest.mark.parametrize(("make", "kind"), [(timings, "timings"), (by_category, "times by category")])
 def test_the_kind_of_data_chooses_the_fitter_once(make, kind, notes):
     comparison = perfcore.compare(make(1.0), make(2.0), at="p=64")
     assert [note for note in notes if note.startswith("fitter: ")] == [notes[0]]
