@@ -57,8 +57,6 @@ def test_traces_that_lack_something(tmp_path):
     with pytest.raises(DataError, match="by='operator'"):
         perfcore.compare(bare, full, by="operator")
     assert perfcore.compare(bare, full).by == "kernel"
-    with pytest.raises(OptionError, match="steps"):
-        perfcore.compare(full, full, per="step")
 
 
 def test_tables_of_operators_can_be_gated(tmp_path):

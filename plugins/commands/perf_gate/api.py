@@ -364,10 +364,6 @@ def compare(
         Literal["operator", "kernel", "shape"] | None,
         typer.Option(help="Unit of comparison of GPU traces (default: operators where recorded, else kernels)."),
     ] = None,
-    per: Annotated[
-        Literal["step"] | None,
-        typer.Option(help="Times of GPU traces for each step that is marked, of runs with different numbers of steps."),
-    ] = None,
     names: tuple[str, str] | None = None,
     read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_file,
     **options: Annotated[Any, OptionsOfSelected("fitters", "fitter")],
@@ -435,11 +431,11 @@ def compare(
     if fitter is None and not options and not at:
         from perf_gate.gpu_differences import compare_gpu_traces
 
-        difference = compare_gpu_traces(first, second, names or ("A", "B"), by, per)
+        difference = compare_gpu_traces(first, second, names or ("A", "B"), by)
         if difference is not None:
             return difference
-    elif by is not None or per is not None:
-        raise OptionError("--by and --per compare GPU traces, without --at and --fitter")
+    elif by is not None:
+        raise OptionError("--by compares GPU traces, without --at and --fitter")
     sides = model_or_data(first, fitter, read), model_or_data(second, fitter, read)
     one, other = two_models(*sides, fitter, options)
     files = [

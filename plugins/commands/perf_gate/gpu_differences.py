@@ -17,7 +17,7 @@ import numpy as np
 from perf_io.traces.gpu_activity import GpuActivity, read_gpu_activity
 from perf_statistics.gating import holm
 from perfcore.base.arrays import Floats, Ints
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import DataError
 from perfcore.data.units import readable
 from perfcore.report import Result
 
@@ -31,7 +31,7 @@ _MOST_ROWS, _LETTERS = 9, 60
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GpuDifference(Result):
-    """Differences of two GPU traces; times in nanoseconds, of the whole run or of each step."""
+    """Differences of two GPU traces; times in nanoseconds."""
 
     reporter: ClassVar[str] = "perf_gate.gpu_differences:_report"
     json_kind: ClassVar[str] = "gpu_difference"
@@ -44,7 +44,6 @@ class GpuDifference(Result):
     parts: dict[str, tuple[float, float]]  # GPU work, overlap (negative) and idle times: they add up to elapsed
     work_interval: tuple[float, float, float] | None  # difference of work of each step, with its 95% interval
     steps: tuple[int, int]
-    per_step: bool
     notes: tuple[str, ...] = ()
 
     @property
@@ -62,39 +61,34 @@ class GpuDifference(Result):
             "totals_ns": {name: list(pair) for name, pair in self.totals.items()},
             "elapsed_ns": list(self.elapsed), "parts_ns": {name: list(pair) for name, pair in self.parts.items()},
             "work_per_step_ns": self.work_interval and list(self.work_interval), "steps": list(self.steps),
-            "per_step": self.per_step, "notes": list(self.notes),
+            "notes": list(self.notes),
         }  # fmt: skip
 
 
-def compare_gpu_traces(
-    old: Any, new: Any, names: tuple[str, str], by: str | None, per: str | None
-) -> GpuDifference | None:
+def compare_gpu_traces(old: Any, new: Any, names: tuple[str, str], by: str | None) -> GpuDifference | None:
     """Compare two files; None where they are no GPU traces and nothing asks for them to be."""
     paths = [side for side in (old, new) if isinstance(side, (str, os.PathLike))]
     read = [read_gpu_activity(path) for path in paths]
     first, second = read if len(read) == 2 else (None, None)
     if first is None or second is None:
-        if by is None and per is None:
+        if by is None:
             return None
         lacking = [os.fspath(path) for path, activity in zip(paths, read, strict=True) if activity is None]
-        raise DataError(f"{(lacking or ['data in memory'])[0]}: --by {by or 'operator'} needs files of two GPU traces")
+        raise DataError(f"{(lacking or ['data in memory'])[0]}: --by {by} needs files of two GPU traces")
     notes = [f"{name}: {note}" for name, side in zip(("old", "new"), read, strict=True) if side for note in side.notes]
     if by is None:
         by = "operator" if first.has_operators and second.has_operators else "kernel"
     elif by != "kernel" and not (first.has_operators and second.has_operators):
         raise DataError(f"--by {by}: operators are not recorded in both; use --by kernel")
-    return differences((first, second), names, by, per == "step", tuple(notes))
+    return differences((first, second), names, by, tuple(notes))
 
 
 def differences(
-    sides: tuple[GpuActivity, GpuActivity], names: tuple[str, str], by: str, per_step: bool, notes: tuple[str, ...]
+    sides: tuple[GpuActivity, GpuActivity], names: tuple[str, str], by: str, notes: tuple[str, ...]
 ) -> GpuDifference:
     """The difference of two activities."""
     steps = [side.steps() for side in sides]
     counts = tuple(len(lengths) for _, lengths in steps)
-    if per_step and not all(counts):
-        raise OptionError("--per step: no markers tell the steps of both traces; leave it out")
-    divisors = [max(count, 1) if per_step else 1 for count in counts]
     tables = [_sums(side, by, step, count) for side, (step, _), count in zip(sides, steps, counts, strict=True)]
     enough = min(counts) >= _LEAST_STEPS
     rows: list[dict[str, Any]] = []
@@ -102,13 +96,11 @@ def differences(
         (n1, t1, each1), (n2, t2, each2) = (
             table.get(name, (0, 0, np.zeros(count))) for table, count in zip(tables, counts, strict=True)
         )
-        amounts = zip((n1, n2, t1, t2), divisors * 2, strict=True)
-        calls1, calls2, old, new = (value / d if per_step else value for value, d in amounts)
-        row: dict[str, Any] = {"name": name, "old_calls": calls1, "new_calls": calls2, "old_ns": old, "new_ns": new}
-        row |= {"difference_ns": new - old, "change": "new" if not n1 else "gone" if not n2 else "changed"}
+        row: dict[str, Any] = {"name": name, "old_calls": n1, "new_calls": n2, "old_ns": t1, "new_ns": t2}
+        row |= {"difference_ns": t2 - t1, "change": "new" if not n1 else "gone" if not n2 else "changed"}
         if n1 and n2:
-            count = (calls2 - calls1) * old / calls1
-            row |= {"count_ns": count, "each_ns": new - old - count}
+            count = (n2 - n1) * t1 / n1
+            row |= {"count_ns": count, "each_ns": t2 - t1 - count}
         if enough:
             row["per_step_ns"], row["p_value"] = welch(each1, each2)
         rows.append(row)
@@ -117,11 +109,10 @@ def differences(
             row |= {"p_holm": p, "real": bool(p < _LEVEL)}
     rows.sort(key=lambda row: (-abs(row["difference_ns"]), row["name"]))
     sums = [_parts(side) for side in sides]
-    per_gpu = [divisor * side.n_devices for divisor, side in zip(divisors, sides, strict=True)]
-    parts = {name: (sums[0].get(name, 0) / per_gpu[0], sums[1].get(name, 0) / per_gpu[1])
-             for name in sums[0] | sums[1]}  # fmt: skip
-    elapsed = tuple(sum(part.values()) / n for part, n in zip(sums, per_gpu, strict=True))
-    if max(side.n_devices for side in sides) > 1:
+    gpus = [side.n_devices for side in sides]
+    parts = {name: (sums[0].get(name, 0) / gpus[0], sums[1].get(name, 0) / gpus[1]) for name in sums[0] | sums[1]}
+    elapsed = tuple(sum(part.values()) / n for part, n in zip(sums, gpus, strict=True))
+    if max(gpus) > 1:
         notes = (*notes, "single GPUs: the times of the sentence are means of several")
     work = None
     if enough:
@@ -129,7 +120,7 @@ def differences(
                        for table, count in zip(tables, counts, strict=True)))[0]  # fmt: skip
     return GpuDifference(
         by, names, (sides[0].source, sides[1].source), tuple(rows), (elapsed[0], elapsed[1]), parts, work,
-        (counts[0], counts[1]), per_step, notes,
+        (counts[0], counts[1]), notes,
     )  # fmt: skip
 
 
@@ -177,7 +168,6 @@ def _report(result: GpuDifference, data: Any = None) -> Report:
     old, new = result.elapsed
     change = f"{readable(abs(new - old), 'ns', 4)} {'longer' if new > old else 'less'} than"
     change = change if new != old else "as long as"
-    unit = " per step" if result.per_step else ""
     idle = sum(pair[1] - pair[0] for name, pair in result.parts.items() if "GPU work" not in name)
     changes = {name: two[1] - two[0] for name, two in result.parts.items() if "GPU work" in name} | {"idle": idle}
     causes = ", ".join(f"{name} {_signed(change)}" for name, change in changes.items() if change)
@@ -191,7 +181,7 @@ def _report(result: GpuDifference, data: Any = None) -> Report:
     parts = [part for part in parts if not part.endswith("+0 ns")]
     return Report(
         title=f"{result.names[1]} against {result.names[0]}, by {result.by}",
-        answer=f"{result.names[1]} takes {change} {result.names[0]}{unit} "
+        answer=f"{result.names[1]} takes {change} {result.names[0]} "
         f"({readable(old, 'ns', 4)} -> {readable(new, 'ns', 4)}){': ' if causes else ''}{causes}",
         figures=[Figure("difference", (new - old) / 1e9, "s"), Figure("old", old / 1e9, "s"),
                  Figure("new", new / 1e9, "s")],
