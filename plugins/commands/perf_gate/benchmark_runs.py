@@ -412,15 +412,19 @@ class Runs(NamedTuple):
         return self.take(np.argsort(self.order, kind="stable")) if np.isfinite(self.order).all() else self
 
 
-@dataclass(frozen=True)
-class Matched:
-    """Runs of the benchmarks that both versions have."""
+class Benchmark(NamedTuple):
+    """A benchmark that both versions have."""
 
-    names: tuple[str, ...]  # in the order of the first version
-    runs: tuple[dict[str, Runs], dict[str, Runs]]  # of each benchmark
-    larger_is_better: dict[str, bool]
-    units: dict[str, str]
-    counted: dict[str, bool]  # whether values are counts, which may be exact
+    runs: tuple[Runs, Runs]
+    unit: str
+    larger_is_better: bool
+    is_count: bool  # whether values are counts, which may be exact
+
+
+class Matched(NamedTuple):
+    """The benchmarks of two versions."""
+
+    benchmarks: dict[str, Benchmark]  # of both, in the order of the first version
     only: tuple[tuple[str, ...], tuple[str, ...]]  # benchmarks of one version alone
     computed: tuple[str, ...]  # rows that the others give
 
@@ -437,7 +441,7 @@ def match(first: LongTable, second: LongTable) -> Matched:
     groups = [{str(name): rows for name, rows in side.items()} for side in grouped]
     if len(groups[0]) == len(groups[1]) == 1:
         groups[1] = dict(zip(groups[0], groups[1].values(), strict=True))
-    names = tuple(name for name in groups[0] if name in groups[1])
+    names = [name for name in groups[0] if name in groups[1]]
     only = tuple(tuple(name for name in groups[k] if name not in groups[1 - k]) for k in (0, 1))
     if not names:
         raise DataError(
@@ -446,14 +450,13 @@ def match(first: LongTable, second: LongTable) -> Matched:
             "-r code=NAME"
         )
     numbers = [[_as_numbers(side[name].to_numpy()) for name in Runs._fields] for side in named]
-    units, larger, counted = {}, {}, {}
     is_one_unit = len({unit for side in named for unit in side["unit"].unique().tolist()}) == 1
     labels = [None if is_one_unit else side["unit"].to_numpy(dtype=object) for side in named]
     texts = named[0][TEXTS].iloc[[groups[0][name][0] for name in names]].astype(str).to_numpy().tolist()
-    runs: tuple[dict[str, Runs], dict[str, Runs]] = ({}, {})
-    for name, about in zip(names, texts, strict=True):
-        unit, better, metric = about
-        for side, group, columns, label_of, of_side in zip((first, second), groups, numbers, labels, runs, strict=True):
+    benchmarks = {}
+    for name, (unit, better, metric) in zip(names, texts, strict=True):
+        runs = []
+        for side, group, columns, label_of in zip((first, second), groups, numbers, labels, strict=True):
             chosen, own = group[name], None if label_of is None else label_of[group[name]]
             rows = [column[: len(chosen)] if column.strides == (0,) else column[chosen] for column in columns]
             for label in set() if own is None else {*map(str, own)} - {unit}:
@@ -463,16 +466,16 @@ def match(first: LongTable, second: LongTable) -> Matched:
                     raise DataError(f"{name}: {problem}. Convert one")
                 for number in (Runs._fields.index("value"), Runs._fields.index("deviation")):
                     rows[number] = np.where(own == label, factor * rows[number], rows[number])
-            of_side[name] = Runs(*rows)
-        units[name], counted[name] = unit, _is_count(unit, metric)
-        larger[name] = better_of(unit, better, metric) == "larger"
+            runs.append(Runs(*rows))
+        larger = better_of(unit, better, metric) == "larger"
+        benchmarks[name] = Benchmark((runs[0], runs[1]), unit, larger, _is_count(unit, metric))
     kinds = dict.fromkeys(map(tuple, texts))
     if unsure := {metric: None for unit, better, metric in kinds if not (better or direction(unit, metric))}:
         progress.note(f"assumed that smaller values of {listing(unsure, 3)} are better; set it with --better larger")
-    values = ({name: quantile(side[name].value) for name in names} for side in runs)
+    values = ({name: quantile(each.runs[side].value) for name, each in benchmarks.items()} for side in (0, 1))
     computed = computed_rows(values) if any(map(of_others, names)) else ()
-    names = tuple(name for name in names if name not in computed)
-    return Matched(names, runs, larger, units, counted, (only[0], only[1]), computed)
+    kept = {name: each for name, each in benchmarks.items() if name not in computed}
+    return Matched(kept, (only[0], only[1]), computed)
 
 
 def of_others(name: str) -> Callable[[Floats], float] | None:

@@ -346,11 +346,6 @@ class Comparison(Result):
         """Return several of what parts are, in words."""
         return _PLURALS.get(self.what, f"{self.what}s")
 
-    @property
-    def agrees(self) -> bool:
-        """Whether both models predict the same everywhere."""
-        return bool(np.allclose(self.ratio, 1.0, rtol=_SAME, atol=0.0))
-
 
 def draws_of(model: Model, points: Columns) -> PartDraws:
     """What a model says of its parts; of one that says nothing two halves of normal distributions with its bounds."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS, _MOST_POINTS, _MOST_NAMED = 12, 6, 6
 _CONFIDENCE = 0.95  # of all parts together
+_SAME = 1e-9  # relative difference of models that agree
 _MOST_SERIES = 8  # colours of parts over a parameter
 _MOST_PARTS = 15  # side by side at the last point
 _LONGEST_NAME = 32
@@ -222,7 +223,7 @@ def _crossing_lines(comparison: Comparison) -> Iterator[str]:
         )
     if comparison.crossings:
         return
-    if comparison.agrees:
+    if np.allclose(comparison.ratio, 1.0, rtol=_SAME, atol=0.0):
         yield f"{comparison.names[0]} and {comparison.names[1]} agree at these points"
         return
     less = comparison.ratio > 1.0

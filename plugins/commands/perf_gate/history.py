@@ -257,11 +257,6 @@ class JudgedSeries:
         steps = () if self.detected is None else self.detected.steps
         return (*steps, self.alarm) if self.alarm is not None and self.alarm.is_gradual else steps
 
-    @property
-    def effect(self) -> float:
-        """Logarithm of the alarm's size, or of the newest value over its expectation."""
-        return math.log(self.newest[0]) if self.alarm is None else self.alarm.size
-
     def commit_of(self, step: Step) -> str:
         """First commit after a step."""
         return self.series.commits[step.place]
@@ -384,7 +379,8 @@ def gate_series(
     live = [series for series in every if series.name not in ended and series.name not in computed]
     judged, suite = judge_all(live, commits, begin, threshold, parallel)
     rank = {Outcome.FAILED: 0, Outcome.UNDECIDED: 1, Outcome.PASSED: 2}
-    judged.sort(key=lambda each: (each.detected is None, rank[each.outcome], -each.effect))
+    effects = {each.series.name: each.alarm.size if each.alarm else math.log(each.newest[0]) for each in judged}
+    judged.sort(key=lambda each: (each.detected is None, rank[each.outcome], -effects[each.series.name]))
     return HistoryGate(
         source=table.source,
         commits=tuple(commits),

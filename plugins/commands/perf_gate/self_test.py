@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from perf_gate.benchmark_runs import LongTable, Runs, match
+from perf_gate.benchmark_runs import Benchmark, LongTable, Runs, match
 from perf_gate.versions import detect_run_order
 from perf_statistics.gating import Estimates, Sessions, judge, paired_test, session_test
 from perfcore.base.arrays import Floats
@@ -89,43 +89,38 @@ class SelfTest(Result):
 
 def self_test(table: LongTable, limit: float) -> SelfTest:
     """Split the runs of each benchmark in two, as if they were versions."""
-    matched = match(table, table)
-    values = {name: _in_order(runs, table.reader) for name, runs in matched.runs[0].items()}
-    series = {
-        name: (-1.0 if matched.larger_is_better[name] else 1.0) * np.log(values[name])
-        for name in matched.names
-        if len(values[name]) >= FEWEST_RUNS
-    }
+    benchmarks = match(table, table).benchmarks
+    values = {name: _in_order(each.runs[0], table.reader) for name, each in benchmarks.items()}
+    chosen = {name: each for name, each in benchmarks.items() if len(values[name]) >= FEWEST_RUNS}
+    series = [(-1.0 if each.larger_is_better else 1.0) * np.log(values[name]) for name, each in chosen.items()]
     if not series:
         most = max(map(len, values.values()))
         raise DataError(
             f"{table.source}: {most} run{'s' if most != 1 else ''} of a benchmark, and {FEWEST_RUNS} at least are "
             "needed to see how they differ; --self-test --run measures them"
         )
-    runs = [matched.runs[0][name] for name in series]
-    seconds = [seconds_per(matched.units[name]) or 0.0 for name in series]
-    estimates, in_turn, any_in_turn = _split_at_random(list(series.values()), limit)
+    estimates, in_turn, any_in_turn = _split_at_random(series, limit)
     columns = {
-        "benchmark": series,
-        "runs": [len(values[name]) for name in series],
-        "noise": [_spread(y - np.median(y)) for y in series.values()],
-        "noise_of_neighbours": [_spread(np.diff(y)) / math.sqrt(2.0) for y in series.values()],
+        "benchmark": chosen,
+        "runs": [len(y) for y in series],
+        "noise": [_spread(y - np.median(y)) for y in series],
+        "noise_of_neighbours": [_spread(np.diff(y)) / math.sqrt(2.0) for y in series],
         "slower_in_turn": in_turn.tolist(),
-        "slower_one_after_other": [_welch(y, math.log(limit)) for y in series.values()],
+        "slower_one_after_other": [_welch(y, math.log(limit)) for y in series],
         "rounds": [rounds or None for rounds in estimates.rounds_that_decide(math.log(limit)).tolist()],
-        "smallest_effect": _smallest_effects(runs, seconds, math.log(limit)).tolist(),
+        "smallest_effect": _smallest_effects(list(chosen.values()), math.log(limit)).tolist(),
     }
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return SelfTest(table.source, limit, any_in_turn, rows, [name for name in matched.names if name not in series])
+    return SelfTest(table.source, limit, any_in_turn, rows, [name for name in benchmarks if name not in chosen])
 
 
-def _smallest_effects(runs: list[Runs], seconds: list[float], log_limit: float) -> Floats:
+def _smallest_effects(benchmarks: list[Benchmark], log_limit: float) -> Floats:
     """Slowdown that a further session shows with 80% probability against all sessions so far."""
     from scipy.special import stdtrit
 
-    orders = [detect_run_order(own, own, False, "sessions") for own in runs]
+    orders = [detect_run_order(*each.runs, False, "sessions") for each in benchmarks]
     noise, number = np.array([[order.noise[0], order.runs[0]] for order in orders]).T
-    times = np.array([np.median(own.value) * unit or 1e-3 for own, unit in zip(runs, seconds, strict=True)])
+    times = np.array([np.median(each.runs[0].value) * (seconds_per(each.unit) or 0.0) or 1e-3 for each in benchmarks])
     one, other = (Sessions([order.first[:most] for order in orders], noise, number) for most in (None, 1))
     estimates, _ = session_test(one, other, times)
     quantiles = stdtrit(estimates.freedom, _SURE) + stdtrit(estimates.freedom, _LIKELY)

@@ -378,26 +378,25 @@ def gate_versions(
 ) -> VersionGate:
     """Judge whether the benchmarks of the second version are slower."""
     matched = match(first, second)
-    larger = np.array([matched.larger_is_better[name] for name in matched.names])
-    seconds = np.array([seconds_of(matched.units[name]) for name in matched.names])
-    runs = [(matched.runs[0][name], matched.runs[1][name]) for name in matched.names]
+    benchmarks = list(matched.benchmarks.values())
+    units = tuple(each.unit for each in benchmarks)
     orders = tuple(
-        detect_run_order(*sides, better, design, matched.counted[name], scale)
-        for name, sides, better, scale in zip(matched.names, runs, larger.tolist(), seconds.tolist(), strict=True)
+        detect_run_order(*each.runs, each.larger_is_better, design, each.is_count, seconds_of(each.unit))
+        for each in benchmarks
     )
-    values = np.array([[quantile(side.value) for side in sides] for sides in runs]).T
+    values = np.array([[quantile(side.value) for side in each.runs] for each in benchmarks]).T
     rounding = np.array([order.rounding for order in orders])
     log_threshold, machines = math.log(threshold), ""
     variation = SessionVariation(np.full(len(orders), np.nan), ("",) * len(orders))
     if plan is None:
-        times = np.array(list(map(_seconds, values.mean(axis=0).tolist(), [matched.units[n] for n in matched.names])))
+        times = np.array(list(map(_seconds, values.mean(axis=0).tolist(), units)))
         estimates, variation = _estimates(orders, rounding, log_threshold, between, times)
         if "sessions" in [order.design for order in orders]:
             machines = machine_difference(first, second)
             estimates = replace(estimates, decides=estimates.decides & (not are_other_machines(machines, between)))
         judged = judge(estimates, threshold, errors, is_strict)
     else:
-        apart = [name for name, order in zip(matched.names, orders, strict=True) if order.design != "interleaved"]
+        apart = [name for name, order in zip(matched.benchmarks, orders, strict=True) if order.design != "interleaved"]
         if apart:
             problem = "versions must be measured interleaved where rounds are added until it is decided"
             raise DataError(f"{apart[0]}: {problem}")
@@ -405,10 +404,10 @@ def gate_versions(
         estimates, judged = judge_sequentially(*logs, threshold, plan, errors, rounding, is_strict)
     return VersionGate(
         names=names,
-        benchmarks=matched.names,
+        benchmarks=tuple(matched.benchmarks),
         values=values,
-        units=tuple(matched.units[name] for name in matched.names),
-        larger_is_better=larger,
+        units=units,
+        larger_is_better=np.array([each.larger_is_better for each in benchmarks]),
         orders=orders,
         estimates=estimates,
         judged=judged,
