@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
 from perf_scaling.engine import weigh_one_parameter
-from perf_scaling.posterior.family import (
+from perf_scaling.family import (
     CHANGE_OF_SLOPE,
     CHANGES,
     GROUPS,

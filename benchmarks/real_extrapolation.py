@@ -32,7 +32,7 @@ from scipy.stats import t as student
 
 import perfcore
 from perf_scaling.engine import fit_posterior
-from perf_scaling.posterior.family import run_variance
+from perf_scaling.family import run_variance
 
 Floats = npt.NDArray[np.float64]
 

@@ -15,14 +15,11 @@ from scipy.stats import multivariate_normal, norm
 
 import perfcore
 from perf_formulas import Formula
-from perf_scaling import engine
+from perf_scaling import array_form, engine
 from perf_scaling.call_tree import tree_of
 from perf_scaling.data import runs_of
 from perf_scaling.engine import PARTS, fit_posterior, weigh_one_parameter
-from perf_scaling.growth import CLASSES, class_of, deciding_points, outcomes, slope_points
-from perf_scaling.options import Given
-from perf_scaling.posterior import array_form
-from perf_scaling.posterior.family import (
+from perf_scaling.family import (
     GROUPS,
     NOISES,
     block_log_prior,
@@ -32,7 +29,9 @@ from perf_scaling.posterior.family import (
     shapes_of,
     spread_factor,
 )
-from perf_scaling.posterior.posterior import SIDES, equally_probable
+from perf_scaling.growth import CLASSES, class_of, deciding_points, outcomes, slope_points
+from perf_scaling.options import Given
+from perf_scaling.posterior import SIDES, equally_probable
 from perf_scaling.terms import Factor, Term, product_text, product_values
 from perf_statistics import student
 

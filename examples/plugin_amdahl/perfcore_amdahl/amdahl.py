@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import t as student
 
-from perf_tables.points import check_coverage, named_points
+from perf_tables.points import named_points
 from perfcore import Measurements, Model, __version__
 from perfcore.base.errors import DataError
 from perfcore.contracts import Fitter
 from perfcore.models.model import Origin, Parameter
-from perfcore.models.points import DesignRows
+from perfcore.models.points import DesignRows, check_coverage
 
 
 class AmdahlModel(Model, frozen=True, forbid_unknown_fields=True):

@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_gate.comparison import points_of
-from perf_tables.points import check_coverage
 from perfcore.base.arrays import Booleans, Floats
 from perfcore.base.errors import DataError, PerfError
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import without_duplicates
 from perfcore.models.model import Model
-from perfcore.models.points import Observed
+from perfcore.models.points import Observed, check_coverage
 from perfcore.report import Axis, Figure, Line, Mark, Note, Plot, Points, Report, Result, Steps, number_text
 from perfcore.tables import Column, Table
 

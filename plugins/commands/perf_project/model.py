@@ -24,13 +24,13 @@ import numpy as np
 
 from perf_project import extrapolation
 from perf_tables.category_table import by_category
-from perf_tables.points import check_coverage, named_points
+from perf_tables.points import named_points
 from perf_traces.messages.bursts import factors_of
 from perf_views.names import unique_suffixes
 from perfcore.base.arrays import Floats
 from perfcore.data.columns import is_processors
 from perfcore.models.model import Model, Parameter, Points, model_of
-from perfcore.models.points import N_DRAWS, Drawn, Observed, PartDraws, measurements_for
+from perfcore.models.points import N_DRAWS, Drawn, Observed, PartDraws, check_coverage, measurements_for
 from perfcore.report import Report, Result
 
 TOTAL, MEAN = "total", "mean"  # what the law of a component is of: all locations together, or one

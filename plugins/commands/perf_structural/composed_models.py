@@ -16,10 +16,10 @@ import numpy as np
 import perfcore
 from perf_formulas.formula import Formula
 from perf_formulas.parser import Node, Number, Operation, Variable, variables, written
-from perf_tables.points import by_symbol, check_coverage, of_one_length
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import ModelFileError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of
+from perfcore.models.points import by_symbol, check_coverage, of_one_length
 from perfcore.report import Column, Note, Report, Table
 
 _DRAWS = 1 << 16

@@ -18,7 +18,6 @@ import numpy as np
 import perfcore
 from perf_forecast.options import COVERAGE, JUDGED_COVERAGES, LEVELS, NOTEWORTHY, Bounds, ForecastOptions, support_of
 from perf_tables.arguments import parse_duration
-from perf_tables.points import by_symbol, of_one_length
 from perf_tables.series import check_durations, take_window
 from perfcore import Series, UtilizationCurve
 from perfcore.base import progress
@@ -28,7 +27,7 @@ from perfcore.contracts import Fitter
 from perfcore.data.units import NANOSECONDS, nanoseconds_per
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Model, Origin, Parameter
-from perfcore.models.points import check_coverage
+from perfcore.models.points import by_symbol, check_coverage, of_one_length
 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue

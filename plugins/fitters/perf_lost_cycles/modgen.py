@@ -19,13 +19,13 @@ from perf_lost_cycles.forms import DefaultFit, UsedModel, fit_default_models, in
 from perf_statistics.goodness import finite, r_squared
 from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs, shape_weights
 from perf_tables.category_table import CategoryTable, by_category
-from perf_tables.points import check_coverage, named_points
+from perf_tables.points import named_points
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
 from perfcore.data.columns import shown_names
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Model, Origin, Parameter, Points
-from perfcore.models.points import DesignRows, Observed, measurements_for
+from perfcore.models.points import DesignRows, Observed, check_coverage, measurements_for
 
 CATEGORY = "category"  # the variable that names one
 TOTAL = "total"  # the sum of all categories, which is what a model predicts by default

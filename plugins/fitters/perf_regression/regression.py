@@ -16,7 +16,7 @@ import numpy as np
 import perfcore
 from perf_formulas.formula import Formula, ParametricFormula
 from perf_regression.options import WEIGHTS, MeasuredOptions, RegressionOptions
-from perf_tables.points import check_coverage, named_points
+from perf_tables.points import named_points
 from perfcore.base import pd, progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
@@ -27,7 +27,7 @@ from perfcore.data.observations import labels_of, numbers_of, values_of, without
 from perfcore.hooks.options import to_dict
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Model, Origin, Parameter, Points
-from perfcore.models.points import DesignRows, Observed, measurements_for
+from perfcore.models.points import DesignRows, Observed, check_coverage, measurements_for
 from perfcore.tables import point_text
 
 _COLLINEAR = 1e-13  # smallest over largest singular value of the terms at unit length

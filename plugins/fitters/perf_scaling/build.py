@@ -9,10 +9,10 @@ import numpy as np
 import perfcore
 from perf_scaling.data import ScalingData
 from perf_scaling.engine import fit_posterior
+from perf_scaling.family import run_variance
 from perf_scaling.model import ScalingModel, bounded
 from perf_scaling.options import Given, ScalingOptions
-from perf_scaling.posterior.family import run_variance
-from perf_scaling.posterior.posterior import Posterior, stored, used_alone
+from perf_scaling.posterior import Posterior, stored, used_alone
 from perf_scaling.terms import PathData, function_values
 from perf_tables.arguments import parse_values
 from perfcore.base.arrays import Floats
@@ -32,7 +32,7 @@ def fitted(measurements: ScalingData, options: ScalingOptions, apart: bool = Fal
     _check_functions(given, measurements)
     fewer = ""
     if len(measurements.points) > 1:
-        from perf_scaling.posterior.several import left_out  # what one parameter does without
+        from perf_scaling.several import left_out  # what one parameter does without
 
         fewer = left_out(points, given)
     runs = measurements.runs

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling.options import Given
-from perf_scaling.posterior import array_form
-from perf_scaling.posterior.family import (
+from perf_scaling import array_form
+from perf_scaling.family import (
     DEVIATES,
     FAR,
     GROUPS,
@@ -22,7 +21,8 @@ from perf_scaling.posterior.family import (
     settings,
     shapes_of,
 )
-from perf_scaling.posterior.posterior import Laws, Posterior, in_parts
+from perf_scaling.options import Given
+from perf_scaling.posterior import Laws, Posterior, in_parts
 from perfcore.base.arrays import Floats, Ints
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _weighed(
 ) -> Posterior:
     if points.shape[1] == 1:
         return weigh_one_parameter(points[:, 0], means, counts, spread, given)
-    from perf_scaling.posterior.several import weigh_several
+    from perf_scaling.several import weigh_several
 
     return weigh_several(points, means, counts, spread, given)
 
@@ -102,7 +102,7 @@ def weigh_one_parameter(
     """What the means of K paths leave open: all shapes of the family, all noises, every level that may deviate."""
     weigh_shapes: Any = array_form.weigh_shapes
     if len(means) > array_form.FEW:
-        from perf_scaling.posterior.kernels import weigh_shapes
+        from perf_scaling.kernels import weigh_shapes
 
     x = np.asarray(levels, dtype=np.float64)
     n_paths = len(means)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling.posterior.family import DRIFTS_FREELY, changes
-from perf_scaling.posterior.posterior import SIDES, Draws
+from perf_scaling.family import DRIFTS_FREELY, changes
+from perf_scaling.posterior import SIDES, Draws
 from perf_scaling.terms import Law
 from perf_statistics.outcomes import DrawnOutcomes
 from perfcore.base.arrays import Floats, Ints

@@ -23,7 +23,7 @@ from perf_scaling.engine import fit_posterior
 from perf_scaling.growth import DEVIATES, MISSED, growths_at_target
 from perf_scaling.model import ScalingModel, path_columns
 from perf_scaling.options import Given, ScalingOptions, parse_target
-from perf_scaling.posterior.posterior import stored
+from perf_scaling.posterior import stored
 from perf_tables.executors import executor_of, in_order
 from perfcore.base import pd, progress
 from perfcore.base.errors import DataError, ModelFileError, OptionError, UnknownNameError

@@ -33,15 +33,15 @@ from perf_scaling.growth import (
     outcomes,
     slopes_between,
 )
-from perf_scaling.posterior.posterior import DRAWS, Draws, Posterior, equally_probable, posterior_of, student_variance
+from perf_scaling.posterior import DRAWS, Draws, Posterior, equally_probable, posterior_of, student_variance
 from perf_scaling.terms import Law, PathData
-from perf_tables.points import check_coverage, named_points
+from perf_tables.points import named_points
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import OptionError, listing
 from perfcore.data.columns import guess_roles, is_named, is_processors, is_speed, shown_names
 from perfcore.data.units import is_time
 from perfcore.models.model import Model, Parameter, Points
-from perfcore.models.points import N_DRAWS, DesignRows, Drawn, GrowthDraws, Observed, PartDraws, Rival
+from perfcore.models.points import N_DRAWS, DesignRows, Drawn, GrowthDraws, Observed, PartDraws, Rival, check_coverage
 from perfcore.report import Report
 from perfcore.tables import point_text
 

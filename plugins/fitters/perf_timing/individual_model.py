@@ -15,14 +15,14 @@ from perf_formulas.formula import sum_of_terms
 from perf_statistics.batched import fit_subsets
 from perf_statistics.goodness import Outliers, find_outliers, finite, information, r_squared
 from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs
-from perf_tables.points import Places, check_coverage
+from perf_tables.points import Places
 from perf_timing.options import number_of_terms, parse_terms
 from perf_timing.prepared import characteristics, design
 from perf_timing.scaling_model import ScalingModel
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError
 from perfcore.models.model import Parameter, Points
-from perfcore.models.points import DesignRows, Rival
+from perfcore.models.points import DesignRows, Rival, check_coverage
 from perfcore.models.ranking import Candidate
 
 _STEP = 0.7  # between proportions of two functions, in the logarithm; what lies between, the tilt reaches

@@ -11,14 +11,14 @@ import numpy as np
 
 from perf_statistics import goodness, model_average
 from perf_statistics.trust_region import JacobianFactor
-from perf_tables.points import Places, check_coverage
+from perf_tables.points import Places
 from perf_timing.joint_resampling import leave_one_out_residuals
 from perf_timing.joint_solver import JointProblem
 from perf_timing.scaling_model import ScalingModel
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError
 from perfcore.models.model import Parameter, Points
-from perfcore.models.points import DesignRows
+from perfcore.models.points import DesignRows, check_coverage
 from perfcore.models.ranking import Candidate
 
 _EFFECTS = (0.0, 0.03, 0.1, 0.3, 1.0)  # standard deviation of a pair's effect, in the logarithm; equally likely

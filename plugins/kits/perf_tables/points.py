@@ -12,9 +12,7 @@ import numpy.typing as npt
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.selection import is_number
-from perfcore.models.points import by_symbol, check_coverage, of_one_length
-
-__all__ = ["Places", "by_symbol", "check_coverage", "named_points", "of_one_length", "places"]
+from perfcore.models.points import by_symbol, of_one_length
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling.posterior import array_form
-from perf_scaling.posterior.family import (
+from perf_scaling import array_form
+from perf_scaling.family import (
     ALIKE,
     BY_NOISE,
     DEVIATING_FACTOR,
@@ -203,7 +203,7 @@ class Posterior:
         logs, noise, log_levels = self._logs_of_laws, self.noise, np.log(levels)
         expect: Any = array_form.expect
         if n_paths > array_form.FEW:
-            from perf_scaling.posterior.kernels import expect
+            from perf_scaling.kernels import expect
         for number, is_measured in enumerate(patterns):
             measured, paths = np.flatnonzero(is_measured), np.flatnonzero(pattern.ravel() == number)
             place = np.full(n + 1, -1)  # the last is of no level
@@ -251,7 +251,7 @@ class Posterior:
         def quantiles(rows: Ints, levels: Floats) -> Floats:
             mixture_quantiles: Any = array_form.mixture_quantiles
             if len(self.means) > array_form.FEW or levels.size * self.law.shape[1] > _MANY_COMPONENTS:
-                from perf_scaling.posterior.kernels import mixture_quantiles
+                from perf_scaling.kernels import mixture_quantiles
             values = np.empty(levels.shape)
 
             def part(chunk: slice) -> None:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from perf_scaling.posterior.array_form import (
+from perf_scaling.array_form import (
     ABOVE,
     BINS,
     CLOSE,

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perf_scaling.posterior.array_form import Covariances, inverse_roots
+from perf_scaling.array_form import Covariances, inverse_roots
 from perfcore.base.arrays import Floats, Ints
 
 _ITERATIONS, _TRIES = 40, 8

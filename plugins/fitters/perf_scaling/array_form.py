@@ -1,6 +1,6 @@
 """Evidence, predictions, draws and distributions in array operations.
 
-`weigh_shapes` and `mixture_quantiles` are those of `perf_scaling.posterior.kernels`: done with a few paths before these
+`weigh_shapes` and `mixture_quantiles` are those of `perf_scaling.kernels`: done with a few paths before these
 would be compiled, and the same numbers.
 """
 

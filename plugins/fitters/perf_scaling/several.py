@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perf_scaling.family import DEVIATES, NOISES, PRIOR, deviating_variance, settings
+from perf_scaling.forms import Forms, weigh_forms
 from perf_scaling.options import Given
-from perf_scaling.posterior.family import DEVIATES, NOISES, PRIOR, deviating_variance, settings
-from perf_scaling.posterior.forms import Forms, weigh_forms
-from perf_scaling.posterior.posterior import Laws, Posterior, in_parts
+from perf_scaling.posterior import Laws, Posterior, in_parts
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import OptionError
 

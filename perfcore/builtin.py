@@ -1,1 +1,0 @@
-"""The core's own plugin: it adds nothing, since models and results report themselves."""
