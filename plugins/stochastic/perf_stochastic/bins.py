@@ -5,7 +5,6 @@ Edges are where the distribution function bends; masses and means are exact.
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import NamedTuple
 
@@ -104,7 +103,7 @@ def spread(bins: Bins) -> PiecewiseUniform:
     return PiecewiseUniform(knots, masses)
 
 
-def rebin(law: Law, bins: int) -> tuple[Floats, Floats, Floats]:
+def rebin(law: Law, bins: int) -> Bins:
     """Bins of a law.
 
     Their probabilities and means are those of the law: only how the probability lies within a bin is lost. Single
@@ -114,7 +113,7 @@ def rebin(law: Law, bins: int) -> tuple[Floats, Floats, Floats]:
     if not math.isfinite(high - low):
         raise FloatingPointError("the range is too large")
     if low == high:
-        return np.array([low, high]), np.ones(1), np.array([low])
+        return single_value(low)
     atoms, atom_masses = _large_atoms(law, bins)
     # A single value needs a bin, and may cut another in two.
     edges = place_edges(law, max(1, bins - 2 * len(atoms)))
@@ -142,7 +141,7 @@ def rebin(law: Law, bins: int) -> tuple[Floats, Floats, Floats]:
     if room[best] > 0.0:  # not of single values only
         means[best] += (law.mean - float(masses @ means)) / masses[best]
         means[best] = min(max(means[best], edges[best]), edges[best + 1])
-    return edges, masses, means
+    return Bins(edges, masses, means)
 
 
 def _large_atoms(law: Law, bins: int) -> tuple[Floats, Floats]:
@@ -167,7 +166,9 @@ def _equidistributed(law: Law, bins: int) -> Floats:
     low, high = law.support
     sketch, places = law.coarse(), np.sort(law.places())
     levels = np.maximum.accumulate(_spread_levels(sketch, places))
-    cells = np.interp(_cell_levels(max(_FEWEST_CELLS, 2 * bins)) * levels[-1], levels, places)
+    # Closer together in the tails.
+    cell_levels = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, max(_FEWEST_CELLS, 2 * bins) + 1))
+    cells = np.interp(cell_levels * levels[-1], levels, places)
     cells = cells[np.concatenate([[True], cells[1:] - cells[:-1] > _CLOSEST_CELLS * (high - low)])]
     if len(cells) <= 2:
         return np.linspace(low, high, bins + 1)
@@ -208,12 +209,6 @@ def _divided(law: Law, bins: int) -> Floats:
         new = [cuts[k] + distances[cuts[k] : cuts[k + 1]].argmax() for k in worst]
         cuts = np.sort(np.concatenate([cuts, new]))
     return np.asarray(places[cuts])
-
-
-@functools.cache
-def _cell_levels(count: int) -> Floats:
-    """Levels between cells, closer together in the tails (count + 1,)."""
-    return np.asarray(0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, count + 1)))
 
 
 def _spread_levels(law: Law, places: Floats) -> Floats:

@@ -130,15 +130,16 @@ class Empirical(StochasticValue):
     def from_samples(cls, samples: npt.ArrayLike, options: Any = None) -> Self:
         ordered = np.sort(checked_samples(samples))
         count = len(ordered)
+        hazen = (np.arange(count) + 0.5) / count  # levels of the samples
         threshold, excesses = _tail(ordered)
         scale, shape = fitted_excess(excesses) if len(excesses) else (0.0, 0.0)
         is_tail = 0.0 < scale < math.inf and shape < 1.0
         fits = is_tail and misfit(excesses, scale, shape) <= _GROSS_MISFIT
         if not fits:
-            knots = _thinned(np.concatenate([[0.0], _hazen(count), [1.0]]), ordered[[0, *range(count), -1]])
+            knots = _thinned(np.concatenate([[0.0], hazen, [1.0]]), ordered[[0, *range(count), -1]])
             return cls(*knots, 0.0, 0.0, notes=(_NO_TAIL,) if is_tail else ())
         below = count - len(excesses)
-        levels = np.concatenate([[0.0], _hazen(count)[:below], [below / count]])
+        levels = np.concatenate([[0.0], hazen[:below], [below / count]])
         return cls(*_thinned(levels, np.concatenate([ordered[:1], ordered[:below], [threshold]])), scale, shape)
 
     def __repr__(self) -> str:
@@ -148,32 +149,25 @@ class Empirical(StochasticValue):
     @property
     def mean(self) -> float:
         """Of the lines, and the tail's scale/(1 - shape) beyond its beginning."""
-        of_body = float(np.diff(self.levels) @ self._middles)
-        return of_body + self._share * (float(self.places[-1]) + self._mean_excess)
+        of_body = float(np.diff(self.levels) @ (0.5 * (self.places[1:] + self.places[:-1])))
+        return of_body + self._share * (float(self.places[-1]) + self.scale / (1.0 - self.shape))
 
     @property
     def std(self) -> float:
         """Standard deviation; infinite where the shape is 0.5 or more."""
         if self._share and self.shape >= 0.5:
             return math.inf
-        center, widths = self.mean, np.diff(self.places)
-        of_body = np.diff(self.levels) @ ((self._middles - center) ** 2 + widths**2 / 12.0)
-        of_tail = (self.places[-1] + self._mean_excess - center) ** 2
+        center, widths, mean_excess = self.mean, np.diff(self.places), self.scale / (1.0 - self.shape)
+        middles = 0.5 * (self.places[1:] + self.places[:-1])
+        of_body = np.diff(self.levels) @ ((middles - center) ** 2 + widths**2 / 12.0)
+        of_tail = (self.places[-1] + mean_excess - center) ** 2
         if self._share:
-            of_tail += self._mean_excess**2 / (1.0 - 2.0 * self.shape)
+            of_tail += mean_excess**2 / (1.0 - 2.0 * self.shape)
         return math.sqrt(float(of_body + self._share * of_tail))
 
     @property
     def _share(self) -> float:
         return float(1.0 - self.levels[-1])
-
-    @property
-    def _middles(self) -> Floats:
-        return np.asarray(0.5 * (self.places[1:] + self.places[:-1]))
-
-    @property
-    def _mean_excess(self) -> float:
-        return self.scale / (1.0 - self.shape)
 
     def quantile(self, q: npt.ArrayLike) -> Floats:
         """Along the lines, then of the tail; NaN where ``q`` is not from 0 to 1."""
@@ -212,10 +206,6 @@ def _tail(ordered: Floats) -> tuple[float, Floats]:
     if len(excesses) >= _FEWEST_IN_TAIL and np.ptp(excesses) > _ROUNDING * abs(threshold):
         return threshold, excesses
     return math.inf, np.empty(0)
-
-
-def _hazen(count: int) -> Floats:
-    return np.asarray((np.arange(count) + 0.5) / count)
 
 
 def _thinned(levels: Floats, places: Floats) -> tuple[Floats, Floats]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -22,29 +22,23 @@ _LEAST_EXCESS = 1e-12  # of the logarithm of the mean over the mean of logarithm
 
 
 class Family(StochasticValue):
-    """A distribution function and its inverse, which subclasses give for a spread above 0; without it one value."""
+    """A distribution by its mean and standard deviation; without spread it is one value, the mean."""
 
-    @property
-    def _single(self) -> float | None:
-        raise NotImplementedError
-
-    def _cdf(self, x: Floats) -> Floats:
-        raise NotImplementedError
-
-    def _quantile(self, q: Floats) -> Floats:
-        raise NotImplementedError
+    # The distribution function and its inverse at places and levels (...,), for a spread above 0.
+    _cdf: Callable[[Floats], Floats]
+    _quantile: Callable[[Floats], Floats]
 
     def cdf(self, x: npt.ArrayLike) -> Floats:
         places = np.asarray(x, dtype=np.float64)
-        if self._single is not None:
-            return np.where(places >= self._single, 1.0, 0.0)
-        with np.errstate(divide="ignore", over="ignore"):
+        if not self.std:
+            return np.where(places >= self.mean, 1.0, 0.0)
+        with np.errstate(divide="ignore", over="ignore"):  # too far out for a float is far enough
             return np.asarray(self._cdf(places))
 
     def quantile(self, q: npt.ArrayLike) -> Floats:
         levels = np.asarray(q, dtype=np.float64)
-        if self._single is not None:
-            return np.where((levels >= 0.0) & (levels <= 1.0), self._single, np.nan)
+        if not self.std:
+            return np.where((levels >= 0.0) & (levels <= 1.0), self.mean, np.nan)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(self._quantile(levels))
 
@@ -121,10 +115,6 @@ class Lognormal(Family):
     def std(self) -> float:
         return self.mean * math.sqrt(math.expm1(self.sigma**2))
 
-    @property
-    def _single(self) -> float | None:
-        return None if self.sigma else math.exp(self.mu)
-
     def _cdf(self, x: Floats) -> Floats:
         return np.asarray(ndtr((np.log(np.maximum(x, 0.0)) - self.mu) / self.sigma))
 
@@ -197,10 +187,6 @@ class Gamma(Family):
             shape = 1.0 / (1.0 / shape + miss / slope)
         return cls(mean, mean / math.sqrt(shape))
 
-    @property
-    def _single(self) -> float | None:
-        return None if self.std else self.mean
-
     def _cdf(self, x: Floats) -> Floats:
         scaled = np.maximum(x, 0.0) * (self.mean / self.std / self.std)
         return np.asarray(gammainc((self.mean / self.std) ** 2, scaled), dtype=np.float64)
@@ -263,10 +249,6 @@ class Exponential(Family):
     @property
     def std(self) -> float:
         return self.delay
-
-    @property
-    def _single(self) -> float | None:
-        return None if self.delay else self.start
 
     def _cdf(self, x: Floats) -> Floats:
         return -np.expm1(-np.maximum(x - self.start, 0.0) / self.delay)

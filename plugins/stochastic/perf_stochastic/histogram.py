@@ -203,7 +203,7 @@ def bins_of(value: StochasticValue, bins: int) -> Bins:
     # In the outer cells what is beyond is included, and may pull the mean out.
     means = np.clip(np.asarray(value.quantile(node_levels)) @ (0.5 * weights), edges[:-1], edges[1:])
     law = replace(spread(Bins(edges, masses, means)), is_smooth=True)
-    return Bins(*rebin(law, bins))
+    return rebin(law, bins)
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)

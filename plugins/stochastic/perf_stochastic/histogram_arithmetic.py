@@ -53,6 +53,8 @@ class _OfPositive(LawOfTwo):
 class ProductLaw(_OfPositive):
     """X Y of positive operands."""
 
+    combine = np.multiply
+
     def __post_init__(self) -> None:
         # The one with the smaller ratio of its ends first: more places lie outside of it, where less is to do.
         if self.x.knots[-1] * self.y.knots[0] > self.y.knots[-1] * self.x.knots[0]:
@@ -60,17 +62,6 @@ class ProductLaw(_OfPositive):
             object.__setattr__(self, "x", first)
             object.__setattr__(self, "y", second)
         super().__post_init__()
-
-    def combine(self, x: Floats, y: Floats) -> Floats:
-        return x * y
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return self.x.support[0] * self.y.support[0], self.x.support[1] * self.y.support[1]
-
-    @property
-    def mean(self) -> float:
-        return self.x.mean * self.y.mean
 
     @cached_property
     def _columns(self) -> tuple[Floats, ...]:
@@ -116,8 +107,7 @@ class ProductLaw(_OfPositive):
 class QuotientLaw(_OfPositive):
     """X / Y of positive operands, the second bounded away from 0."""
 
-    def combine(self, x: Floats, y: Floats) -> Floats:
-        return x / y
+    combine = np.divide
 
     @property
     def support(self) -> tuple[float, float]:
@@ -238,10 +228,6 @@ def operate(operation: str, operands: Sequence[Bins], count: int | None = None) 
         return _OPERATIONS[operation](operands, count or max(len(operand.masses) for operand in operands))
 
 
-def _binned(law: Law, count: int) -> Bins:
-    return Bins(*rebin(law, count))
-
-
 def _negated(x: Bins) -> Bins:
     return Bins(-x.edges[::-1], x.masses[::-1], -x.means[::-1])
 
@@ -273,7 +259,7 @@ def _add(operands: Sequence[Bins], count: int) -> Bins:
     values, constants = _parted(operands)
     if not values:
         return single_value(math.fsum(constants))
-    total = _in_pairs(values, lambda x, y: _binned(SumLaw(spread(x), spread(y)), count))
+    total = _in_pairs(values, lambda x, y: rebin(SumLaw(spread(x), spread(y)), count))
     shift = math.fsum(constants)
     if shift == 0.0:
         return total
@@ -285,7 +271,7 @@ def _multiply(operands: Sequence[Bins], count: int) -> Bins:
     values, constants = _parted(operands)
     if not values:
         return single_value(math.prod(constants))
-    combined = _in_pairs(values, lambda x, y: _binned(product(spread(x), spread(y)), count))
+    combined = _in_pairs(values, lambda x, y: rebin(product(spread(x), spread(y)), count))
     return _scaled(combined, math.prod(constants))
 
 
@@ -304,7 +290,7 @@ def _divide(x: Bins, y: Bins, count: int) -> Bins:
         return _negated(_divide(x, _negated(y), count))
     if x.is_constant:
         return _scaled(_positive_power(y, -1.0, count), float(x.edges[0]))
-    return _binned(quotient(spread(x), spread(y)), count)
+    return rebin(quotient(spread(x), spread(y)), count)
 
 
 def _largest(operands: Sequence[Bins], count: int) -> Bins:
@@ -326,7 +312,7 @@ def _of_those(operands: Sequence[Bins], begin: float, count: int) -> Bins:
     values = [spread(x) for x in operands]
     if all(x.edges[0] < begin for x in operands):
         values.append(spread(single_value(begin)))
-    return _binned(laws.largest(values), count)
+    return rebin(laws.largest(values), count)
 
 
 def _power(x: Bins, y: Bins, count: int) -> Bins:
@@ -356,7 +342,7 @@ def _positive_power(x: Bins, exponent: float, count: int) -> Bins:
 
 
 def _mapped(function: Monotone, x: Bins, count: int) -> Bins:
-    return _binned(image(function, spread(x)), count)
+    return rebin(image(function, spread(x)), count)
 
 
 def _of_both_signs(x: Bins, function: Monotone, *, is_odd: bool, count: int) -> Bins:
@@ -370,7 +356,7 @@ def _of_both_signs(x: Bins, function: Monotone, *, is_odd: bool, count: int) -> 
         parts.append((above, image(function, positive)))
     if zero > 0.0:
         parts.append((zero, spread(single_value(0.0))))
-    return _binned(mixture(parts), count)
+    return rebin(mixture(parts), count)
 
 
 def _absolute(x: Bins, count: int) -> Bins:

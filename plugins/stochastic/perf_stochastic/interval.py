@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from perf_stochastic.families import Family
 from perf_stochastic.options import IntervalOptions
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
@@ -234,10 +235,6 @@ class Interval(StochasticValue):
     def std(self) -> float:
         return math.nan
 
-    @property
-    def support(self) -> tuple[float, float]:
-        return self.lower, self.upper
-
     def cdf(self, x: npt.ArrayLike) -> Floats:
         """0 below the interval, 1 from its upper bound on, NaN between."""
         places = np.asarray(x, dtype=np.float64)
@@ -259,7 +256,7 @@ class Interval(StochasticValue):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Point(StochasticValue):
+class Point(Family):
     """A number that is known.
 
     Parameters
@@ -321,20 +318,6 @@ class Point(StochasticValue):
     @property
     def std(self) -> float:
         return 0.0
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return self.value, self.value
-
-    def cdf(self, x: npt.ArrayLike) -> Floats:
-        return np.where(np.asarray(x, dtype=np.float64) >= self.value, 1.0, 0.0)
-
-    def pdf(self, x: npt.ArrayLike) -> Floats:
-        return np.zeros(np.shape(x))
-
-    def quantile(self, q: npt.ArrayLike) -> Floats:
-        levels = np.asarray(q, dtype=np.float64)
-        return np.where((levels >= 0.0) & (levels <= 1.0), self.value, np.nan)
 
     def __repr__(self) -> str:
         return f"Point({self.value:.6g})"

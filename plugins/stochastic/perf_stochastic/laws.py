@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,7 @@ _BLOCK = 8192
 _COARSE_PIECES = 16
 _COARSE_PLACES = 8
 _NONE = (np.empty(0), np.empty(0))
+Law: TypeAlias = "PiecewiseUniform | LawOfTwo | ComputedLaw"  # a distribution that can be evaluated anywhere
 _PLACES_IN_PIECE = 4
 _ENOUGH_NODES = 8
 _STEEP = 4.0
@@ -231,46 +232,23 @@ def _by_place(places: Floats, masses: Floats) -> tuple[Floats, Floats]:
     return distinct, sums
 
 
-class Law(Protocol):
-    """A distribution that can be evaluated anywhere."""
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """Smallest and largest value."""
-
-    @property
-    def mean(self) -> float:
-        """Expected value."""
-
-    @property
-    def atoms(self) -> tuple[Floats, Floats]:
-        """Single values with a probability of their own, and those; (k,), (k,)."""
-
-    @property
-    def is_smooth(self) -> bool:
-        """Whether the density is continuous but for single values; if not, its jumps are at `places`."""
-
-    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
-        """The distribution function at ``z`` (n,), in order and within the support, and its integral up to there."""
-
-    def coarse(self) -> Law:
-        """Roughly the same, quicker to evaluate."""
-
-    def places(self) -> Floats:
-        """Some places (k,) about where it bends, in any order, within the support."""
-
-
 @dataclass(frozen=True, eq=False)
 class LawOfTwo:
     """What the laws of two operands share."""
 
     x: PiecewiseUniform
     y: PiecewiseUniform
+    combine: ClassVar[np.ufunc]  # the operation itself
     is_smooth: ClassVar[bool] = True  # jumps are smeared by the other operand, but for what its single values copy
 
-    def combine(self, x: Floats, y: Floats) -> Floats:
-        """The operation itself."""
-        raise NotImplementedError
+    @property
+    def support(self) -> tuple[float, float]:
+        low, high = (float(self.combine(x, y)) for x, y in zip(self.x.support, self.y.support, strict=True))
+        return low, high
+
+    @property
+    def mean(self) -> float:
+        return float(self.combine(self.x.mean, self.y.mean))
 
     def of_knots(self, z: Floats, knots: Floats, jumps: Floats) -> tuple[Floats, Floats]:
         """What knots of Y (k, 1) at which its density rises by ``jumps`` (k,) add to F and its integral, (n,) each."""
@@ -302,7 +280,7 @@ class LawOfTwo:
     def places(self) -> Floats:
         """Results of some pairs of knots."""
         x, y = self.x.coarse(_COARSE_PLACES).knots, self.y.coarse(_COARSE_PLACES).knots
-        return self.combine(x[:, None], y).ravel()
+        return np.asarray(self.combine(x[:, None], y)).ravel()
 
     @cached_property
     def atoms(self) -> tuple[Floats, Floats]:
@@ -316,8 +294,7 @@ class LawOfTwo:
 class SumLaw(LawOfTwo):
     """X + Y, of any sign; X - Y is the sum with the negated Y."""
 
-    def combine(self, x: Floats, y: Floats) -> Floats:
-        return x + y
+    combine = np.add
 
     def __post_init__(self) -> None:
         if self.x.range > self.y.range:  # the narrower one first: more places lie outside of it, where less is to do
@@ -326,14 +303,6 @@ class SumLaw(LawOfTwo):
             object.__setattr__(self, "y", second)
         # The integrals of F_X are rounded in proportion to the range.
         object.__setattr__(self, "y", replace(self.y, narrow=NARROW * max(self.x.range, self.y.range)))
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return self.x.support[0] + self.y.support[0], self.x.support[1] + self.y.support[1]
-
-    @property
-    def mean(self) -> float:
-        return self.x.mean + self.y.mean
 
     def of_knots(self, z: Floats, knots: Floats, jumps: Floats) -> tuple[Floats, Floats]:
         first, second = self.x.integrals(z - knots)
@@ -348,13 +317,14 @@ class SumLaw(LawOfTwo):
 class ComputedLaw:
     """A law by what computes it."""
 
-    support: tuple[float, float]
+    support: tuple[float, float]  # smallest and largest value
     mean: float
-    atoms: tuple[Floats, Floats]
+    atoms: tuple[Floats, Floats]  # single values with a probability of their own, and those; (k,), (k,)
+    # The distribution function at places (n,), in order and within the support, and its integral up to there.
     cdf_and_integral: Callable[[Floats], tuple[Floats, Floats]]
-    places: Callable[[], Floats]
-    is_smooth: bool = False
-    rougher: Callable[[], Law] | None = None  # if it is not quick anyway
+    places: Callable[[], Floats]  # some places (k,) about where it bends, in any order, within the support
+    is_smooth: bool = False  # whether the density is continuous but for single values; if not, it jumps at `places`
+    rougher: Callable[[], Law] | None = None  # roughly the same, if it is not quick to evaluate anyway
 
     def coarse(self) -> Law:
         return self if self.rougher is None else self.rougher()

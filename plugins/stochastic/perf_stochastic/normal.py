@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
+from perf_stochastic.families import Family
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import option
@@ -297,7 +298,7 @@ class NormalArithmetic:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Normal(StochasticValue):
+class Normal(Family):
     """A normal distribution.
 
     Choose it where values scatter evenly about one middle; sums of many such are what it is best at. Operations other
@@ -379,16 +380,11 @@ class Normal(StochasticValue):
             operand_text = ", ".join(map(repr, normals))
             raise DataError(f"{operation} of {operand_text} is not finite; change the unit") from None
 
-    @property
-    def support(self) -> tuple[float, float]:
-        return (-math.inf, math.inf) if self.std else (self.mean, self.mean)
+    def _cdf(self, x: Floats) -> Floats:
+        return np.asarray(ndtr((x - self.mean) / self.std))
 
-    def cdf(self, x: npt.ArrayLike) -> Floats:
-        places = np.asarray(x, dtype=np.float64)
-        if not self.std:
-            return np.where(places >= self.mean, 1.0, 0.0)
-        with np.errstate(over="ignore"):  # too far out for a float is far enough
-            return np.asarray(ndtr((places - self.mean) / self.std))
+    def _quantile(self, q: Floats) -> Floats:
+        return np.asarray(self.mean + self.std * ndtri(q))
 
     def pdf(self, x: npt.ArrayLike) -> Floats:
         places = np.asarray(x, dtype=np.float64)
@@ -398,19 +394,13 @@ class Normal(StochasticValue):
             scores = (places - self.mean) / self.std
             return np.asarray(np.exp(-0.5 * scores**2) / (self.std * math.sqrt(2.0 * math.pi)))
 
-    def quantile(self, q: npt.ArrayLike) -> Floats:
-        levels = np.asarray(q, dtype=np.float64)
-        if not self.std:
-            return np.where((levels >= 0.0) & (levels <= 1.0), self.mean, np.nan)
-        return np.asarray(self.mean + self.std * ndtri(levels))
-
     def crps(self, actual: float) -> float:
-        centre, spread, x = (np.asarray(argument, dtype=np.float64) for argument in (self.mean, self.std, actual))
-        error = x - centre
-        z = np.divide(error, spread, out=np.zeros(np.broadcast_shapes(error.shape, spread.shape)), where=spread > 0.0)
-        density = np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
-        score = spread * (z * (2.0 * ndtr(z) - 1.0) + 2.0 * density - 1.0 / np.sqrt(np.pi))
-        return float(np.where(spread > 0.0, score, np.abs(error)))
+        error = actual - self.mean
+        if not self.std:
+            return abs(error)
+        z = error / self.std
+        density = math.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi)
+        return self.std * (z * (2.0 * float(ndtr(z)) - 1.0) + 2.0 * density - 1.0 / math.sqrt(math.pi))
 
     def __repr__(self) -> str:
         return f"Normal({self.mean:.6g} ± {self.std:.6g})"
