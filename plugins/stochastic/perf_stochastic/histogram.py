@@ -31,7 +31,6 @@ _FEWEST_WITH_MEAN = 2.0  # samples: with fewer a bin is even
 _MOST_PLACES = 4096  # distinct values at which bins can be divided
 _TAIL_SHARE = 0.6  # of the edges of draws that goes evenly over the logarithm of the odds, which resolves tails
 _LEAST_LEVEL = 1e-5  # to which it does
-_SUMMED_AT_ONCE = 2**20
 REACH = 6.0  # standard deviations to each side; what is beyond, two in a billion, goes into the outer bins
 _CELLS = 2400  # many times the bins that are of use
 _NODES = 4  # of Gauss-Legendre in each cell
@@ -134,7 +133,8 @@ def _between(samples: Floats, levels: Floats, places: Floats) -> Bins:
     """Bins between levels; their means are those of the samples, of which one may be in parts on both sides."""
     counts = levels * len(samples)
     whole = np.minimum(counts.astype(np.intp), len(samples) - 1)
-    sums = _cumulated(samples, whole) + (counts - whole) * samples[whole]
+    parts = np.where(np.diff(whole) > 0, np.add.reduceat(samples, whole)[:-1], 0.0)  # sums between two counts
+    sums = np.concatenate([[0.0], np.cumsum(parts)]) + (counts - whole) * samples[whole]
     masses = np.diff(levels)
     middles = 0.5 * (places[1:] + places[:-1])
     several = masses * len(samples) >= _FEWEST_WITH_MEAN
@@ -146,19 +146,6 @@ def _between(samples: Floats, levels: Floats, places: Floats) -> Bins:
     reach = float(masses @ room)
     means = means + room * min(lacking / reach, 1.0) if reach else means
     return Bins(places, masses, np.clip(means, places[:-1], places[1:]))
-
-
-def _cumulated(samples: Floats, counts: npt.NDArray[np.intp]) -> Floats:
-    """Sums of so many of the first samples (m,), of counts that do not decrease; of many samples without a copy."""
-    sums, total = np.zeros(len(counts)), 0.0
-    for begin in range(0, len(samples), _SUMMED_AT_ONCE):
-        running = samples[begin : begin + _SUMMED_AT_ONCE].copy()
-        running[0] += total
-        np.cumsum(running, out=running)
-        total = float(running[-1])
-        first, last = counts.searchsorted([begin, begin + len(running)], side="right")
-        sums[first:last] = running[counts[first:last] - begin - 1]
-    return sums
 
 
 def _sorted_quantiles(samples: Floats, levels: Floats) -> Floats:
@@ -339,9 +326,13 @@ class Histogram(StochasticValue):
         low, high = self.support
         if low == high:
             return abs(actual - low)
-        places = np.union1d(self.edges, self.means)
-        limits = np.stack([self.cdf(np.nextafter(places, -np.inf)), self.cdf(places)], axis=1)
-        return crps_piecewise_linear(*(np.repeat(places, 2), limits.ravel()), actual)
+        inner = min(max(actual, low), high)  # outside F is 0 or 1, and the integrand 1
+        places = np.union1d([*self.edges, inner], self.means)
+        # Between two places F is linear, and may jump at both; from the actual value on 1 - F counts.
+        first, second = self.cdf(places[:-1]), self.cdf(np.nextafter(places[1:], -np.inf))
+        is_above = places[:-1] >= inner
+        first, second = np.where(is_above, 1.0 - first, first), np.where(is_above, 1.0 - second, second)
+        return abs(actual - inner) + float(np.diff(places) @ (first**2 + first * second + second**2)) / 3.0
 
     def __repr__(self) -> str:
         if len(self.masses) > _SHOWN_BINS:
@@ -350,21 +341,3 @@ class Histogram(StochasticValue):
             return f"Histogram({len(self.masses)} bins from {lower:.6g} to {upper:.6g}, {spread})"
         bins = zip(self.edges[:-1], self.edges[1:], self.masses, strict=True)
         return f"Histogram({', '.join(f'[{low:.6g}, {high:.6g}]: {mass:.4g}' for low, high, mass in bins)})"
-
-
-def crps_piecewise_linear(knots: npt.ArrayLike, cdf: npt.ArrayLike, actual: float) -> float:
-    """Continuous ranked probability score of a distribution whose CDF is linear between knots; exact."""
-    places, height = np.asarray(knots, dtype=np.float64), np.asarray(cdf, dtype=np.float64)
-    outside = max(places[0] - actual, actual - places[-1], 0.0)  # there F is 0 or 1 and the integrand 1
-    inner = np.clip(actual, places[0], places[-1])
-    first, last = places.searchsorted(inner, side="left"), places.searchsorted(inner, side="right")
-    # Within a piece F is the same from both sides; at a knot it may jump.
-    below, above = (height[first], height[last - 1]) if last > first else np.interp([inner, inner], places, height)
-    left = _square_of_lines(np.append(places[:first], inner), np.append(height[:first], below))
-    right = _square_of_lines(np.append(inner, places[last:]), 1.0 - np.append(above, height[last:]))
-    return float(outside + left + right)
-
-
-def _square_of_lines(places: Floats, height: Floats) -> float:
-    first, second = height[:-1], height[1:]
-    return float(np.sum(np.diff(places) * (first**2 + first * second + second**2)) / 3.0)

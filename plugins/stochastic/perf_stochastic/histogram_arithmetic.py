@@ -41,36 +41,32 @@ _MOST_AT_ONCE = 64  # values in one maximum: bounds its memory
 _OF_PAIRS = {name: getattr(np, name) for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum")}
 
 
-class _OfPositive(LawOfTwo):
-    """What product and quotient share."""
-
-    def __post_init__(self) -> None:
-        # Logarithms are rounded in proportion to the values themselves.
-        for name, operand in (("x", self.x), ("y", self.y)):
-            object.__setattr__(self, name, replace(operand, narrow=NARROW * operand.knots[1:]))
+def _for_logarithms(x: PiecewiseUniform) -> PiecewiseUniform:
+    """An operand of a product or quotient, whose logarithms are rounded in proportion to its values."""
+    return replace(x, narrow=NARROW * x.knots[1:])
 
 
-class ProductLaw(_OfPositive):
+class ProductLaw(LawOfTwo):
     """X Y of positive operands."""
 
     combine = np.multiply
 
     def __post_init__(self) -> None:
         # The one with the smaller ratio of its ends first: more places lie outside of it, where less is to do.
-        if self.x.knots[-1] * self.y.knots[0] > self.y.knots[-1] * self.x.knots[0]:
-            first, second = self.y, self.x
-            object.__setattr__(self, "x", first)
-            object.__setattr__(self, "y", second)
-        super().__post_init__()
+        x, y = self.x, self.y
+        if x.knots[-1] * y.knots[0] > y.knots[-1] * x.knots[0]:
+            x, y = y, x
+        self.set_operands(_for_logarithms(x), _for_logarithms(y))
 
     @cached_property
     def _columns(self) -> tuple[Floats, ...]:
         """In the order of X's table its first rows; of the knots l and r around: r, E[X; X <= l], E[1/X; X > r]."""
-        inverses = _inverses(self.x)
+        x, inverses = self.x, _inverses(self.x)
+        means = x.masses * np.where(x.is_spread, x.knots[:-1] + 0.5 * x.widths, x.knots[1:])
         return (
-            *self.x.table[:3],
-            np.append(self.x.knots, self.x.knots[-1]),
-            np.concatenate([[0.0, 0.0], np.cumsum(_means(self.x))]),
+            *x.table[:3],
+            np.append(x.knots, x.knots[-1]),
+            np.concatenate([[0.0, 0.0], np.cumsum(means)]),
             np.concatenate([np.cumsum(inverses[::-1])[::-1], [0.0, 0.0]]),
         )
 
@@ -104,10 +100,13 @@ class ProductLaw(_OfPositive):
         return masses @ cdf, (masses * atoms[:, 0]) @ integral
 
 
-class QuotientLaw(_OfPositive):
+class QuotientLaw(LawOfTwo):
     """X / Y of positive operands, the second bounded away from 0."""
 
     combine = np.divide
+
+    def __post_init__(self) -> None:
+        self.set_operands(_for_logarithms(self.x), _for_logarithms(self.y))
 
     @property
     def support(self) -> tuple[float, float]:
@@ -138,11 +137,6 @@ class QuotientLaw(_OfPositive):
     def of_atoms(self, z: Floats, atoms: Floats, masses: Floats) -> tuple[Floats, Floats]:
         cdf, integral = self.x.cdf_and_integral(z * atoms)
         return masses @ cdf, (masses / atoms[:, 0]) @ integral
-
-
-def _means(x: PiecewiseUniform) -> Floats:
-    """What each piece adds to E[X] (n,)."""
-    return x.masses * np.where(x.is_spread, x.knots[:-1] + 0.5 * x.widths, x.knots[1:])
 
 
 def _inverses(x: PiecewiseUniform) -> Floats:
@@ -301,10 +295,7 @@ def _largest(operands: Sequence[Bins], count: int) -> Bins:
         return _largest([_largest(group, count) for group in groups], count)
     # What ends below where another begins is never the largest.
     begin = max(float(x.edges[0]) for x in operands)
-    return _of_those([x for x in operands if x.edges[-1] > begin], begin, count)
-
-
-def _of_those(operands: Sequence[Bins], begin: float, count: int) -> Bins:
+    operands = [x for x in operands if x.edges[-1] > begin]
     if not operands:
         return single_value(begin)
     if len(operands) == 1 and operands[0].edges[0] >= begin:

@@ -34,18 +34,15 @@ _LARGEST_RATIONAL_POWER = 16  # of 53-bit numbers: beyond, rational arithmetic t
 _REACH = 3.0  # standard deviations of what has no bounds itself; a normal has 0.27% beyond
 
 
-def _outward(lower: Fraction, upper: Fraction) -> Bounds:
-    """The narrowest pair of floats around rational bounds."""
+def _outward(*values: Fraction) -> Bounds:
+    """The narrowest pair of floats around rational values."""
+    lower, upper = min(values), max(values)
     low, high = float(lower), float(upper)  # to the nearest; OverflowError where there is none
     if Fraction(low) > lower:
         low = math.nextafter(low, -math.inf)
     if Fraction(high) < upper:
         high = math.nextafter(high, math.inf)
     return low, high
-
-
-def _hull(values: list[Fraction]) -> Bounds:
-    return _outward(min(values), max(values))
 
 
 def _loosened(low: float, high: float) -> Bounds:
@@ -71,14 +68,14 @@ def _add(*operands: Bounds) -> Bounds:
 def _multiply(*operands: Bounds) -> Bounds:
     product = operands[0]
     for x in operands[1:]:
-        product = _hull([a * b for a, b in itertools.product(_rational(product), _rational(x))])
+        product = _outward(*(a * b for a, b in itertools.product(_rational(product), _rational(x))))
     return product
 
 
 def _divide(x: Bounds, y: Bounds) -> Bounds:
     if y[0] <= 0.0 <= y[1]:
         raise DataError(f"divide: the divisor {_shown(y)} contains 0; the quotient has no bounds; give one without 0")
-    return _hull([a / b for a, b in itertools.product(_rational(x), _rational(y))])
+    return _outward(*(a / b for a, b in itertools.product(_rational(x), _rational(y))))
 
 
 def _power(x: Bounds, y: Bounds) -> Bounds:
@@ -102,7 +99,7 @@ def _whole_power(x: Bounds, exponent: int) -> Bounds:
         low, high = _loosened(min(ends), max(ends))
         low = max(low, 0.0) if exponent % 2 == 0 or x[0] >= 0.0 else low
     else:
-        low, high = _hull([end**exponent for end in _rational(x)])
+        low, high = _outward(*(end**exponent for end in _rational(x)))
     return (0.0, high) if exponent % 2 == 0 and x[0] <= 0.0 <= x[1] and exponent else (low, high)
 
 

@@ -250,6 +250,11 @@ class LawOfTwo:
     def mean(self) -> float:
         return float(self.combine(self.x.mean, self.y.mean))
 
+    def set_operands(self, x: PiecewiseUniform, y: PiecewiseUniform) -> None:
+        """Replace the operands, which a frozen law does where it is made."""
+        object.__setattr__(self, "x", x)
+        object.__setattr__(self, "y", y)
+
     def of_knots(self, z: Floats, knots: Floats, jumps: Floats) -> tuple[Floats, Floats]:
         """What knots of Y (k, 1) at which its density rises by ``jumps`` (k,) add to F and its integral, (n,) each."""
         raise NotImplementedError
@@ -297,12 +302,10 @@ class SumLaw(LawOfTwo):
     combine = np.add
 
     def __post_init__(self) -> None:
-        if self.x.range > self.y.range:  # the narrower one first: more places lie outside of it, where less is to do
-            first, second = self.y, self.x
-            object.__setattr__(self, "x", first)
-            object.__setattr__(self, "y", second)
+        # The narrower one first: more places lie outside of it, where less is to do.
+        x, y = sorted((self.x, self.y), key=lambda operand: operand.range)
         # The integrals of F_X are rounded in proportion to the range.
-        object.__setattr__(self, "y", replace(self.y, narrow=NARROW * max(self.x.range, self.y.range)))
+        self.set_operands(x, replace(y, narrow=NARROW * y.range))
 
     def of_knots(self, z: Floats, knots: Floats, jumps: Floats) -> tuple[Floats, Floats]:
         first, second = self.x.integrals(z - knots)
