@@ -117,6 +117,6 @@ def least_tolerances(update: GivensUpdate, counts: Iterable[int], degree: int) -
     rule, tolerances = Uniform(degree), []
     upper = rule.finish(update, 0.0, 0).error
     for n in counts:
-        upper = least_tolerance(update, n, rule, upper)[0].tolerance
+        upper = least_tolerance(update, n, rule, upper).tolerance
         tolerances.append(upper)
     return tolerances

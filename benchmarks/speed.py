@@ -59,7 +59,7 @@ def sequence_of_models(tree: MomentTree, rule: PhaseRule) -> None:
     """All of n = 1..20 on a tree that is built, each tolerance bounding the next as in `Minimax.sequence`."""
     upper = rule.finish(tree, 0.0, 0).error
     for n in COUNTS:
-        upper = least_tolerance(tree, n, rule, upper)[0].tolerance
+        upper = least_tolerance(tree, n, rule, upper).tolerance
 
 
 def print_scaling(sizes: list[int]) -> None:

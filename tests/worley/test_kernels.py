@@ -177,7 +177,7 @@ def test_no_tolerance_of_a_scan_is_smaller(noisy, seed):
     for n in (2, 5, 8):
         found = Minimax().segment(curve, n, PhaseBasis(mixed=True)).statistics["tolerance"]
         assert partition(tree, n, found, Mixed()).objective >= 0.0
-        bound, _, _ = least_tolerance(tree, n, Uniform(2), Uniform(2).finish(tree, 0.0, 0).error)
+        bound = least_tolerance(tree, n, Uniform(2), Uniform(2).finish(tree, 0.0, 0).error)
         scan = np.arange(bound.tolerance, found * 0.998, 0.002 * found)
         smaller = [t for t in scan if partition(tree, n, t, Mixed()).objective >= 0.0]
         assert len(smaller) <= 1  # islands narrower than the grid

@@ -9,30 +9,19 @@ __all__ = ["register_commands", "register_fitters", "register_segmenters"]
 @hookimpl
 def register_segmenters(register: Register) -> None:
     """Announce the bundled segmenters."""
-    register(
-        "bounded",
-        "perf_worley.segmenters:Bounded",
-        options="perfcore.hooks.options:NoOptions",
-        help="least sum of squares on 512 cells, within the processors",
-    )
-    register(
-        "least-squares",
-        "perf_worley.segmenters:LeastSquares",
-        options="perfcore.hooks.options:NoOptions",
-        help="Hawkins' exact dynamic programme",
-    )
-    register(
-        "greedy",
-        "perf_worley.segmenters:Greedy",
-        options="perfcore.hooks.options:NoOptions",
-        help="Friedman and Silverman: one breakpoint at a time",
-    )
-    register(
-        "hill-climb",
-        "perf_worley.segmenters:HillClimb",
-        options="perf_worley.options:HillClimbOptions",
-        help="moves breakpoints to the least sum of squares",
-    )
+    none = "perfcore.hooks.options:NoOptions"
+    for name, home, options, help_text in (
+        ("bounded", "Bounded", none, "least sum of squares on 512 cells, within the processors"),
+        ("least-squares", "LeastSquares", none, "Hawkins' exact dynamic programme"),
+        ("greedy", "Greedy", none, "Friedman and Silverman: one breakpoint at a time"),
+        (
+            "hill-climb",
+            "HillClimb",
+            "perf_worley.options:HillClimbOptions",
+            "moves breakpoints to the least sum of squares",
+        ),
+    ):
+        register(name, f"perf_worley.segmenters:{home}", options=options, help=help_text)
 
 
 @hookimpl

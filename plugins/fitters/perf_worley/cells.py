@@ -45,6 +45,12 @@ class Cells:
     scale: float  # number of processors, else the highest height: what a small difference is small next to
     period: float = 0.0
 
+    def times(self, places: Ints, duration: float) -> Floats:
+        """Return the times of breaks that are given in cells, the last at the end of the curve."""
+        times = places.astype(np.float64) * self.width
+        times[-1] = duration
+        return times
+
 
 def cells_of(tree: MomentTree, n_locations: int | None, *, fine: bool = False) -> Cells:
     """Return means of 512 cells; of evenly sampled series with fewer samples the samples themselves."""

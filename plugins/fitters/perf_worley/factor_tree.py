@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -326,7 +327,7 @@ class FactorTree:
         border = right_block * BLOCK
         return stack(summary, self._direct(border, last + 1, self.edges[border], end))  # type: ignore[no-any-return]
 
-    def rest(self, begin: float, step: int) -> Floats:
+    def rest(self, begin: float, step: int) -> Any:
         """Factor from ``begin`` to the end of the curve."""
         return self.interval(begin, self.duration)
 

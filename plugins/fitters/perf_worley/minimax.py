@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from perf_worley.factor_tree import PhaseBasis, bracket_root, error_tree
+from perf_worley.factor_tree import FactorTree, PhaseBasis, bracket_root, error_tree
+from perf_worley.moment_tree import MomentTree
 from perf_worley.options import MOST_PHASES, WorleyOptions
 from perfcore import UtilizationCurve
 from perfcore.base import progress
@@ -20,22 +21,7 @@ _SHARE = (0.5, 0.75, 1.0)
 _RATIO = 1.001  # between two tolerances of the grid
 _RELATIVE = 1e-12
 _SMALLEST = 1e-300  # no tolerance is sought below this
-
-
-class ErrorTree(Protocol):
-    """What computes local errors: the moment tree, the factor tree, or Worley's linear update."""
-
-    duration: float
-    n_steps: int
-
-    def reach(self, begin: float, step: int, limit: float, degree: int) -> Any:
-        """Return the longest phase from ``begin`` in ``step`` with squared error at most ``limit``: a `Reach`."""
-
-    def rest(self, begin: float, step: int) -> Any:
-        """Return the summary from ``begin`` to the end of the curve."""
-
-    def error(self, summary: Any, degree: int) -> float:
-        """Return the squared error of a summary."""
+ErrorTree = MomentTree | FactorTree  # what computes local errors
 
 
 class Element(NamedTuple):
@@ -113,7 +99,15 @@ class Partition:
     breaks: list[float] = field(default_factory=lambda: [0.0])  # from 0 to the duration
     degrees: list[int] = field(default_factory=list)
     objective: float = 0.0  # worley's f of equation (5): negative where the tolerance is too small for n phases
-    updates: int = 0  # least-squares updates that it took
+    evaluations: int = 0  # of f, and updates of errors, that the search for it took
+    updates: int = 0
+
+    def segmentation(self, *, with_degrees: bool, with_evaluations: bool = True) -> Segmentation:
+        """Return the partition as segmenters give it."""
+        facts = {"tolerance": self.tolerance, "evaluations": self.evaluations, "updates": self.updates}
+        if not with_evaluations:
+            del facts["evaluations"]
+        return Segmentation(np.array(self.breaks), np.array(self.degrees) if with_degrees else None, facts)
 
 
 def partition(tree: ErrorTree, n_phases: int, tolerance: float, rule: PhaseRule) -> Partition:
@@ -167,11 +161,10 @@ class _Objective:
             f = self(upper)
         return upper, f
 
-    @property
-    def found(self) -> tuple[Partition, int, int]:
-        """The best partition, evaluations of f, and updates of errors."""
+    def found(self) -> Partition:
+        """Return the best partition, with what the search took."""
         assert self.best is not None
-        return self.best, self.evaluations, self.updates
+        return replace(self.best, evaluations=self.evaluations, updates=self.updates)
 
 
 class MixedTolerances:
@@ -193,8 +186,8 @@ class MixedTolerances:
         self.largest = self.rule.finish(tree, 0.0, 0).error
         self._needed: dict[int, int] = {}
 
-    def least(self, n_phases: int, below: float) -> tuple[Partition, int, int]:
-        """Return the partition of the least tolerance, evaluations and updates."""
+    def least(self, n_phases: int, below: float) -> Partition:
+        """Return the partition of the least tolerance."""
         if self.largest <= 0.0:
             return _exact(self.tree, self.rule)
         place = 0 if below <= 0.0 else max(math.ceil(math.log(self.largest / below) / math.log(_RATIO)), 0)
@@ -207,7 +200,7 @@ class MixedTolerances:
             f_lower = objective(lower)
             if f_lower < 0.0:
                 bracket_root(objective, lower, f_lower, upper, objective(upper), _RELATIVE * upper)
-        return objective.found
+        return objective.found()
 
     def _phases(self, place: int, counted: _Objective) -> int:
         """Return how many phases a tolerance of the grid needs; more never do worse."""
@@ -250,7 +243,7 @@ class Minimax(SequenceSegmenter):
         if not isinstance(basis, PhaseBasis):
             basis = PhaseBasis(basis.degree)
         tree = error_tree(curve, basis)
-        segmentations: list[Segmentation] = []
+        partitions: list[Partition] = []
         mixed = MixedTolerances(tree, max(counts)) if basis.mixed else None
         rule = Uniform(2 if basis.mixed else basis.degree)  # quadratics bound the mixed basis from below
         upper = rule.finish(tree, 0.0, 0).error
@@ -258,23 +251,17 @@ class Minimax(SequenceSegmenter):
             for n in counts:
                 if n >= curve.n_steps:
                     # As many phases as steps: each step is a phase of its own and the error is zero.
-                    result = Partition(0.0, breaks=curve.relative_edges.tolist(), degrees=[0] * curve.n_steps)
-                    evaluations, updates, upper = 0, 0, 0.0
+                    upper, result = 0.0, Partition(0.0, curve.relative_edges.tolist(), [0] * curve.n_steps)
                 else:
-                    result, evaluations, updates = least_tolerance(tree, n, rule, upper)
+                    result = least_tolerance(tree, n, rule, upper)
                     upper = result.tolerance
                     if mixed is not None:
-                        result, *further = mixed.least(n, upper)
-                        evaluations, updates = evaluations + further[0], updates + further[1]
-                segmentations.append(
-                    Segmentation(
-                        np.array(result.breaks),
-                        np.array(result.degrees) if basis.mixed else None,
-                        {"tolerance": result.tolerance, "evaluations": evaluations, "updates": updates},
-                    )
-                )
+                        bound, result = result, mixed.least(n, upper)
+                        result.evaluations += bound.evaluations
+                        result.updates += bound.updates
+                partitions.append(result)
                 advance(1)
-        return segmentations
+        return [each.segmentation(with_degrees=basis.mixed) for each in partitions]
 
     def within(self, curve: UtilizationCurve, tolerance: float, basis: PhaseBasis) -> Segmentation:
         """As many phases as a tolerance needs: Algorithm K by itself."""
@@ -283,11 +270,10 @@ class Minimax(SequenceSegmenter):
         result = partition(error_tree(curve, basis), most, tolerance, rule)
         if result.objective < 0.0:
             raise OptionError(f"--tolerance {tolerance:g} needs more than {most:,} phases; give a larger one")
-        degrees = np.array(result.degrees) if basis.mixed else None
-        return Segmentation(np.array(result.breaks), degrees, {"tolerance": tolerance, "updates": result.updates})
+        return result.segmentation(with_degrees=basis.mixed, with_evaluations=False)
 
 
-def least_tolerance(tree: ErrorTree, n_phases: int, rule: PhaseRule, upper: float) -> tuple[Partition, int, int]:
+def least_tolerance(tree: ErrorTree, n_phases: int, rule: PhaseRule, upper: float) -> Partition:
     """Solve f(epsilon) = 0 for the least tolerance that n phases can meet."""
     if upper <= 0.0:
         return _exact(tree, rule)
@@ -302,11 +288,9 @@ def least_tolerance(tree: ErrorTree, n_phases: int, rule: PhaseRule, upper: floa
             shrink *= shrink  # the tolerance of n + 1 phases is near that of n, of 20 far from that of one
         if f_lower < 0.0:
             bracket_root(objective, lower, f_lower, upper, f_upper, _RELATIVE * upper)
-    return objective.found
+    return objective.found()
 
 
-def _exact(tree: ErrorTree, rule: PhaseRule) -> tuple[Partition, int, int]:
+def _exact(tree: ErrorTree, rule: PhaseRule) -> Partition:
     """Return one phase, of a curve that it fits without error."""
-    result = partition(tree, 1, 1.0, rule)
-    result.tolerance = 0.0
-    return result, 1, result.updates
+    return replace(partition(tree, 1, 1.0, rule), tolerance=0.0, evaluations=1)

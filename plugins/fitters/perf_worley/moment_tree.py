@@ -378,7 +378,7 @@ class MomentTree:
         """Return the summary between two edges, given by index."""
         return self._summary(float(self.edges[first]), first, float(self.edges[last]), last - 1)
 
-    def rest(self, begin: float, step: int) -> Summary:
+    def rest(self, begin: float, step: int) -> Any:
         """Return the summary from ``begin`` (in ``step``) to the end of the curve."""
         return self._summary(begin, step, self.duration, self.n_steps - 1)
 

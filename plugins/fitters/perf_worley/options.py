@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from perf_formulas.formula import functions_of
@@ -35,24 +36,14 @@ def parse_phases(raw: Any) -> str:
     return "..".join(map(str, values))
 
 
-# What both fitters take: which curve of the data is meant, and how much is shown.
-def _busy() -> Any:
-    return option(None, "busy states of a trace, separated by commas", metavar="STATE,...")
-
-
-def _idle() -> Any:
-    return option(None, "or idle states of a trace; all others are busy", metavar="STATE,...")
-
-
-def _column() -> Any:
-    return option(None, "column of a time series", metavar="NAME")
-
-
-def _phases() -> Any:
-    return option(
-        "auto", "number of phases: N, A..B, or auto (1..20, selected by --rule)",
-        parse=parse_phases, metavar="N|A..B|auto",
-    )  # fmt: skip
+# What both fitters take: which curve of the data is meant, and how much is shown; called, for a field of each.
+_busy = partial(option, None, "busy states of a trace, separated by commas", metavar="STATE,...")
+_idle = partial(option, None, "or idle states of a trace; all others are busy", metavar="STATE,...")
+_column = partial(option, None, "column of a time series", metavar="NAME")
+_phases = partial(
+    option, "auto", "number of phases: N, A..B, or auto (1..20, selected by --rule)",
+    parse=parse_phases, metavar="N|A..B|auto",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

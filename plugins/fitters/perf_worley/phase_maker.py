@@ -317,7 +317,7 @@ def by_rule_auto(curve: UtilizationCurve, counts: Sequence[int], segmenter: Segm
     if cells is not None and n == choice.n_phases > 1:
         # Breaks where the cells that the rule asked have them, and then near by where the whole curve does.
         best = bounded_models(cells, choice.degree, n)
-        breaks, phase_degrees = _times(best.breaks[-1], cells, curve), best.degrees[-1]
+        breaks, phase_degrees = cells.times(best.breaks[-1], curve.duration), best.degrees[-1]
         if options.refine:
             breaks = _on_edges(maker.polynomials, breaks, phase_degrees, cells.width)
         objective, placed = segmenter.objective, Segmentation(breaks, phase_degrees)
@@ -343,12 +343,6 @@ def by_rule_auto(curve: UtilizationCurve, counts: Sequence[int], segmenter: Segm
     )
     phases = with_errors(maker, curve, phases, objective)
     return Found(maker, phases, sequence, evidence, objective, dict(placed.statistics))
-
-
-def _times(places: Ints, cells: Cells, curve: UtilizationCurve) -> Floats:
-    breaks = places.astype(np.float64) * cells.width
-    breaks[-1] = curve.duration
-    return breaks
 
 
 def _on_edges(tree: MomentTree, breaks: Floats, degrees: Ints, width: float) -> Floats:
@@ -391,7 +385,7 @@ def _sequence(
     maker = PhaseMaker(curve, PhaseBasis(choice.degree))
     sequence_counts = [n for n in counts if n <= len(searched.squares)]
     placed = [
-        Segmentation(_times(searched.breaks[n - 1], models.cells, curve), searched.degrees[n - 1])
+        Segmentation(models.cells.times(searched.breaks[n - 1], curve.duration), searched.degrees[n - 1])
         for n in sequence_counts
     ]
     gains = _gains(searched.squares, choice.noise, searched.degree, choice.stretches)

@@ -597,8 +597,7 @@ class Bounded(SequenceSegmenter):
             elif n > min(len(models.squares), MOST_BOUNDED):
                 each = HillClimb().segment(curve, n, basis)
             else:
-                breaks = models.breaks[n - 1].astype(np.float64) * searched.cells.width
-                breaks[-1] = curve.duration
+                breaks = searched.cells.times(models.breaks[n - 1], curve.duration)
                 degrees = models.degrees[n - 1]
                 if basis.degree == 3:  # searched with quadratics; refinement sees to the bounds of cubics
                     degrees = np.where(degrees == 2, 3, degrees)
