@@ -150,7 +150,7 @@ def test_fits_are_those_in_memory_to_the_last_bit(run, monkeypatch):
         data = perfcore.read(run)
         tree = moment_tree(data.utilization())
         assert isinstance(data.summary.cells.base, np.memmap) == (limit == 0)
-        assert isinstance(tree.nodes.base, np.memmap) == isinstance(tree.edges.base, np.memmap) == (limit == 0)
+        assert isinstance(tree.arrays[-1].base, np.memmap) == isinstance(tree.edges.base, np.memmap) == (limit == 0)
         models[limit] = [perfcore.fit(data, **{"fitter": "phases", **options}) for options in OPTIONS]
     assert models[0] == models[1 << 30]
     assert models[0][0].n_steps > 500

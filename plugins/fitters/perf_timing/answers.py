@@ -15,6 +15,7 @@ from perf_tables.points import Places
 from perf_timing.individual_model import LEAST_FREEDOM, freedom_warning
 from perf_timing.joint_solver import JointStatus
 from perf_timing.prepared import characteristics, design
+from perf_timing.scaling_model import some_places
 from perf_views.names import existing_file, shortened
 from perfcore.base import pd
 from perfcore.base.arrays import Booleans, Floats, Ints
@@ -145,7 +146,7 @@ def _uncertain(model: JointModel) -> list[str]:
         lines.append("model not usable for prediction")
     # Of the means of codes on systems in the scale of the fit: the largest over the smallest.
     places = model.measured_places
-    cell = places.code * len(model.systems) + places.system
+    cell = model.cells(places)
     scaled = np.array(model.observations.value) * model.factor(places)
     means = np.bincount(cell, scaled)[np.unique(cell)] / np.bincount(cell)[np.unique(cell)]
     spread = float(means.max() / means.min())
@@ -499,12 +500,9 @@ def _predicted_curves(selection: _Selection) -> list[_Curve]:
 def _predicted(model: Any, places: Places) -> Floats:
     """Return the value, lower and upper bound (n, 3); NaN if not finite or not determined."""
     bounds = np.full((len(places), 3), np.nan)
-    able = np.isfinite(design(characteristics(model.functions, model.columns), places.points)).all(axis=1)
+    able = np.asarray(np.isfinite(design(characteristics(model.functions, model.columns), places.points)).all(axis=1))
     if able.any():
-        part = Places(
-            {symbol: values[able] for symbol, values in places.points.items()}, places.code[able], places.system[able]
-        )
-        bounds[able] = model.predict_array(_named_places(model, part), interval=COVERAGE)
+        bounds[able] = model.predict_array(_named_places(model, some_places(places, able)), interval=COVERAGE)
     if model.is_joint and model.covariance is not None:
         bounds[np.isnan(bounds[:, 1])] = np.nan
     else:
@@ -632,19 +630,9 @@ def _residual_plots(selection: _Selection) -> list[Plot]:
         x = Axis(x.label, x.unit, "log", limits, base=2 if is_one_pair else 10)
     y = Axis(label, unit if is_plain else "")
     quantiles, ends, line, correlation = normal_quantiles(values)
-    marks = _residual_marks(selection, values, system, outliers)
-    known = "" if np.isnan(correlation) else f", correlation {correlation:.3f}"
-    return [
-        Plot("residuals", marks(across), x, y, "Residuals", 2.9, 0.5, note),
-        Plot("quantiles", [Line(ends, line, colour="dark", width=0.9), *marks(quantiles)], Axis("normal quantile"), y,
-             f"Normal Q-Q{known}", 2.9, 0.5),
-    ]  # fmt: skip
-
-
-def _residual_marks(selection: _Selection, values: Floats, system: Ints, outliers: Ints) -> Any:
-    """Return what makes the marks of the residuals over something: outliers are ringed, and numbered."""
 
     def marks(across: Floats) -> list[Mark]:
+        """Return the residuals over something: outliers are ringed, and numbered."""
         made: list[Mark] = [Rule([0.0], "y", style="solid")]
         others = ~np.isin(system, list(selection.systems))
         if others.any():
@@ -660,7 +648,12 @@ def _residual_marks(selection: _Selection, values: Floats, system: Ints, outlier
             made.append(Text(across[first], values[first], texts, size=7.0))
         return made
 
-    return marks
+    known = "" if np.isnan(correlation) else f", correlation {correlation:.3f}"
+    return [
+        Plot("residuals", marks(across), x, y, "Residuals", 2.9, 0.5, note),
+        Plot("quantiles", [Line(ends, line, colour="dark", width=0.9), *marks(quantiles)], Axis("normal quantile"), y,
+             f"Normal Q-Q{known}", 2.9, 0.5),
+    ]  # fmt: skip
 
 
 def _estimate_plots(selection: _Selection, model: Any) -> list[Plot]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +19,7 @@ from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs
 from perf_tables.points import Places
 from perf_timing.options import number_of_terms, parse_terms
 from perf_timing.prepared import characteristics, design
-from perf_timing.scaling_model import ScalingModel
+from perf_timing.scaling_model import ScalingModel, some_places
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError
 from perfcore.models.model import Parameter, Points
@@ -113,22 +114,12 @@ def _compared(chosen: Candidate, other: Candidate) -> str | None:
     return None
 
 
-def _cells(model: ScalingModel, places: Places) -> Ints:
-    return places.code * len(model.systems) + places.system
-
-
-def _design(model: ScalingModel, functions: tuple[str, ...], places: Places) -> Floats:
-    values = design(characteristics(functions, model.columns), places.points)
-    codes, systems = [model.codes[k] for k in places.code], [model.systems[k] for k in places.system]
-    return np.asarray(values * model.preparation.of_parameters.factor(places.points, codes, systems)[:, None])
-
-
 def pair_bounds(
     model: ScalingModel, pairs: Sequence[PairFit], places: Places, values: Floats, interval: float
 ) -> Floats:
     """Return values with the bounds of single runs, in the user's unit."""
     bounds = np.column_stack([values, np.full((len(places), 2), np.nan)])
-    cells = _cells(model, places)
+    cells = model.cells(places)
     shares = (0.5 - 0.5 * interval, 0.5 + 0.5 * interval)
     for pair in pairs:
         cell = model.codes.index(pair.code) * len(model.systems) + model.systems.index(pair.system)
@@ -137,7 +128,7 @@ def pair_bounds(
             continue
         for begin in range(0, len(rows), _POINTS_AT_ONCE):
             part = rows[begin : begin + _POINTS_AT_ONCE]
-            ends = _bounds(model, pair, cell, _some(places, part), values[part], shares)
+            ends = _bounds(model, pair, cell, some_places(places, part), values[part], shares)
             bounds[part, 1] = np.minimum(ends[0], values[part])
             bounds[part, 2] = np.maximum(ends[1], values[part])
     return bounds
@@ -148,8 +139,8 @@ def _bounds(
 ) -> Floats:
     """Return quantiles (2, k) of single runs of one pair at k points."""
     measured_places = model.measured_places
-    rows = np.flatnonzero(_cells(model, measured_places) == cell)
-    pair_places, observed = _some(measured_places, rows), model.observations
+    rows = np.flatnonzero(model.cells(measured_places) == cell)
+    pair_places, observed = some_places(measured_places, rows), model.observations
     functions = characteristics(model.functions, model.columns)
     measured = np.array(observed.value)[rows]
     shapes = shapes_of(
@@ -176,10 +167,6 @@ def _hypotheses(options: dict[str, Any], pair: PairFit, n_functions: int) -> tup
         raise DataError(f"the model is damaged: its option terms is {options['terms']!r}; {error}") from None
     sizes = [size for size in number_of_terms(terms) if size <= pair.n_observations - LEAST_FREEDOM]
     return subsets(n_functions, sizes or [len(pair.functions)])
-
-
-def _some(places: Places, rows: Ints) -> Places:
-    return Places({name: x[rows] for name, x in places.points.items()}, places.code[rows], places.system[rows])
 
 
 class _Part(NamedTuple):
@@ -222,7 +209,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     def remarks(self, points: Points) -> list[str]:
         lines, places = super().remarks(points), self.places(points)
-        pair_at = self._pair_of_cell()[_cells(self, places)]
+        pair_at = self._pair_of_cell()[self.cells(places)]
         for place, pair in enumerate(pair_at):
             if pair >= 0 and not self.pairs[pair].determined:
                 lines[place] = "not identifiable from the points of this pair"
@@ -234,7 +221,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     def design_rows(self, points: Points) -> DesignRows:
         """Return rows of the pairs that the points belong to."""
         places, measured_places = self.places(points), self.measured_places
-        cells, measured_cells = _cells(self, places), _cells(self, measured_places)
+        cells, measured_cells = self.cells(places), self.cells(measured_places)
         rows, new_rows, noise, scaled = [], [], [], np.zeros(len(places))
         root = np.array(self.root_weights)
         basis, measured = self.scaled_design(places), self.scaled_design(measured_places)
@@ -264,14 +251,14 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     def rivals(self, points: Points) -> tuple[Rival, ...]:
         """Return other combinations of the ranking, fitted again to the one pair that the points belong to."""
         places, measured_places = self.places(points), self.measured_places
-        cells = np.unique(_cells(self, places)).tolist()
+        cells = np.unique(self.cells(places)).tolist()
         if len(cells) > 1:
             return ()
         used = set(self._pair(cells[0]).functions)
         chosen = next((candidate for candidate in self.ranking if set(candidate.functions) == used), None)
         if chosen is None:  # a ranking over all pairs need not have what one of them was given
             return ()
-        in_pair = _cells(self, measured_places) == cells[0]
+        in_pair = self.cells(measured_places) == cells[0]
         root = np.array(self.root_weights)[in_pair]
         target = (np.array(self.observations.value) * self.factor(measured_places))[in_pair] * root
         rivals: list[Rival] = []
@@ -280,11 +267,11 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
                 continue
             if (figure := _compared(chosen, other)) is None:
                 continue
-            measured_design = _design(self, other.functions, measured_places)[in_pair] * root[:, None]
-            new_design = _design(self, other.functions, places)
-            if np.isfinite(measured_design).all() and np.isfinite(new_design).all():
-                values = new_design @ np.linalg.lstsq(measured_design, target, rcond=None)[0]
-                rivals.append(Rival(" + ".join(other.functions), figure, values / self.factor(places)))
+            with contextlib.suppress(DataError):  # functions that are not finite at a point
+                measured_design = self.scaled_design(measured_places, other.functions)[in_pair] * root[:, None]
+                coefficients = np.linalg.lstsq(measured_design, target, rcond=None)[0]
+                values = self.scaled_design(places, other.functions) @ coefficients / self.factor(places)
+                rivals.append(Rival(" + ".join(other.functions), figure, values))
         return tuple(rivals)
 
     def _pair(self, cell: int) -> PairFit:
@@ -297,7 +284,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     def _parts(self, places: Places) -> Iterator[_Part]:
         """Yield the points of pairs with the same functions, which are computed together; none of no pair."""
         design = self.scaled_design(places)
-        pair_at = self._pair_of_cell()[_cells(self, places)]
+        pair_at = self._pair_of_cell()[self.cells(places)]
         indices: dict[tuple[str, ...], list[int]] = {}
         for k, pair in enumerate(self.pairs):
             indices.setdefault(pair.functions, []).append(k)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -34,15 +33,6 @@ _SHORT = {
     JointStatus.NOT_CONVERGED: "did not converge",
 }
 _SAME_OPTIMUM = 1e-6  # sums of squares that agree so far are of one optimum
-
-
-@dataclass(frozen=True)
-class _Compared:
-    """One combination and how well it fits."""
-
-    members: tuple[int, ...]
-    outcome: joint_resampling.Outcome
-    candidate: Candidate
 
 
 class JointComparison:
@@ -96,30 +86,29 @@ class JointComparison:
         options = self.options
         return joint_resampling.How(starts, options.seed, options.sign == "bounded", options.loss)
 
-    def compare(self, executor: Executor | None = None) -> list[_Compared]:
-        """Return every combination, best first; parts of them are fitted by an executor, or here."""
+    def compare(self, executor: Executor | None = None) -> list[tuple[tuple[int, ...], Candidate]]:
+        """Return every combination with its figures, best first; parts are fitted by an executor, or here."""
         count = -(-len(self.combinations) // _COMBINATIONS_OF_A_PART)
         # Neighbours are alike, and those with a doubled function slow: each part has some of both.
         parts = [self.combinations[part::count] for part in range(count)]
         how = msgspec.structs.asdict(self._how(self.options.starts))
         message = joint_resampling.packed(self.problem(tuple(range(len(self.names)))), **how)
-        compared: dict[tuple[int, ...], _Compared] = {}
+        compared: dict[tuple[int, ...], joint_resampling.Outcome] = {}
+        tasks = [(message, part) for part in parts]
         with progress.bar("comparing joint models", len(self.combinations)) as advance:
-            for number, answer in as_they_end(
-                executor, joint_resampling.compare_part, [(message, part) for part in parts]
-            ):
+            for number, answer in as_they_end(executor, joint_resampling.compare_part, tasks):
                 outcomes = msgspec.msgpack.decode(answer, type=list[joint_resampling.Outcome])
-                for members, outcome in zip(parts[number], outcomes, strict=True):
-                    compared[members] = _Compared(members, outcome, self._candidate(members, outcome))
+                compared.update(zip(parts[number], outcomes, strict=True))
                 advance(len(parts[number]))
-        return sorted((compared[members] for members in self.combinations), key=self._place)
+        ordered = sorted(self.combinations, key=lambda members: self._place(compared[members]))
+        return [(members, self._candidate(members, compared[members])) for members in ordered]
 
-    def _place(self, one: _Compared) -> tuple[bool, bool, float, float]:
+    def _place(self, outcome: joint_resampling.Outcome) -> tuple[bool, bool, float, float]:
         """Return what combinations are sorted by: failure of the fit, negative parameters, criterion, squares."""
-        squares = one.outcome.sum_of_squares
-        failed = one.outcome.status in (JointStatus.NOT_CONVERGED, JointStatus.NO_REFERENCE)
-        aicc, bic = (float(value) for value in information(squares, len(self.target), one.outcome.rank))
-        comes_last = self.options.sign != "any" and one.outcome.has_negative
+        squares = outcome.sum_of_squares
+        failed = outcome.status in (JointStatus.NOT_CONVERGED, JointStatus.NO_REFERENCE)
+        aicc, bic = (float(value) for value in information(squares, len(self.target), outcome.rank))
+        comes_last = self.options.sign != "any" and outcome.has_negative
         return failed, comes_last, {"aicc": aicc, "bic": bic, "sse": squares}[self.options.criterion], squares
 
     def ranking(self, executor: Executor | None = None) -> Ranking:
@@ -135,7 +124,7 @@ class JointComparison:
             + ("; those with negative parameters last" if self.options.sign == "nonnegative" else ""),
             *data.notes,
         )
-        return Ranking(summary, tuple(compared.candidate for compared in self.compare(executor)))
+        return Ranking(summary, tuple(candidate for _, candidate in self.compare(executor)))
 
     def totals(self) -> tuple[float, float]:
         """Return sums of squares of the weighted values, about zero and about their mean."""
@@ -264,10 +253,10 @@ def _chosen(compared: JointComparison, executor: Executor | None) -> tuple[tuple
     """Return the combination to fit, and the ranking that it was chosen from."""
     if compared.is_named:
         return compared.combinations[0], ()
-    every = compared.compare(executor)
+    combinations, candidates = zip(*compared.compare(executor), strict=True)
     # A doubled function leaves every parameter undetermined; it is fitted where it is asked for by name.
-    distinct = [one for one in every if len(set(one.members)) == len(one.members)]
-    return (distinct or every)[0].members, tuple(one.candidate for one in every)
+    distinct = [members for members in combinations if len(set(members)) == len(members)]
+    return (distinct or combinations)[0], candidates
 
 
 def _model(

@@ -269,9 +269,8 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         spread = np.array(observed.spread, dtype=np.float64) / np.array(observed.value)
         repetitions = np.array(observed.repetitions, dtype=np.float64)
         run = model_average.run_variance(repetitions, spread)
-        systems = len(self.systems)
         at_measured, at_new = (
-            PairPoints(at.code * systems + at.system, place, one.jacobian(self.theta)[:, free] / values_there[:, None])
+            PairPoints(self.cells(at), place, one.jacobian(self.theta)[:, free] / values_there[:, None])
             for at, place, one, values_there in (
                 (measured_places, measured_positions, model, fitted), (places, new_positions, problem, safe)
             )

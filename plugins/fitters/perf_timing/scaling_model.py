@@ -14,13 +14,18 @@ from perf_statistics.goodness import relative_errors
 from perf_tables.points import Places, places
 from perf_timing.options import ScalingOptions
 from perf_timing.prepared import Preparation, Prepared, characteristics, design, prepare, span
-from perfcore.base.arrays import Floats
+from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, PerfError, listing
 from perfcore.data.observations import Observations
 from perfcore.hooks.options import build, to_dict
 from perfcore.models.model import Model, Origin, Points
 from perfcore.models.points import Observed, measurements_for, observed_by_pair
 from perfcore.tables import point_text
+
+
+def some_places(places: Places, rows: Ints | Booleans) -> Places:
+    """Return some of the places."""
+    return Places({name: x[rows] for name, x in places.points.items()}, places.code[rows], places.system[rows])
 
 
 class FittedObservations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -133,6 +138,10 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
             np.array(observed.system, dtype=np.int64),
         )
 
+    def cells(self, places: Places) -> Ints:
+        """Return which pair of a code and a system each place is of, code by code (n,)."""
+        return places.code * len(self.systems) + places.system
+
     def factor(self, places: Places) -> Floats:
         """Return what a value in the user's unit is multiplied by in the scale of the fit (n,)."""
         return self.preparation.factor(places.points, *self._names(places))
@@ -140,15 +149,16 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
     def _names(self, places: Places) -> tuple[list[str], list[str]]:
         return [self.codes[k] for k in places.code], [self.systems[k] for k in places.system]
 
-    def scaled_design(self, places: Places) -> Floats:
+    def scaled_design(self, places: Places, functions: tuple[str, ...] | None = None) -> Floats:
         """Return what coefficients in the scale of the fit are multiplied by (n, number of functions)."""
-        values = design(characteristics(self.functions, self.columns), places.points)
+        functions = self.functions if functions is None else functions
+        values = design(characteristics(functions, self.columns), places.points)
         wrong = ~np.isfinite(values)
         if wrong.any():
             place, which = (int(number) for number in np.argwhere(wrong)[0])
             names = self.shown_names
             point = ", ".join(f"{names[symbol]}={column[place]:g}" for symbol, column in places.points.items())
-            raise DataError(f"function {self.functions[which]!r} is {values[place, which]} at {point}")
+            raise DataError(f"function {functions[which]!r} is {values[place, which]} at {point}")
         return values * self.preparation.of_parameters.factor(places.points, *self._names(places))[:, None]
 
     @property
@@ -164,7 +174,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
     def remarks(self, points: Points) -> list[str]:
         places, measured_places = self.places(points), self.measured_places
         lines = [""] * len(places)
-        cells, measured = (at.code * len(self.systems) + at.system for at in (places, measured_places))
+        cells, measured = self.cells(places), self.cells(measured_places)
         for cell in np.unique(cells):
             rows, in_cell = np.flatnonzero(cells == cell), measured == cell
             if not in_cell.any():

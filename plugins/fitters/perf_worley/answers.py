@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -17,6 +16,7 @@ from perf_views.names import existing_file, plain_names
 from perf_worley.activity import summed
 from perf_worley.fitter import as_curve
 from perf_worley.options import DEGREES, PhasesOptions
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.answers import plot_of_curve, time_axis
 from perfcore.data.curve import UtilizationCurve
@@ -329,22 +329,19 @@ def _model_plot(model: PhaseModel, curve: UtilizationCurve | None, x: Axis, orig
     # One line through all phases: it connects them vertically at the breakpoints.
     ends = "0" if np.isinf(most) else f"0 and {most:g}"
     marks.append(Line(np.concatenate(times) - origin, shown, f"model, cut at {ends}" if is_cut else "model"))
-    marks += _numbered(model, origin)
+    edges = np.array([*(phase.start for phase in model.phases), model.end]) - origin
+    digits = np.array([len(str(number)) for number in range(1, len(edges))])
+    marks += _numbered(edges, _ROOM * (edges[-1] - edges[0]) * digits)
     return Plot("model", marks, x, Axis(label, limits=(0.0, 1.08 * top)), height=4.5, width=1.0)
 
 
-def _numbered(model: PhaseModel, origin: float) -> list[Mark]:
-    """Return the number of each phase in its upper end, if it has room."""
-    edges = np.array([*(phase.start for phase in model.phases), model.end]) - origin
-    length = edges[-1] - edges[0]
-    chosen = [
-        (0.5 * (begin + end), str(number))
-        for number, (begin, end) in enumerate(itertools.pairwise(edges.tolist()), 1)
-        if len(edges) > 2 and end - begin > _ROOM * length * len(str(number))
-    ]
-    if not chosen:
+def _numbered(edges: Floats, widths: Floats) -> list[Mark]:
+    """Return the number of each of several phases in its upper end, if it is wider than the number."""
+    middles, wide = 0.5 * (edges[1:] + edges[:-1]), np.diff(edges) > widths
+    if len(middles) < 2 or not wide.any():
         return []
-    return [Text([place for place, _ in chosen], "top", [text for _, text in chosen], "model", "center", 9.0)]
+    numbers = [str(number + 1) for number in np.flatnonzero(wide)]
+    return [Text(middles[wide], "top", numbers, "model", "center", 9.0)]
 
 
 def _activity_plot(model: PhaseModel, x: Axis, origin: float) -> Plot:
@@ -505,11 +502,7 @@ def _run_plot(found: PhaseComparison, which: int) -> Plot:
             top = max(top, float(heights.max()))
             marks.append(Line((times - model.start) * ns, heights, colour=colour, width=1.6))
     edges = (np.array([*(phase.start for phase in model.phases), model.end]) - model.start) * ns
-    middles = 0.5 * (edges[1:] + edges[:-1])
-    wide = np.diff(edges) > _ROOM * edges[-1] * 2
-    if len(middles) > 1 and wide.any():
-        numbers = [str(number + 1) for number in np.flatnonzero(wide)]
-        marks.append(Text(middles[wide], "top", numbers, "model", "center", 9.0))
+    marks += _numbered(edges, np.full(len(model.phases), 2.0 * _ROOM * edges[-1]))
     x, y = Axis("time", "ns", "time", (0.0, float(longest))), Axis("busy processors", limits=(0.0, 1.2 * top or 1.0))
     return Plot(("first", "second")[which], marks, x, y, found.names[which], 2.0, 1.0)
 

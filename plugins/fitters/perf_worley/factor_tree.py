@@ -184,16 +184,6 @@ class FactorTree:
                     "matrix is singular; leave it out or change --scale"
                 )
 
-    def _values(self, times: Floats) -> Floats:
-        columns = [np.ones_like(times)]
-        for function, name in zip(self.functions, self.names, strict=True):
-            values = function(times)
-            if not np.isfinite(values).all():
-                time = times.flat[int(np.argmin(np.isfinite(values)))]
-                raise OptionError(f"the function {name!r} is not finite at time {time:g}; change --scale")
-            columns.append(values)
-        return np.stack(columns, axis=-1)
-
     def _rows(self, left: Floats, right: Floats, heights: Floats) -> tuple[Floats, Ints]:
         """Return weighted rows of the steps, and for each the step that it belongs to."""
         owner = np.arange(len(left))
@@ -214,14 +204,9 @@ class FactorTree:
                 time = left[int(np.argmin(good))]
                 raise OptionError(f"a function varies too fast to be integrated near time {time:g}; change --scale")
             values = whole[good]
-            accepted.append(
-                (
-                    np.concatenate(
-                        [values, values[:, :, :1] * (heights[good] - self.origin)[:, None, None]], axis=2
-                    ).reshape(-1, len(self.functions) + 2),
-                    np.repeat(owner[good], len(_POINTS)),
-                )
-            )
+            targets = values[:, :, :1] * (heights[good] - self.origin)[:, None, None]
+            rows = np.concatenate([values, targets], axis=2).reshape(-1, len(self.functions) + 2)
+            accepted.append((rows, np.repeat(owner[good], len(_POINTS))))
             left, right, middle = left[~good], right[~good], middle[~good]
             if not len(left):
                 break
@@ -230,10 +215,17 @@ class FactorTree:
         return np.concatenate([rows for rows, _ in accepted]), np.concatenate([of for _, of in accepted])
 
     def _weighted(self, left: Floats, right: Floats) -> Floats:
+        """Return the constant and the functions at the nodes of each panel, by the roots of the rule's weights."""
         half = 0.5 * (right - left)
         times = (0.5 * (left + right))[:, None] + half[:, None] * _POINTS
-        values: Floats = self._values(times) * np.sqrt(half[:, None] * _WEIGHTS)[:, :, None]
-        return values
+        columns = [np.ones_like(times)]
+        for function, name in zip(self.functions, self.names, strict=True):
+            values = function(times)
+            if not np.isfinite(values).all():
+                time = times.flat[int(np.argmin(np.isfinite(values)))]
+                raise OptionError(f"the function {name!r} is not finite at time {time:g}; change --scale")
+            columns.append(values)
+        return np.asarray(np.stack(columns, axis=-1) * np.sqrt(half[:, None] * _WEIGHTS)[:, :, None])
 
     def _direct(self, first: int, last: int, begin: float, end: float) -> Floats:
         """Return the factor of steps ``first`` to ``last - 1`` cut to [begin, end]."""
@@ -333,10 +325,7 @@ class FactorTree:
 
     def error(self, summary: Floats, degree: int) -> float:
         """Return the squared error of the best combination; columns that are noise on the interval do not count."""
-        squared = float(summary[-1, -1]) ** 2
-        for i in _dependent(summary):
-            squared += float(summary[i, -1]) ** 2
-        return squared
+        return float(summary[-1, -1]) ** 2 + sum(float(summary[i, -1]) ** 2 for i in _dependent(summary))
 
     def coefficients(self, summary: Floats) -> Floats:
         """Return coefficients of the constant and of each function; 0 for columns that are noise on the interval."""

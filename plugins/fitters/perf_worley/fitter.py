@@ -21,7 +21,6 @@ from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 
 if TYPE_CHECKING:
-    from perf_worley.factor_tree import PhaseBasis
     from perf_worley.phase_maker import Found
 
 # Modules that compile are imported where something is fitted: help and completion ask this module for options only.
@@ -50,6 +49,7 @@ class WorleyFitter(Fitter):
     takes = (Trace, UtilizationCurve, Series)
 
     def fit(self, data: Any, options: WorleyOptions, **parts: Any) -> PhaseModel:
+        from perf_worley.factor_tree import PhaseBasis
         from perf_worley.minimax import Minimax
         from perf_worley.phase_maker import LEAST_SQUARES, PhaseMaker, by_rule_of_errors
 
@@ -58,7 +58,12 @@ class WorleyFitter(Fitter):
         curve = as_curve(data, options)
         merged = curve.merged()  # with equal neighbours joined
         scale = options.scale if options.scale is not None else curve.duration / 10.0
-        maker, minimax = PhaseMaker(merged, _basis(options, scale)), Minimax(options)
+        functions = tuple(functools.partial(function_of_time, name, scale=scale) for name in options.functions)
+        if functions:
+            basis = PhaseBasis(functions=functions, names=options.functions)
+        else:
+            basis = PhaseBasis(mixed=True) if options.degree == "mixed" else PhaseBasis(int(options.degree))
+        maker, minimax = PhaseMaker(merged, basis), Minimax(options)
         if options.tolerance is None:
             counts = _counts(options.phases, merged)
             placed = minimax.sequence(merged, counts, maker.basis)
@@ -188,13 +193,3 @@ def _counts(phases: str, curve: UtilizationCurve) -> list[int]:
     """Return numbers of phases to try; of a range those that the curve has steps for."""
     first, _, last = (_AUTO if phases == "auto" else phases).partition("..")
     return list(range(int(first), max(min(int(last or first), curve.n_steps), int(first)) + 1))
-
-
-def _basis(options: WorleyOptions, scale: float) -> PhaseBasis:
-    """Return what a phase may look like."""
-    from perf_worley.factor_tree import PhaseBasis
-
-    functions = tuple(functools.partial(function_of_time, name, scale=scale) for name in options.functions)
-    if functions:
-        return PhaseBasis(functions=functions, names=options.functions)
-    return PhaseBasis(mixed=True) if options.degree == "mixed" else PhaseBasis(int(options.degree))

@@ -342,19 +342,21 @@ class MomentTree:
         self.origin = float(curve.heights[0])
         self.n_steps = curve.n_steps
         self.duration = float(self.edges[-1])
-        self._build()
 
-    def _build(self) -> None:
+    @functools.cached_property
+    def arrays(self) -> tuple[Floats, Floats, float, Floats]:
+        """What kernels take: edges, heights, origin, and the nodes of the tree, which is built when it is needed."""
         n_blocks = -(-self.n_steps // BLOCK)
         n_leaves = 1 << (n_blocks - 1).bit_length()
-        self.nodes = zeros((2 * n_leaves, 6))
-        self.arrays = (self.edges, self.heights, self.origin, self.nodes)
+        nodes = zeros((2 * n_leaves, 6))
+        arrays = (self.edges, self.heights, self.origin, nodes)
         with progress.bar("moment tree", n_blocks) as advance:
             for first in range(0, n_blocks, _BLOCKS_AT_ONCE):
                 last = min(first + _BLOCKS_AT_ONCE, n_blocks)
-                build(*self.arrays, first, last)
+                build(*arrays, first, last)
                 advance(last - first)
-        join_levels(self.nodes)
+        join_levels(nodes)
+        return arrays
 
     @functools.cached_property
     def extremes(self) -> tuple[float, float]:
@@ -396,14 +398,11 @@ class MomentTree:
 
 
 class ShortTree(MomentTree):
-    """What a moment tree answers."""
+    """What a moment tree answers, by array operations on the steps instead of a tree."""
 
     def __init__(self, curve: UtilizationCurve) -> None:
         super().__init__(curve)
         self._between: dict[tuple[int, int], Summary] = {}
-
-    def _build(self) -> None:
-        """No tree."""
 
     def between(self, first: int, last: int) -> Summary:
         """Return the summary between two edges, given by index."""

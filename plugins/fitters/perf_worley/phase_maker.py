@@ -447,11 +447,6 @@ def with_errors(maker: PhaseMaker, curve: UtilizationCurve, phases: list[Phase],
 # utilization of independent, alternating and synchronising processes (docs/how-we-know.md judges them on other data).
 
 
-def is_random_walk(values: Floats) -> bool:
-    """Return whether the level of a curve may wander; one that often stands still is made of few steps."""
-    return bool(np.mean(np.abs(np.diff(values)) <= _STILL * np.ptp(values)) <= _OFTEN)
-
-
 class RandomWalk:
     """A level that wanders about one curve, which phases are compared with.
 
@@ -563,7 +558,9 @@ def _answer(cells: Cells, models: Mapping[int, BoundedModels], first: int, last:
     blocks, events = block_variance(values), _EVENTS * event_variance(values)
     judged = {degree: _judge(cells, each, blocks, events, first, last) for degree, each in models.items()}
     choice = next(iter(judged.values())) if len(models) == 1 else _with_degree(cells, models, judged, first)
-    if first > 1 or choice.n_phases == 1 or cells.period or not is_random_walk(values):
+    # A level that often stands still is made of few steps, and does not wander.
+    stands_still = np.mean(np.abs(np.diff(values)) <= _STILL * np.ptp(values)) > _OFTEN
+    if first > 1 or choice.n_phases == 1 or cells.period or stands_still:
         return choice
     level = RandomWalk(values, models)
     lead, single = level.lead(choice.degree, choice.n_phases)

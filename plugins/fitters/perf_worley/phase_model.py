@@ -148,10 +148,8 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
                 )
 
     kind: ClassVar[str] = "phases"
-
-    @property
-    def variables(self) -> Mapping[str, str]:
-        return {"t": "t"}
+    variables: ClassVar[Mapping[str, str]] = {"t": "t"}
+    bounds_meaning: ClassVar[str] = "prediction interval of the utilization at one time, not of the mean of a phase"
 
     @property
     def variable_units(self) -> Mapping[str, str]:
@@ -193,11 +191,6 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
         spread = np.array([p.error / math.sqrt(p.end - p.start) for p in self.phases])[which]
         half = NormalDist().inv_cdf(0.5 + 0.5 * interval) * spread
         return np.column_stack([values, values - half, values + half])
-
-    @property
-    def bounds_meaning(self) -> str:
-        """Which of two intervals `predict` gives."""
-        return "prediction interval of the utilization at one time, not of the mean of a phase"
 
     def design_rows(self, points: Points) -> DesignRows:
         """Return none: phases are those of one run."""

@@ -226,28 +226,23 @@ def _from_likely_edges(
     """Climb from the best partitions at likely edges, until what was found makes no better ones."""
     exact = tree.n_steps**2 * min(max(counts), tree.n_steps) <= _EXACT
     likely = np.arange(tree.n_steps + 1) if exact else _likely_edges(tree, curve, counts, basis)
-    best: list[Segmentation] = []
-    best_sums: list[float] = []
+    best: list[tuple[float, Segmentation]] = []
     for _ in range(_ROUNDS):
         pieces = np.array([tree.between(a, b) for a, b in itertools.pairwise(likely.tolist())])
         starts = [tree.edges[likely[places]] for places in least_partitions(pieces, counts, basis.degree)]
         if exact:
             facts = {"moves": 0, "relocations": 0}
             return [Segmentation(breaks, np.full(len(breaks) - 1, basis.degree), facts) for breaks in starts]
-        segmentations = _climbed(tree, starts, basis.degree)
-        sums = [_total(tree, _snap(tree, each.breaks), each.degrees) for each in segmentations]
-        better = [not best or new < (1.0 - _GAIN) * old for new, old in zip(sums, best_sums or sums, strict=True)]
+        climbed = _climbed(tree, starts, basis.degree)
+        found = [(_total(tree, _snap(tree, each.breaks), each.degrees), each) for each in climbed]
+        better = [
+            not best or new < (1.0 - _GAIN) * old for (new, _), (old, _) in zip(found, best or found, strict=True)
+        ]
         if not any(better):
             break
-        best = [
-            new if is_better else old
-            for new, old, is_better in zip(segmentations, best or segmentations, better, strict=True)
-        ]
-        best_sums = [
-            new if is_better else old for new, old, is_better in zip(sums, best_sums or sums, better, strict=True)
-        ]
-        likely = np.unique(np.concatenate([likely, *(_snap(tree, each.breaks) for each in segmentations)]))
-    return best
+        best = [new if is_better else old for new, old, is_better in zip(found, best or found, better, strict=True)]
+        likely = np.unique(np.concatenate([likely, *(_snap(tree, each.breaks) for each in climbed)]))
+    return [each for _, each in best]
 
 
 def _likely_edges(tree: MomentTree, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> Ints:
