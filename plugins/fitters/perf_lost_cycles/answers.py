@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_lost_cycles.default_models import VARIABLE
-from perf_lost_cycles.forms import term_values
 from perf_lost_cycles.lca import LcaModel
 from perf_lost_cycles.options import CRITERIA, LcaOptions, ModgenOptions
 from perf_views.names import existing_file, shortened
@@ -113,13 +111,12 @@ def _category_plot(model: LcaModel, category: int, has_names: bool) -> Plot:
     marks: list[Mark] = []
     for number in range(len(usable) - 1, -1, -1):
         candidate = usable[number]
-        values = term_values(candidate.terms, {VARIABLE: over}) @ np.array(candidate.coefficients, dtype=np.float64)
         r2 = "-" if candidate.r2 is None else f"{candidate.r2:.3f}"
         label = "chosen model" if number == 0 else "other default models"
         label = f"{candidate.text(model.factor_name)}   R^2 {r2}" if has_names else label
         colour = "model" if number == 0 else f"series:{number}" if has_names else "faint"
         style: Any = "dashed" if has_names and number >= _MOST_COLOURS else "solid"
-        marks.append(Line(over, values, label, colour, style, 2.0 if number == 0 else 0.8))
+        marks.append(Line(over, candidate.values(over), label, colour, style, 2.0 if number == 0 else 0.8))
     errors = {"low": measured - spread, "high": measured + spread} if spread.any() else {}
     marks.append(Points(levels, measured, "measured", **errors))
     top, bottom = np.nanmax(measured + spread), min(0.0, float(np.nanmin(measured - spread)))

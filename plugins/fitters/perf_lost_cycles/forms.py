@@ -282,7 +282,8 @@ class UsedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     origin: str
 
 
-class DefaultFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+@dataclass(frozen=True)
+class DefaultFit:
     """One default model fitted to one category."""
 
     formula: str  # as the default model has them
@@ -297,10 +298,9 @@ class DefaultFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     r2_leave_one_out: float | None
     note: str  # what stands against the fit, such as dropped singular values
 
-    def __post_init__(self) -> None:
-        lengths = {len(part) for part in (self.terms, self.names, self.coefficients, self.standard_errors)}
-        if len(lengths) > 1 or not self.terms:
-            raise ValueError(f"{self.formula} has not as many coefficients as terms")
+    def values(self, x: Floats) -> Floats:
+        """Return the model at levels x (n,); all coefficients are known."""
+        return np.asarray(term_values(self.terms, {VARIABLE: x}) @ np.array(self.coefficients, dtype=np.float64))
 
     def form(self, factor: str) -> str:
         """Return the formula with its coefficients' names, in the factor's symbol unless a coefficient has it."""
@@ -367,9 +367,9 @@ def fit_default_models(
 
 
 @functools.cache
-def in_factor(term: str, factor: str) -> str:
-    """Return a term of a default model in a factor's own symbol."""
-    return Formula(term).substituted({VARIABLE: Formula(factor)}).canonical
+def terms_in(terms: tuple[str, ...], factor: str) -> tuple[str, ...]:
+    """Return terms of a default model in a factor's own symbol."""
+    return tuple(Formula(term).substituted({VARIABLE: Formula(factor)}).canonical for term in terms)
 
 
 def _fit_of(

@@ -26,6 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -145,17 +146,6 @@ def _judge_models(
     return score * (1.0 + TIE * sizes), squares
 
 
-@dataclass(frozen=True)
-class Steps:
-    """How the tuples' forms of all categories were combined; one entry for each step of each category, in order."""
-
-    category: Ints  # increasing
-    form: Ints  # the tuples' form that was taken or added; -1 where a term was dropped
-    n_tuples: Ints  # how many tuples chose it
-    result: Ints  # the category's form after the step
-    score: Floats  # criterion of the result on all points, without what longer forms are held back by
-
-
 def on_all_points(grid: Grid, forms: FormList, pairs: Ints, name: str) -> Floats:
     """Return criterion of categories with forms (2, B) on all points; infinite where these do not determine a fit."""
     every = np.arange(grid.values.shape[1])[None]
@@ -170,8 +160,8 @@ def held_back(scores: Floats, n_terms: Ints, n_points: int, name: str) -> Floats
     return scores * (1.0 + chance * n_terms / n_points)
 
 
-def combine(grid: Grid, tuple_forms: Ints, forms: FormList, name: str) -> tuple[Steps, Ints]:
-    """Combine the tuples' forms of each category.
+def combine(grid: Grid, tuple_forms: Ints, forms: FormList, name: str) -> tuple[list[Step], Ints]:
+    """Combine the tuples' forms of each category, and return the steps of one category after another, and its form.
 
     Each category starts with the form that fits all points best; then that form is added that helps most, while one
     does; then terms are dropped without which the points are predicted no worse.
@@ -209,8 +199,8 @@ def combine(grid: Grid, tuple_forms: Ints, forms: FormList, name: str) -> tuple[
         steps.append((joined, form[rows[lead]], counts[rows[lead]], sums[lead], scores[lead]))
         open_ &= np.isin(category, joined)
     steps += _shorten(grid, forms, chosen, name)
-    flat = [np.concatenate(column) for column in zip(*steps, strict=True)]
-    return Steps(*(column[np.argsort(flat[0], kind="stable")] for column in flat)), chosen
+    columns = [np.concatenate(column).tolist() for column in zip(*steps, strict=True)]
+    return sorted((Step(*row) for row in zip(*columns, strict=True)), key=lambda step: step.category), chosen
 
 
 def _shorten(grid: Grid, forms: FormList, chosen: Ints, name: str) -> list[tuple[Any, ...]]:
@@ -357,7 +347,7 @@ class Generated:
     tuples: Ints  # points through which every factor has a line
     tuple_forms: Ints  # -1 where a factor has no form, or where the univariate forms are rare among the tuples
     tuple_r2: Floats  # centered R^2 on the points of the tuple's lines
-    steps: Steps
+    steps: list[Step]  # with forms by their index in `forms`
     chosen: Ints  # the form of each category
 
 
@@ -546,8 +536,8 @@ def _fit(
 
 def generation_of(generated: Generated, terms: Terms, categories: Sequence[int], points: Ints) -> Generation:
     """Return the steps as a file keeps them."""
-    arrays = [*generated.instances, generated.tuple_forms, generated.steps.form, generated.steps.result]
-    used = np.unique(np.concatenate([array.ravel() for array in arrays]))
+    steps = np.array([(step.form, step.result) for step in generated.steps], dtype=np.int64)
+    used = np.unique(np.concatenate([array.ravel() for array in (*generated.instances, generated.tuple_forms, steps)]))
     used = used[used >= 0]
     renumber = np.full(len(generated.forms.forms) + 1, -1, dtype=np.int64)  # the last place answers for -1
     renumber[used] = np.arange(len(used))
@@ -563,8 +553,6 @@ def generation_of(generated: Generated, terms: Terms, categories: Sequence[int],
         )
         for lines, chosen, r2 in zip(generated.lines, generated.instances, generated.instance_r2, strict=True)
     )
-    steps = generated.steps
-    columns = (steps.category, renumber[steps.form], steps.n_tuples, renumber[steps.result], steps.score)
     return Generation(
         categories=tuple(categories),
         points=tuple(points.tolist()),
@@ -573,7 +561,10 @@ def generation_of(generated: Generated, terms: Terms, categories: Sequence[int],
         tuples=tuple(points[generated.tuples].tolist()),
         tuple_forms=_rows(renumber[generated.tuple_forms]),
         tuple_r2=finite_rows(np.round(generated.tuple_r2, _R2_DIGITS)),
-        steps=tuple(Step(*row) for row in zip(*(column.tolist() for column in columns), strict=True)),
+        steps=tuple(
+            msgspec.structs.replace(step, form=form, result=result)
+            for step, (form, result) in zip(generated.steps, renumber[steps].tolist(), strict=True)
+        ),
     )
 
 

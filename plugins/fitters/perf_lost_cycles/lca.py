@@ -10,7 +10,7 @@ import numpy as np
 
 from perf_lost_cycles import modgen
 from perf_lost_cycles.default_models import DefaultModel, find_models, models_for
-from perf_lost_cycles.forms import DefaultFit, category_table, fit_default_models, in_factor, root_weights
+from perf_lost_cycles.forms import DefaultFit, category_table, fit_default_models, root_weights, terms_in
 from perf_lost_cycles.options import CRITERIA, LcaOptions
 from perf_statistics.goodness import r_squared
 from perf_tables.category_table import CategoryTable
@@ -65,15 +65,11 @@ class LcaModel(modgen.ModgenModel, frozen=True, forbid_unknown_fields=True, dict
         """All default models of each category (C,), the chosen one first."""
         return tuple(tuple(fit for fit, _ in self.fits_on(name, self.factor, 0)) for name in self.names)
 
-    def in_factor(self, terms: Sequence[str]) -> tuple[str, ...]:
-        """Return terms in the factor's own symbol."""
-        return tuple(in_factor(term, self.factor) for term in terms)
-
     def candidate_terms(self, category: int) -> tuple[tuple[str, ...], ...]:
         """Return terms of each default model of a category whose coefficients its points determine, best first."""
         n_points = int(np.isfinite(self.fitted_values[category]).sum())
-        known = [c for c in self.default_fits[category] if None not in c.coefficients]
-        return tuple(dict.fromkeys(self.in_factor(c.terms) for c in known if len(c.terms) < n_points))
+        known = [fit.terms for fit in self.default_fits[category] if None not in fit.coefficients]
+        return tuple(dict.fromkeys(terms_in(terms, self.factor) for terms in known if len(terms) < n_points))
 
     def rivals(self, points: Points) -> tuple[Rival, ...]:
         coordinates, chosen = modgen.one_category(points, self.factors, self.names)
@@ -89,7 +85,7 @@ class LcaModel(modgen.ModgenModel, frozen=True, forbid_unknown_fields=True, dict
                     continue
                 if 1.0 - candidate.r2_leave_one_out > _NEARBY * (1.0 - r2):
                     continue
-                design = self.design(self.in_factor(candidate.terms), coordinates)
+                design = self.design(terms_in(candidate.terms, self.factor), coordinates)
                 values = np.maximum(design @ np.array(candidate.coefficients, dtype=np.float64), 0.0)
                 figure = f"leave-one-out R^2 {candidate.r2_leave_one_out:.4f} instead of {r2:.4f}"
                 text = f"{name} = {candidate.text(self.factor_name)}"
@@ -147,7 +143,18 @@ class LcaFitter(Fitter):
         for category, fits, values in zip(chosen.categories, fits_of, chosen.values.T, strict=True):
             total, prefix = float(np.nansum((values * root) ** 2)), f"{category}: " if several else ""
             for fit in fits:
-                candidates.append(Candidate((prefix + fit.form(name),), _figures(fit, total, several), fit.note))
+                squares = fit.sum_of_squares
+                figures: dict[str, float | int | None] = {
+                    "n_parameters": len(fit.terms),
+                    "r2_uncentered": None if squares is None or total <= 0 else float(r_squared(squares, total)),
+                    "r2_centered": fit.r2,
+                    "r2_adjusted": fit.r2_adjusted,
+                    "r2_leave_one_out": fit.r2_leave_one_out,
+                }
+                if not several:  # coefficients, where all models are of one category
+                    for label, value, error in zip(fit.names, fit.coefficients, fit.standard_errors, strict=True):
+                        figures |= {label: value, f"{label} error": error}
+                candidates.append(Candidate((prefix + fit.form(name),), figures, fit.note))
         kinds = "each category" if several else chosen.categories[0]
         summary = (
             f"{len(candidates)} default models of {kinds} over {name}: {len(table)} points of "
@@ -170,7 +177,7 @@ def lca_model(
         categories.append(
             modgen.CategoryFit(
                 name=name,
-                terms=tuple(in_factor(term, factor) for term in fit.terms),
+                terms=terms_in(fit.terms, factor),
                 coefficients=tuple(value or 0.0 for value in fit.coefficients),
                 standard_errors=fit.standard_errors,
                 n_points=int(np.isfinite(values).sum()),
@@ -265,19 +272,3 @@ def _factor(table: CategoryTable, name: str | None) -> str:
                 f"--where {table.columns[symbol]}={levels[symbol][0]:g}, or model both with --fitter modgen"
             )
     return factor
-
-
-def _figures(fit: DefaultFit, total_squares: float, several: bool) -> dict[str, float | int | None]:
-    """Return what a ranking shows of one model; coefficients if all models are of one category."""
-    squares = fit.sum_of_squares
-    figures: dict[str, float | int | None] = {
-        "n_parameters": len(fit.terms),
-        "r2_uncentered": None if squares is None or total_squares <= 0 else float(r_squared(squares, total_squares)),
-        "r2_centered": fit.r2,
-        "r2_adjusted": fit.r2_adjusted,
-        "r2_leave_one_out": fit.r2_leave_one_out,
-    }
-    if several:
-        return figures
-    pairs = zip(fit.names, fit.coefficients, fit.standard_errors, strict=True)
-    return figures | {label: value for name, c, e in pairs for label, value in ((name, c), (f"{name} error", e))}

@@ -15,7 +15,7 @@ import numpy as np
 import perfcore
 from perf_formulas.formula import Formula, renamed, sum_of_terms
 from perf_lost_cycles.default_models import DefaultModel
-from perf_lost_cycles.forms import DefaultFit, UsedModel, fit_default_models, in_factor, term_values
+from perf_lost_cycles.forms import DefaultFit, UsedModel, fit_default_models, term_values, terms_in
 from perf_statistics.goodness import finite, r_squared
 from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs, shape_weights
 from perf_tables.category_table import CategoryTable, by_category
@@ -101,13 +101,7 @@ class Line:
     label: str  # what is held, such as ``P=24``
     points: Ints
     r2: float | None  # centered, of the form that was chosen on it; None if the category is constant along it
-    form: str  # that form; empty if none could be judged
-
-
-def form_text(terms: Sequence[str], names: Mapping[str, str]) -> str:
-    """Return a form without its constants, its factors as texts call them."""
-    shown = [renamed(term, names) for term in terms]
-    return " + ".join(f"({term})" if " " in term else term for term in shown)
+    form: str  # that form without its constants, as texts call the factors; empty if none could be judged
 
 
 class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -169,12 +163,6 @@ class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tuple_forms: tuple[tuple[int, ...], ...]
     tuple_r2: tuple[tuple[float | None, ...], ...]  # centered, on the points of the tuple's lines
     steps: tuple[Step, ...]
-
-
-def mean_r2(rows: Sequence[Sequence[float | None]]) -> list[float | None]:
-    """Average over lines or tuples (R, K) of each category's R^2; None if none is defined."""
-    table = np.array(rows, dtype=np.float64).reshape(len(rows), -1)
-    return [float(column[np.isfinite(column)].mean()) if np.isfinite(column).any() else None for column in table.T]
 
 
 class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
@@ -478,15 +466,13 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         generation, place = self._generation(category)
         factor = next(factor for factor in generation.factors if factor.symbol == symbol)
         names, points = {**shown_names(self.columns), **self.shown_names}, self.observations.points
-        return tuple(
-            Line(
-                label=", ".join(f"{names[s]}={points[s][line[0]]:g}" for s in points if s != symbol) or ALL_POINTS,
-                points=np.array(line),
-                r2=r2[place],
-                form=form_text(generation.forms[chosen[place]], names) if chosen[place] >= 0 else "",
-            )
-            for line, chosen, r2 in zip(factor.lines, factor.chosen, factor.r2, strict=True)
-        )
+        lines = []
+        for line, chosen, r2 in zip(factor.lines, factor.chosen, factor.r2, strict=True):
+            held = ", ".join(f"{names[s]}={points[s][line[0]]:g}" for s in points if s != symbol) or ALL_POINTS
+            terms = [renamed(t, names) for t in generation.forms[chosen[place]]] if chosen[place] >= 0 else []
+            form = " + ".join(f"({term})" if " " in term else term for term in terms)
+            lines.append(Line(held, np.array(line), r2[place], form))
+        return tuple(lines)
 
     def fits_on(self, category: str, symbol: str, line: int) -> tuple[tuple[DefaultFit, bool], ...]:
         """Return default models fitted along one line, and whether each was chosen: that one first, then the best."""
@@ -508,7 +494,7 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             str(self.origin.options["criterion"]),
         )
         form = set(generation.forms[best]) if best >= 0 else set()
-        chosen = [{in_factor(term, symbol) for term in fit.terms} == form for fit in fits]
+        chosen = [set(terms_in(fit.terms, symbol)) == form for fit in fits]
         return tuple(sorted(zip(fits, chosen, strict=True), key=lambda pair: not pair[1]))
 
     def _generation(self, category: str) -> tuple[Generation, int]:
@@ -551,8 +537,10 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         for each in self.generations:
             tables = {**{factor.symbol: factor.r2 for factor in each.factors}, "tuples": each.tuple_r2}
             for name, rows in tables.items():
-                for category, value in zip(each.categories, mean_r2(rows), strict=True):
-                    averages[name][category] = value
+                table = np.array(rows, dtype=np.float64).reshape(len(rows), -1)
+                for category, column in zip(each.categories, table.T, strict=True):
+                    defined = column[np.isfinite(column)]
+                    averages[name][category] = float(defined.mean()) if len(defined) else None
         return averages
 
     def averages(self) -> dict[str, list[float | None]]:

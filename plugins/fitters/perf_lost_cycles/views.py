@@ -25,7 +25,7 @@ from perf_lost_cycles.default_models import (
     words_of,
     write_models,
 )
-from perf_lost_cycles.forms import DefaultFit, in_factor, term_values
+from perf_lost_cycles.forms import term_values, terms_in
 from perf_lost_cycles.generate import generate_model
 from perf_lost_cycles.lca import LcaModel, lca_model
 from perf_lost_cycles.modgen import LEFT_OUT, ModgenModel
@@ -34,7 +34,6 @@ from perf_statistics.goodness import normal_quantiles
 from perf_views import contents as page
 from perf_views.contents import answer_blocks
 from perf_views.names import shortened
-from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.data.columns import plain_name
 from perfcore.hooks.options import build
@@ -173,7 +172,7 @@ def fit_blocks(model: ModgenModel, category: str, symbol: str, line: int) -> tup
     x, y, spread = observed.points[symbol][points], observed.values[points, number], observed.spread[points, number]
     drawn = [pair for pair in candidates if None not in pair[0].coefficients][:_MOST_DRAWN]
     unit = f" [{model.unit}]" if model.unit else ""
-    predicted = [_curve(fit, x) for fit, _ in drawn]
+    predicted = [fit.values(x) for fit, _ in drawn]
     rows = []
     for place, level in enumerate(x.tolist()):
         residual = [f"{y[place] - predicted[0][place]:.3g}"] if predicted else []
@@ -181,7 +180,7 @@ def fit_blocks(model: ModgenModel, category: str, symbol: str, line: int) -> tup
     heads = [*(fit.form(name) for fit, _ in drawn), *(["residual of the first"] if predicted else [])]
     fine = np.linspace(x.min(), x.max(), _CURVE_POINTS)
     marks: list[Mark] = [
-        Line(fine, _curve(fit, fine), shortened(fit.form(name), 30) + " (chosen)" * is_chosen, f"series:{k}",
+        Line(fine, fit.values(fine), shortened(fit.form(name), 30) + " (chosen)" * is_chosen, f"series:{k}",
              "solid" if is_chosen else "dashed", 2.2 if is_chosen else 1.2)
         for k, (fit, is_chosen) in enumerate(drawn)
     ]  # fmt: skip
@@ -219,10 +218,6 @@ def fit_blocks(model: ModgenModel, category: str, symbol: str, line: int) -> tup
         *((page.Graphs(tuple(residuals)),) if residuals else ()),
         page.Table((name, f"measured{unit}", *heads), tuple(rows), "Points"),
     )
-
-
-def _curve(fit: DefaultFit, x: Floats) -> Floats:
-    return np.asarray(term_values(fit.terms, {VARIABLE: x}) @ np.array(fit.coefficients, dtype=np.float64))
 
 
 class LostCyclesViews:
@@ -369,7 +364,7 @@ def formula_mistakes(lines: Sequence[str], symbol: str, levels: Sequence[float])
         if not wrong and not is_finite.all():
             term = int(np.argmin(is_finite.all(axis=0)))
             level = levels[int(np.argmin(is_finite[:, term]))]
-            wrong = f": {in_factor(terms[term], symbol)} is not finite at {symbol}={level:g}, which was measured"
+            wrong = f": {terms_in(terms, symbol)[term]} is not finite at {symbol}={level:g}, which was measured"
         mistakes.append(f"line {number}: {line!r}{wrong}" if wrong else "")
     return mistakes
 
