@@ -6,6 +6,7 @@ A row holds the answer (formula, prediction, interval, growth, notes) and what w
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -24,6 +25,7 @@ from perf_scaling.growth import DEVIATES, MISSED, growths_at_target
 from perf_scaling.model import ScalingModel, path_columns
 from perf_scaling.options import Given, ScalingOptions, parse_target
 from perf_scaling.posterior import stored
+from perf_tables import thread_count
 from perf_tables.executors import executor_of, in_order
 from perfcore.base import pd, progress
 from perfcore.base.errors import DataError, ModelFileError, OptionError, UnknownNameError
@@ -40,6 +42,7 @@ _SCHEMA = "perfcore-series/1"
 _HEAD = 10_000  # rows by which columns are recognized
 _MOST = 20_000  # series of a file that are read as one model
 _SHOWN = 10
+_FEW_BLOCKS, _MOST_PROCESSES = 4, 8  # of fewer blocks, processes take longer to start than they save
 _ORDERS = {"predicted": "predicted", "growth": "exponent"}  # of a ranking: columns
 
 
@@ -83,7 +86,8 @@ def fit_series(
     """Fit each series of a Parquet or CSV file, and write a row for each to a Parquet file.
 
     Blocks of series that are done are kept in a folder beside the output until all are, so that the same call goes on
-    after an interruption. With `parallel`, workers fit the blocks; see `perf_tables.executors.executor_of`.
+    after an interruption. Workers fit the blocks, by default of many a process for each core; see
+    `perf_tables.executors.executor_of`.
     """
     series = registry().load("readers", "parquet").series()
     name, target = os.fspath(source), Path(output)
@@ -108,14 +112,17 @@ def fit_series(
     facts = {"schema": _SCHEMA, "version": perfcore.__version__, "options": to_dict(pinned), "source": name,
              "columns": dict(known.columns), "value_name": known.value_name, "unit": known.unit,
              "scaling": known.scaling, "reciprocal": known.reciprocal, "target": point}  # fmt: skip
-    with executor_of(parallel) as executor, progress.bar(f"fitting {name}", None) as advance:
-        blocks = _Blocks(target, file, facts)
-        tasks = blocks.undone((columns_of(frame), name, json.dumps(facts["options"])) for frame in table.blocks(path))
-        try:
-            for content in in_order(executor, fit_block, tasks):
+    blocks = _Blocks(target, file, facts)
+    tasks = blocks.undone((columns_of(frame), name, json.dumps(facts["options"])) for frame in table.blocks(path))
+    try:
+        first_tasks = list(itertools.islice(tasks, _FEW_BLOCKS))
+        if parallel is None and len(first_tasks) == _FEW_BLOCKS and (cores := thread_count(_MOST_PROCESSES)) > 1:
+            parallel = f"local:{cores}"
+        with executor_of(parallel) as executor, progress.bar(f"fitting {name}", None) as advance:
+            for content in in_order(executor, fit_block, itertools.chain(first_tasks, tasks)):
                 advance(blocks.add(content))
-        finally:
-            blocks.end()
+    finally:
+        blocks.end()
     count, unfitted = 0, dict[str, str]()
     facts_of_blocks = [series.facts_of(file) for file in blocks.files]
     for block in facts_of_blocks:
