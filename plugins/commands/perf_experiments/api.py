@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Argument, Option
 
 from perf_tables.arguments import parse_duration, parse_named, parse_share
 from perfcore.base import progress
@@ -65,18 +65,15 @@ def _one_level_of(factors: Point | Sequence[str], flag: str) -> dict[str, Any]:
 def design(
     factors: Annotated[
         Levels | Sequence[str],
-        typer.Option(
-            "--factor", "-f", metavar="NAME=...", help="Levels: p=1,2,4, D=128..1024*2, n=0..100:10, solver=cg,lu."
-        ),
+        Option("--factor", "-f", metavar="NAME=...", help="Levels: p=1,2,4, D=128..1024*2, n=0..100:10, solver=cg,lu."),
     ],
     kind: Annotated[
-        Literal["factorial", "one-at-a-time", "fractional", "latin-hypercube", "sobol"],
-        typer.Option(help="Kind of design."),
+        Literal["factorial", "one-at-a-time", "fractional", "latin-hypercube", "sobol"], Option(help="Kind of design.")
     ] = "factorial",
     *,
     constraints: Annotated[
         Sequence[str],
-        typer.Option(
+        Option(
             "--constraint",
             "-c",
             metavar="FORMULA",
@@ -84,28 +81,28 @@ def design(
         ),
     ] = (),
     replications: Annotated[
-        int, typer.Option("--repetitions", "--replications", metavar="N", min=1, help="Runs of each point.")
+        int, Option("--repetitions", "--replications", metavar="N", min=1, help="Runs of each point.")
     ] = 2,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the random order and points.")] = 0,
+    seed: Annotated[int, Option(metavar="N", min=0, help="Seed of the random order and points.")] = 0,
     centre: Annotated[
         Mapping[str, Any] | Sequence[str],
-        typer.Option(metavar="NAME=LEVEL", help="Centre of one-at-a-time (default: middle levels)."),
+        Option(metavar="NAME=LEVEL", help="Centre of one-at-a-time (default: middle levels)."),
     ] = (),
     fraction: Annotated[
-        int | None, typer.Option(metavar="N", min=2, help="For fractional: one in N combinations (default: 2).")
+        int | None, Option(metavar="N", min=2, help="For fractional: one in N combinations (default: 2).")
     ] = None,
     points: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Number of points of latin-hypercube and sobol.")
+        int | None, Option(metavar="N", min=1, help="Number of points of latin-hypercube and sobol.")
     ] = None,
     model: Annotated[
-        Model | PathLike | None, typer.Option(metavar="FILE", help="Model file that predicts the time of a run.")
+        Model | PathLike | None, Option(metavar="FILE", help="Model file that predicts the time of a run.")
     ] = None,
     runs: Annotated[
-        PathLike | None, typer.Option(metavar="FILE", help="Run database that predicts the time instead.")
+        PathLike | None, Option(metavar="FILE", help="Run database that predicts the time instead.")
     ] = None,
     budget: Annotated[
         str | float | None,
-        typer.Option(metavar="DURATION", help="Drop the most expensive points to fit a time budget, such as 2h."),
+        Option(metavar="DURATION", help="Drop the most expensive points to fit a time budget, such as 2h."),
     ] = None,
 ) -> Design:
     """Design an experiment: which points to measure, how often, in which order.
@@ -183,41 +180,37 @@ def default_store(design: PathLike | None) -> Path:
 def run(
     design: Annotated[
         Design | PathLike | None,
-        typer.Argument(
+        Argument(
             metavar="DESIGN", help="A design that `perf experiment design` wrote (.toml); optional with versions."
         ),
     ] = None,
     command: Annotated[
-        str | Sequence[str],
-        typer.Argument(metavar="-- COMMAND", help="Program and arguments (default: those of the store)."),
+        str | Sequence[str], Argument(metavar="-- COMMAND", help="Program and arguments (default: those of the store).")
     ] = (),
     *,
     versions: Annotated[
         Mapping[str, str | Sequence[str]] | Sequence[str],
-        typer.Option(
-            "--version", metavar="NAME=COMMAND", help="A version of the program; COMMAND after -- follows it."
-        ),
+        Option("--version", metavar="NAME=COMMAND", help="A version of the program; COMMAND after -- follows it."),
     ] = (),
     rounds: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Rounds (default: the design's repetitions; of versions alone 10)."),
+        int | None, Option(metavar="N", min=1, help="Rounds (default: the design's repetitions; of versions alone 10).")
     ] = None,
     store: Annotated[
         PathLike | None,
-        typer.Option(
+        Option(
             metavar="FILE", help="Run database (default: the design's name with .db; without a design versions.db)."
         ),
     ] = None,
     launcher: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="NAME|WORDS",
             help="local, mpirun (mpirun -np {p}), srun (srun -n {p}), or words to put before the command.",
         ),
     ] = "local",
     values: Annotated[
         Sequence[str],
-        typer.Option(
+        Option(
             "--value",
             "-v",
             metavar="NAME=REGEX",
@@ -226,26 +219,26 @@ def run(
         ),
     ] = (),
     limit: Annotated[
-        str | float | None, typer.Option(metavar="DURATION", help="Stop a run that takes longer; it counts as failed.")
+        str | float | None, Option(metavar="DURATION", help="Stop a run that takes longer; it counts as failed.")
     ] = None,
-    warmup: Annotated[int, typer.Option(metavar="N", min=0, help="Warm-up runs (discarded).")] = 0,
+    warmup: Annotated[int, Option(metavar="N", min=0, help="Warm-up runs (discarded).")] = 0,
     until: Annotated[
         str | float | None,
-        typer.Option(metavar="SHARE", help="Repeat until the median is known to this, such as 2% (95% confidence)."),
+        Option(metavar="SHARE", help="Repeat until the median is known to this, such as 2% (95% confidence)."),
     ] = None,
-    most: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of a point with --until.")] = 30,
+    most: Annotated[int, Option(metavar="N", min=1, help="Runs of a point with --until.")] = 30,
     max_load: Annotated[
-        float, typer.Option(metavar="SHARE", help="Wait while CPU load exceeds this fraction (1: never).")
+        float, Option(metavar="SHARE", help="Wait while CPU load exceeds this fraction (1: never).")
     ] = 0.2,
     wait: Annotated[
-        str | float, typer.Option(metavar="DURATION", help="Longest wait; then the run is marked noisy.")
+        str | float, Option(metavar="DURATION", help="Longest wait; then the run is marked noisy.")
     ] = "10s",
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Make runs again that failed; the failures are kept too.")
+        bool, Option("--retry-failed", help="Make runs again that failed; the failures are kept too.")
     ] = False,
     parallel: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="WHERE",
             help="Make several runs at once: local:N processes, dask://HOST:PORT, or slurm[:KEY=VALUE,...], "
             "batch jobs with options of sbatch such as slurm:ntasks={p},exclusive,time=10; run again to "
@@ -254,7 +247,7 @@ def run(
     ] = None,
     collect: Annotated[
         bool,
-        typer.Option("--collect", help="Only collect what Slurm's jobs have made."),
+        Option("--collect", help="Only collect what Slurm's jobs have made."),
         OptionRules(needs="--parallel slurm"),
     ] = False,
 ) -> Summary:
@@ -362,11 +355,11 @@ def run(
 
 
 def runs(
-    store: Annotated[PathLike, typer.Argument(metavar="STORE", help="Run database of `perf experiment run` (.db).")],
+    store: Annotated[PathLike, Argument(metavar="STORE", help="Run database of `perf experiment run` (.db).")],
     *,
-    failed: Annotated[bool, typer.Option("--failed", help="Only runs that failed.")] = False,
-    show: Annotated[int | None, typer.Option(metavar="RUN", min=1, help="Details of one run, with its output.")] = None,
-    check: Annotated[bool, typer.Option("--check", help="Verify the checksums of all runs.")] = False,
+    failed: Annotated[bool, Option("--failed", help="Only runs that failed.")] = False,
+    show: Annotated[int | None, Option(metavar="RUN", min=1, help="Details of one run, with its output.")] = None,
+    check: Annotated[bool, Option("--check", help="Verify the checksums of all runs.")] = False,
 ) -> Runs:
     """List the runs in STORE, which `perf experiment run` made; also while it runs.
 
@@ -420,19 +413,19 @@ def runs(
 def sample(
     what: Annotated[
         Literal["cpu", "network"],
-        typer.Argument(metavar="WHAT", help="Busy time of processors (cpu), or bytes per second (network)."),
+        Argument(metavar="WHAT", help="Busy time of processors (cpu), or bytes per second (network)."),
     ],
     *,
-    for_: Annotated[str | float, typer.Option("--for", metavar="DURATION", help="Duration of sampling.")] = "5min",
-    every: Annotated[str | float, typer.Option(metavar="DURATION", help="Sampling interval.")] = "1s",
+    for_: Annotated[str | float, Option("--for", metavar="DURATION", help="Duration of sampling.")] = "5min",
+    every: Annotated[str | float, Option(metavar="DURATION", help="Sampling interval.")] = "1s",
     output: Annotated[
         PathLike | None,
-        typer.Option("--output", "-o", metavar="FILE", help="File to write; its ending is the format."),
+        Option("--output", "-o", metavar="FILE", help="File to write; its ending is the format."),
         OptionRules(required=True),
     ] = None,
     overwrite: Annotated[
         bool,
-        typer.Option("--overwrite", help="Replace a file of samples that exists; they can't be made again."),
+        Option("--overwrite", help="Replace a file of samples that exists; they can't be made again."),
         OptionRules(needs="--output FILE"),
     ] = False,
 ) -> Series:
@@ -496,13 +489,13 @@ def sample(
 def next_points(
     source: Annotated[
         Model | PathLike,
-        typer.Argument(
+        Argument(
             metavar="SOURCE", help="A model, of any kind whose parameters have standard errors, or a run database."
         ),
     ],
     target: Annotated[
         Places | None,
-        typer.Option(
+        Option(
             "--target",
             "-t",
             metavar="NAME=LEVEL,...",
@@ -511,7 +504,7 @@ def next_points(
     ] = None,
     candidates: Annotated[
         Places | Sequence[Point] | Design | PathLike | None,
-        typer.Option(
+        Option(
             "--candidates",
             "-c",
             metavar="NAME=...|DESIGN",
@@ -520,19 +513,16 @@ def next_points(
         ),
     ] = None,
     points: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Number of points to choose, one after the other (default: 4)."),
+        int | None, Option(metavar="N", min=1, help="Number of points to choose, one after the other (default: 4).")
     ] = None,
     *,
     constraints: Annotated[
-        Sequence[str], typer.Option("--constraint", metavar="FORMULA", help="Condition on every candidate.")
+        Sequence[str], Option("--constraint", metavar="FORMULA", help="Condition on every candidate.")
     ] = (),
-    per_second: Annotated[
-        bool, typer.Option("--per-second", help="Maximize information per second of run time.")
-    ] = False,
+    per_second: Annotated[bool, Option("--per-second", help="Maximize information per second of run time.")] = False,
     largest: Annotated[
         Places | None,
-        typer.Option(
+        Option(
             "--max",
             metavar="NAME=LEVEL,...",
             help="Without --candidates: the largest level that can be measured, p=1024 (default: twice the "
@@ -540,21 +530,18 @@ def next_points(
         ),
     ] = None,
     max_cost: Annotated[
-        str | float | None, typer.Option(metavar="TIME", help="Largest total time of the runs of one point: 10min.")
+        str | float | None, Option(metavar="TIME", help="Largest total time of the runs of one point: 10min.")
     ] = None,
     precision: Annotated[
         str | float | None,
-        typer.Option(
-            metavar="SHARE", help="For a run database: half-width of the interval of each mean (default: 2%)."
-        ),
+        Option(metavar="SHARE", help="For a run database: half-width of the interval of each mean (default: 2%)."),
     ] = None,
     most: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="For a run database: maximum runs of one point (default: 30)."),
+        int | None, Option(metavar="N", min=1, help="For a run database: maximum runs of one point (default: 30).")
     ] = None,
     value: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="For a run database: value to be precise (default: the first reported)."),
+        Option(metavar="NAME", help="For a run database: value to be precise (default: the first reported)."),
     ] = None,
 ) -> Recommendation | Replications:
     """Recommend the most informative next runs, from a model or a run database.

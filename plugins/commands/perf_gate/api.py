@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Argument, Option
 
 from perf_tables.arguments import parse_share
 from perfcore.base.errors import InputError, OptionError, UnknownNameError
@@ -300,19 +300,17 @@ def _policy(slower_than: str | float, errors: str, missing: str, inconclusive: s
 
 
 def add_to_history(
-    history: Annotated[Named, typer.Argument(metavar="HISTORY", help="History file (.jsonl); created if missing.")],
-    results: Annotated[Any, typer.Argument(metavar="RESULTS", help="Runs of one commit: a file, folder or pattern.")],
+    history: Annotated[Named, Argument(metavar="HISTORY", help="History file (.jsonl); created if missing.")],
+    results: Annotated[Any, Argument(metavar="RESULTS", help="Runs of one commit: a file, folder or pattern.")],
     *,
-    commit: Annotated[str, typer.Option(metavar="NAME", help="The commit that was measured.")],
-    machine: Annotated[
-        str, typer.Option(metavar="NAME", help="Machine of the measurement (default: from the file).")
-    ] = "",
+    commit: Annotated[str, Option(metavar="NAME", help="The commit that was measured.")],
+    machine: Annotated[str, Option(metavar="NAME", help="Machine of the measurement (default: from the file).")] = "",
     value: Annotated[
-        str | Iterable[str], typer.Option(metavar="COLUMN", help="Measured value (default: by the format).")
+        str | Iterable[str], Option(metavar="COLUMN", help="Measured value (default: by the format).")
     ] = (),
     better: Annotated[
         str | Iterable[str] | None,
-        typer.Option(metavar="[COLUMN=]larger|smaller", help="Direction of improvement (default: by unit)."),
+        Option(metavar="[COLUMN=]larger|smaller", help="Direction of improvement (default: by unit)."),
     ] = None,
     read: Annotated[Read | None, OptionGroup("perfcore.cli.reading:HowToRead", "read_with_format")] = None,
 ) -> Added:
@@ -344,11 +342,11 @@ def add_to_history(
 
 
 def compare(
-    first: Annotated[Any, typer.Argument(metavar="FIRST", help="A model file (.json), or data, which are fitted.")],
-    second: Annotated[Any, typer.Argument(metavar="SECOND", help="A model file (.json), or data, which are fitted.")],
+    first: Annotated[Any, Argument(metavar="FIRST", help="A model file (.json), or data, which are fitted.")],
+    second: Annotated[Any, Argument(metavar="SECOND", help="A model file (.json), or data, which are fitted.")],
     at: Annotated[
         str | Iterable[str] | Mapping[str, Any],
-        typer.Option(
+        Option(
             metavar="NAME=...",
             help="Points, such as p=64,128, t=0..100:10 or p=1..1024*2,n=100; names for codes and systems.",
         ),
@@ -356,13 +354,11 @@ def compare(
     *,
     fitter: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", autocompletion=names_of("fitters"), help="Fitter for data (default: by their kind)."
-        ),
+        Option(metavar="NAME", autocompletion=names_of("fitters"), help="Fitter for data (default: by their kind)."),
     ] = None,
     by: Annotated[
         Literal["operator", "kernel", "shape"] | None,
-        typer.Option(help="Unit of comparison of GPU traces (default: operators where recorded, else kernels)."),
+        Option(help="Unit of comparison of GPU traces (default: operators where recorded, else kernels)."),
     ] = None,
     names: tuple[str, str] | None = None,
     read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_file,
@@ -452,22 +448,19 @@ def compare(
 
 def validate(
     model: Annotated[
-        Model | Named, typer.Argument(metavar="MODEL", help="A file that `perf fit -o` wrote, or predictions (.json).")
+        Model | Named, Argument(metavar="MODEL", help="A file that `perf fit -o` wrote, or predictions (.json).")
     ],
-    data: Annotated[
-        Any, typer.Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern.")
-    ],
+    data: Annotated[Any, Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern.")],
     *,
     interval: Annotated[
-        float | None, typer.Option(metavar="X", help="Coverage of the intervals to check (default: 0.95).")
+        float | None, Option(metavar="X", help="Coverage of the intervals to check (default: 0.95).")
     ] = None,
     where: Annotated[
-        str | None,
-        typer.Option(metavar="COND,...", help="Only rows that meet all conditions (default: those of the fit)."),
+        str | None, Option(metavar="COND,...", help="Only rows that meet all conditions (default: those of the fit).")
     ] = None,
     output: Annotated[
         Named | None,
-        typer.Option(
+        Option(
             "--output",
             "-o",
             metavar="FILE",

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from perf_gate.api import gate, gate_history, gate_run, gate_self_test
 from perf_tables.arguments import parse_named
@@ -29,19 +29,19 @@ _FEWEST_COMMITS = 3  # values of a column of versions or dates, from which on it
 def gate_command(
     first: Annotated[
         Any,
-        typer.Argument(
+        Argument(
             metavar="FIRST", help="Runs of the first version, or of both: a file, folder, pattern, or list with commas."
         ),
     ] = None,
-    second: Annotated[Any, typer.Argument(metavar="SECOND", help="Runs of the second version.")] = None,
+    second: Annotated[Any, Argument(metavar="SECOND", help="Runs of the second version.")] = None,
     *,
     slower_than: Annotated[
         str | float | None,
-        typer.Option(metavar="FACTOR", help="Regression threshold, 1.05x (default) or 5%; of a history any change."),
+        Option(metavar="FACTOR", help="Regression threshold, 1.05x (default) or 5%; of a history any change."),
     ] = None,
     commit: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="COLUMN",
             help="For a history: column of commits (default: commit, sha, revision, version or date, of "
             "three or more).",
@@ -49,36 +49,36 @@ def gate_command(
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="COMMIT", help="Changes after this commit of a history are new (default: in the last 12 commits)."
         ),
     ] = None,
     version: Annotated[
-        str | Sequence[str] | None, typer.Option(metavar="COLUMN|NAME=COMMAND", help="In one file: column of versions.")
+        str | Sequence[str] | None, Option(metavar="COLUMN|NAME=COMMAND", help="In one file: column of versions.")
     ] = None,
     base: Annotated[
-        str | None, typer.Option(metavar="NAME", help="One of the two versions in the column of versions.")
+        str | None, Option(metavar="NAME", help="One of the two versions in the column of versions.")
     ] = None,
     new: Annotated[
-        str | None, typer.Option(metavar="NAME", help="One of the two versions in the column of versions.")
+        str | None, Option(metavar="NAME", help="One of the two versions in the column of versions.")
     ] = None,
     value: Annotated[
         str | Iterable[str],
-        typer.Option(
+        Option(
             metavar="COLUMN",
             help="Measured value (default: by the format); with --run NAME=REGEX, found in the output.",
         ),
     ] = (),
     better: Annotated[
         str | Iterable[str] | None,
-        typer.Option(
+        Option(
             metavar="[COLUMN=]larger|smaller",
             help="Direction of improvement (default: by unit, larger of rates, smaller of all else).",
         ),
     ] = None,
     design: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="interleaved|blocked|sessions",
             help="Order of the runs: interleaved, one version after the other, or separate sessions "
             "(default: detected from rounds, times and dates).",
@@ -86,73 +86,67 @@ def gate_command(
     ] = None,
     session_cv: Annotated[
         str | float | None,
-        typer.Option(
+        Option(
             metavar="SHARE",
             help="Between-session variation, such as 2%: the standard deviation of one version's sessions "
             "(default: from several old files, otherwise from the run-to-run noise).",
         ),
     ] = None,
     errors: Annotated[
-        str,
-        typer.Option(metavar="fwer|fdr", help="Correction for multiple tests at 5%: family-wise error rate or FDR."),
+        str, Option(metavar="fwer|fdr", help="Correction for multiple tests at 5%: family-wise error rate or FDR.")
     ] = "fwer",
     missing: Annotated[
         str,
-        typer.Option(
-            metavar="list|fail", help="Treatment of benchmarks missing from one version, or ended in a history."
-        ),
+        Option(metavar="list|fail", help="Treatment of benchmarks missing from one version, or ended in a history."),
     ] = "list",
     inconclusive: Annotated[
-        str | None, typer.Option(metavar="pass|fail", help="Exit status of an inconclusive result (default: 3).")
+        str | None, Option(metavar="pass|fail", help="Exit status of an inconclusive result (default: 3).")
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Pass only if all benchmarks are below the limit with 95% confidence.")
+        bool, Option("--strict", help="Pass only if all benchmarks are below the limit with 95% confidence.")
     ] = False,
     parallel: Annotated[
         str | None,
-        typer.Option(metavar="WHERE", help="For a history of many benchmarks: local:N processes, or dask://HOST:PORT."),
+        Option(metavar="WHERE", help="For a history of many benchmarks: local:N processes, or dask://HOST:PORT."),
     ] = None,
     run: Annotated[
-        bool,
-        typer.Option("--run", help="Measure the versions in turn, until it is decided; FIRST may be a design (.toml)."),
+        bool, Option("--run", help="Measure the versions in turn, until it is decided; FIRST may be a design (.toml).")
     ] = False,
     max_rounds: Annotated[
-        int, typer.Option(metavar="N", min=1, help="With --run: the most rounds."), OptionRules(needs="--run")
+        int, Option(metavar="N", min=1, help="With --run: the most rounds."), OptionRules(needs="--run")
     ] = 40,
     budget: Annotated[
         str | float | None,
-        typer.Option(metavar="DURATION", help="With --run: the most time, such as 10min."),
+        Option(metavar="DURATION", help="With --run: the most time, such as 10min."),
         OptionRules(needs="--run"),
     ] = None,
     warmup: Annotated[
-        int, typer.Option(metavar="N", min=0, help="With --run: warm-up rounds to discard."), OptionRules(needs="--run")
+        int, Option(metavar="N", min=0, help="With --run: warm-up rounds to discard."), OptionRules(needs="--run")
     ] = 1,
     store: Annotated[
         Named | None,
-        typer.Option(metavar="FILE", help="With --run: keep the runs, and go on from those it has (.db)."),
+        Option(metavar="FILE", help="With --run: keep the runs, and go on from those it has (.db)."),
         OptionRules(needs="--run"),
     ] = None,
     launcher: Annotated[
-        str,
-        typer.Option(metavar="NAME|WORDS", help="With --run: as of `perf experiment run`."),
-        OptionRules(needs="--run"),
+        str, Option(metavar="NAME|WORDS", help="With --run: as of `perf experiment run`."), OptionRules(needs="--run")
     ] = "local",
     limit: Annotated[
         str | float | None,
-        typer.Option(metavar="DURATION", help="With --run: longest time of one run."),
+        Option(metavar="DURATION", help="With --run: longest time of one run."),
         OptionRules(needs="--run"),
     ] = None,
     self_test: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--self-test",
             help="A/A test of one version, in a file or with --run: noise, false-alarm rate, rounds needed.",
         ),
     ] = False,
     summary: Annotated[
-        Named | None, typer.Option(metavar="FILE", help="Append Markdown for the page of a CI job (.md).")
+        Named | None, Option(metavar="FILE", help="Append Markdown for the page of a CI job (.md).")
     ] = None,
-    junit: Annotated[Named | None, typer.Option(metavar="FILE", help="Write a JUnit report (.xml).")] = None,
+    junit: Annotated[Named | None, Option(metavar="FILE", help="Write a JUnit report (.xml).")] = None,
     read: Annotated[Read | None, OptionGroup("perfcore.cli.reading:HowToRead", "read_with_format")] = None,
 ) -> VersionGate | HistoryGate | SelfTest:
     """Judge whether any benchmark of SECOND is slower than in FIRST, or became slower in a history.

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-import typer
+from typer import Argument, Option
 
 from perfcore.base.errors import OptionError
 from perfcore.hooks.parameters import OptionGroup, OptionRules
@@ -23,7 +23,7 @@ Named = str | os.PathLike[str]
 def project(
     runs: Annotated[
         Named | Trace | Measurements | Sequence[Named | Trace | Measurements],
-        typer.Argument(
+        Argument(
             metavar="RUN",
             help="Traces of one program at several numbers of ranks, or tables of times by category or call path.",
         ),
@@ -31,35 +31,34 @@ def project(
     *,
     at: Annotated[
         str | Sequence[str] | Mapping[str, float] | None,
-        typer.Option(
+        Option(
             metavar="p=N,...",
             help="Scales to project to, such as p=16 or p=64..4096*4 (default: four times the largest).",
         ),
     ] = None,
     parameter: Annotated[
-        str | None, typer.Option(metavar="COLUMN,...", help="Column of a table with the scale (default: guessed).")
+        str | None, Option(metavar="COLUMN,...", help="Column of a table with the scale (default: guessed).")
     ] = None,
     value: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of a table with the times (default: guessed).")
+        str | None, Option(metavar="COLUMN", help="Column of a table with the times (default: guessed).")
     ] = None,
     where: Annotated[
-        str | None, typer.Option(metavar="COND,...", help="Rows of a table to use: COLUMN=A|B, COLUMN>3.")
+        str | None, Option(metavar="COND,...", help="Rows of a table to use: COLUMN=A|B, COLUMN>3.")
     ] = None,
     scaling: Annotated[
-        Literal["auto", "strong", "weak"],
-        typer.Option(help="Whether the problem stays the same or grows with the scale."),
+        Literal["auto", "strong", "weak"], Option(help="Whether the problem stays the same or grows with the scale.")
     ] = "auto",
     network: Annotated[
         str | None,
-        typer.Option(metavar="Kx|0", help="Network K times as fast, such as 2x; 0 is ideal, with zero transfer time."),
+        Option(metavar="Kx|0", help="Network K times as fast, such as 2x; 0 is ideal, with zero transfer time."),
     ] = None,
     compute: Annotated[
         Mapping[str, float] | Sequence[str],
-        typer.Option(metavar="[CLASS=]Kx", help="Computation, or one class of it, K times as fast."),
+        Option(metavar="[CLASS=]Kx", help="Computation, or one class of it, K times as fast."),
     ] = (),
     balance: Annotated[
         str | Sequence[str],
-        typer.Option(metavar="[CLASS]", help="No load imbalance of computing."),
+        Option(metavar="[CLASS]", help="No load imbalance of computing."),
         OptionRules(alone="computing"),
     ] = (),
     from_name: str | None = None,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from perfcore.base.errors import OptionError
 from perfcore.hooks.parameters import OptionGroup, OptionRules, OptionsOf, OptionsOfSelected, names_of
@@ -32,24 +32,24 @@ _READ = OptionGroup("perfcore.cli.reading:HowToRead", "read_file")
 
 def solve(
     model: Annotated[
-        Named | StructuralModel, typer.Argument(metavar="MODEL", help="A structural model (.toml), or a formula.")
+        Named | StructuralModel, Argument(metavar="MODEL", help="A structural model (.toml), or a formula.")
     ],
     range_: Annotated[
         str,
-        typer.Option(
+        Option(
             "--for",
             metavar="NAME=LOW..HIGH",
             help="The input and its range, such as servers=1..64 or limit=0.1..2.0: of whole numbers if both ends are.",
         ),
     ],
-    below: Annotated[float, typer.Option(metavar="LIMIT", help="Limit of the result, in its unit.")],
+    below: Annotated[float, Option(metavar="LIMIT", help="Limit of the result, in its unit.")],
     probability: Annotated[
-        float, typer.Option(metavar="P", help="Probability of meeting the limit, between 0 and 1.")
+        float, Option(metavar="P", help="Probability of meeting the limit, between 0 and 1.")
     ] = 0.99,
     *,
     inputs: Annotated[
         Mapping[str, Any] | Sequence[str] | None,
-        typer.Option("--with", metavar="NAME=QUANTITY", help="An input, as of `perf stochastic eval`."),
+        Option("--with", metavar="NAME=QUANTITY", help="An input, as of `perf stochastic eval`."),
     ] = None,
     **options: Annotated[Any, OptionsOf("perf_structural.options:SamplingOptions", "sampling")],
 ) -> Solution:
@@ -103,11 +103,11 @@ def solve(
 def value(
     series: Annotated[
         Named | Series | UtilizationCurve | Measurements,
-        typer.Argument(metavar="SERIES", help="A file of samples or runs; - is standard input."),
+        Argument(metavar="SERIES", help="A file of samples or runs; - is standard input."),
     ],
     as_: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--as",
             metavar="NAME",
             autocompletion=names_of("representations"),
@@ -116,27 +116,27 @@ def value(
     ] = None,
     *,
     column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Series of several columns: the one to represent.")
+        str | None, Option(metavar="NAME", help="Series of several columns: the one to represent.")
     ] = None,
-    window: Annotated[str, typer.Option(metavar="DURATION|all", help="Window of samples, from the end.")] = "5min",
+    window: Annotated[str, Option(metavar="DURATION|all", help="Window of samples, from the end.")] = "5min",
     until: Annotated[
         float | str | None,
-        typer.Option("--to", metavar="TIME", help="Last time or date that counts (default: the last sample's)."),
+        Option("--to", metavar="TIME", help="Last time or date that counts (default: the last sample's)."),
     ] = None,
     where: Annotated[
         str | tuple[str, ...] | None,
-        typer.Option(metavar="CONDITIONS", help="Rows of a table that count, such as host=a,p>4."),
+        Option(metavar="CONDITIONS", help="Rows of a table that count, such as host=a,p>4."),
     ] = None,
     support: Annotated[
-        str | tuple[float, float] | None, typer.Option(metavar="LOW,HIGH", help="Known bounds, such as 0,1 or 0,inf.")
+        str | tuple[float, float] | None, Option(metavar="LOW,HIGH", help="Known bounds, such as 0,1 or 0,inf.")
     ] = None,
     quantile: Annotated[
         str | float | tuple[float, ...] | None,
-        typer.Option(metavar="Q,...", help="Quantiles to show, with the limits that samples give them."),
+        Option(metavar="Q,...", help="Quantiles to show, with the limits that samples give them."),
     ] = None,
     run: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="DURATION",
             help="Distribution of the mean over a run this long that starts now, instead of single samples.",
         ),
@@ -208,10 +208,10 @@ def value(
 
 
 def evaluate(
-    formula: Annotated[str, typer.Argument(metavar="FORMULA", help="Formula over the inputs given by --with.")],
+    formula: Annotated[str, Argument(metavar="FORMULA", help="Formula over the inputs given by --with.")],
     inputs: Annotated[
         Mapping[str, Any] | Sequence[str] | None,
-        typer.Option(
+        Option(
             "--with",
             metavar="NAME=QUANTITY",
             help="A number, REPRESENTATION:NUMBERS such as normal:10,2, or a JSON file of a value.",
@@ -256,25 +256,23 @@ def evaluate(
 
 
 def schedule(
-    model: Annotated[Named | StructuralModel, typer.Argument(metavar="MODEL", help="A structural model (.toml).")],
+    model: Annotated[Named | StructuralModel, Argument(metavar="MODEL", help="A structural model (.toml).")],
     candidates: Annotated[
         Sequence[Named] | Mapping[str, Mapping[str, Any]],
-        typer.Argument(metavar="CANDIDATES", help="Further files of candidates."),
+        Argument(metavar="CANDIDATES", help="Further files of candidates."),
     ] = (),
     *,
     by: Annotated[
-        str, typer.Option(metavar="MEASURE", help="Objective to minimize: mean, upper, quantile:Q or beyond:LIMIT.")
+        str, Option(metavar="MEASURE", help="Objective to minimize: mean, upper, quantile:Q or beyond:LIMIT.")
     ] = "mean",
-    tuning: Annotated[
-        float | None, typer.Option(metavar="TF", help="Add this many standard deviations to the mean.")
-    ] = None,
+    tuning: Annotated[float | None, Option(metavar="TF", help="Add this many standard deviations to the mean.")] = None,
     divide: Annotated[
         int | None,
-        typer.Option(metavar="UNITS", min=0, help="Divide this much work instead; candidates are then not looked at."),
+        Option(metavar="UNITS", min=0, help="Divide this much work instead; candidates are then not looked at."),
     ] = None,
     unit_time: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Replicated component: each machine's time for one unit of work."),
+        Option(metavar="NAME", help="Replicated component: each machine's time for one unit of work."),
         OptionRules(needs="--divide UNITS"),
     ] = None,
     **options: Annotated[Any, _EVALUATION],

@@ -19,7 +19,7 @@ from perf_structural.algebra import Constant
 from perf_structural.model_file import error_context, read_candidates
 from perf_structural.options import EvaluationOptions, SamplingOptions, Statistic
 from perf_structural.prediction import Drawn, predict_jointly, probability_below, without_quantiles
-from perf_structural.sampling import draw_sorted
+from perf_structural.sampling import draw
 from perf_structural.structural_model import StructuralModel
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
@@ -315,6 +315,6 @@ def _probability_with(
         for leaf in formula.supports:
             if not formula.values[leaf].has_distribution:
                 raise OptionError(f"{leaf!r} has bounds and no distribution, so it has no probability; use a histogram")
-        drawn = draw_sorted(formula, options.samples, options.seed)
+        (drawn,) = draw([formula], options.samples, options.seed)
     shares = (drawn.values <= limit).mean(axis=1)
     return Trial(value, float(shares.mean()), float(shares.std(ddof=1)) / math.sqrt(len(shares))), part.unit

@@ -33,7 +33,7 @@ from perf_structural.bounds import within
 from perf_structural.composition import Composition
 from perf_structural.model_file import error_context
 from perf_structural.options import LEVELS, EvaluationOptions, quantile_name
-from perf_structural.sampling import Formula, Sample, draw, draw_sorted, points_for, sort_at_once
+from perf_structural.sampling import Formula, Sample, draw, points_for, sort_at_once
 from perfcore import stochastic as arithmetic
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
@@ -211,7 +211,7 @@ def evaluate(formula: Formula, options: EvaluationOptions, drawn: Sample | None 
     input_notes = tuple(note for name in names for note in values[name].notes)
 
     def sample() -> Sample:
-        return drawn or draw_sorted(Formula(root, values, pairs), options.samples, options.seed)
+        return drawn or draw([Formula(root, values, pairs)], options.samples, options.seed)[0]
 
     if options.method == "sample" or (obstacle is not None and not without):
         return sampled(sample(), options, input_notes)
@@ -247,7 +247,8 @@ def _enclosed(
 
 def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = ()) -> Evaluation:
     """Return the distribution of which a sample was drawn, with its standard errors."""
-    rows = drawn.values if drawn.is_sorted else np.sort(drawn.values, axis=1)
+    rows = drawn.values.copy()  # draws stay in the order of the points
+    sort_at_once(list(rows))
     has_moments = True
     if drawn.reaches_zero:  # of what has no mean (tail index 1) the largest of a sample grows with its size
         off = np.abs(rows - np.median(rows))

@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -296,10 +296,9 @@ class Formula:
 class Sample:
     """Values of an expression."""
 
-    values: Floats  # in the order of the points, or each row sorted
+    values: Floats  # in the order of the points, a row for each net
     notes: tuple[str, ...]
     reaches_zero: bool = False  # whether a divisor comes down to zero or beyond, so that there may be no mean
-    is_sorted: bool = False  # whether each row is
 
 
 def draw(formulas: Sequence[Formula], samples: int | None, seed: int) -> list[Sample]:
@@ -354,13 +353,6 @@ def _correlation_of(keys: Sequence[str], formulas: Sequence[Formula]) -> tuple[l
     present = {pair: value for pair, value in present.items() if pair <= set(keys)}
     rows = [k for k, key in enumerate(keys) if any(key in pair for pair in present)]
     return rows, factor_of([keys[k] for k in rows], present)
-
-
-def draw_sorted(formula: Formula, samples: int | None, seed: int) -> Sample:
-    """Return values of one formula, each row sorted."""
-    (drawn,) = draw([formula], samples, seed)
-    sort_at_once(list(drawn.values))
-    return replace(drawn, is_sorted=True)
 
 
 def sort_at_once(arrays: Sequence[Floats]) -> None:
