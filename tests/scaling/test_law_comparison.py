@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import perfcore
+from perf_gate.comparison import probability_above, ratio_bounds
 
 LEVELS = (4, 8, 16, 32, 64)
 TARGET = 128.0
@@ -50,7 +51,7 @@ def few():
 def test_bounds_of_the_ratio_hold(few):
     """They are to hold the true ratio, 1, in 95 % of 400 paths, less twice the binomial spread."""
     for place in (0, 1):
-        bounds = np.concatenate([found.part_draws(place).bounds() for found in few])
+        bounds = np.concatenate([ratio_bounds(*found.of_part.draws[:, :, place]) for found in few])
         assert ((bounds[:, 0] <= 1.0) & (bounds[:, 1] >= 1.0)).mean() >= 0.928
 
 
@@ -66,8 +67,8 @@ def any_is_sure(probabilities):
 
 
 ALARMS = {
-    "total": lambda found, place: found.total_draws().above(1.1)[place] >= 0.95,
-    "any path": lambda found, place: any_is_sure(found.part_draws(place).above(1.1)),
+    "total": lambda found, place: probability_above(*found.totals.draws, 1.1)[place] >= 0.95,
+    "any path": lambda found, place: any_is_sure(probability_above(*found.of_part.draws[:, :, place], 1.1)),
     "any law": lambda found, _: any_is_sure([change.worse for change in found.growth.values()]),
 }
 
@@ -89,8 +90,8 @@ def test_alarms_of_200_pairs(many, alarm, place):
 @pytest.mark.parametrize("place", [0, 1])
 def test_without_a_margin_alarms_are_as_many_as_the_confidence_says(many, place):
     """5 % of 200 are 10; twice their binomial spread of 3.1 more may be."""
-    assert sum(found.total_draws().above(1.0)[place] >= 0.95 for found in many) <= 16
-    assert sum(any_is_sure(found.part_draws(place).above(1.0)) for found in many) <= 16
+    assert sum(probability_above(*found.totals.draws, 1.0)[place] >= 0.95 for found in many) <= 16
+    assert sum(any_is_sure(probability_above(*found.of_part.draws[:, :, place], 1.0)) for found in many) <= 16
 
 
 @pytest.mark.parametrize("errors", ["fwer", "fdr"])
@@ -116,9 +117,9 @@ def changed():
 
 def test_a_slower_path_is_found(changed):
     """Between measured levels; at the last, one of ten paths has to be slower by more to be told from chance."""
-    assert np.flatnonzero(changed.part_draws(0).above(1.1) >= 0.995).tolist() == [3]
+    assert np.flatnonzero(probability_above(*changed.of_part.draws[:, :, 0], 1.1) >= 0.995).tolist() == [3]
     assert changed.part_ratio(1)[3] == pytest.approx(1.5, rel=0.05)
-    low, high = changed.part_draws(2).bounds()[3]
+    low, high = ratio_bounds(*changed.of_part.draws[:, :, 2])[3]
     assert low < 1.5 < high
 
 
@@ -128,9 +129,9 @@ def test_it_is_found_where_it_was_measured_and_beyond_of_the_total():
     powers = rng.choice([0.0, 0.5, 1.0], 100)
     old, new = version(100, 21, powers=powers), version(100, 22, powers=powers, factors=np.full(100, 1.3))
     found = perfcore.compare(old, new, at={"p": [64.0, TARGET]})
-    assert (found.part_draws(0).above(1.0) >= 0.95).mean() >= 0.95
-    assert (found.part_draws(1).above(1.0) >= 0.95).mean() >= 0.4
-    assert found.total_draws().above(1.1)[1] >= 0.95
+    assert (probability_above(*found.of_part.draws[:, :, 0], 1.0) >= 0.95).mean() >= 0.95
+    assert (probability_above(*found.of_part.draws[:, :, 1], 1.0) >= 0.95).mean() >= 0.4
+    assert probability_above(*found.totals.draws, 1.1)[1] >= 0.95
     assert found.ratio[1] == pytest.approx(1.3, rel=0.05)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -33,7 +33,6 @@ _ROWS_AT_ONCE = 250  # whose ratios take 8 MB
 _SCAN = 256  # places between the ends of a line at which the models are compared in search of crossings
 # Exponents that differ by less are alike: with 0.05 more, doubling a parameter costs 3.5 % more than it did.
 _ALIKE = 0.05
-_PLURALS = {"category": "categories"}
 _SUMS = 8  # ways to put the draws of independent parts together, for smooth tails of their sum
 _COVERAGE = 0.95  # of the bounds that stand for draws where a model has none
 
@@ -82,7 +81,7 @@ def comparison_points(model: Model, at: str | Iterable[str] | Mapping[str, Any])
 
 
 def ratio_bounds(old: Floats, new: Floats, coverage: float = 0.95) -> Floats:
-    """Bounds of new / old."""
+    """Return bounds of new / old (K, 2), from ascending draws of both (K, N) and (K, M), NaN where there are none."""
     bounds = np.empty((len(old), 2))
     sides = [0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage]
     for begin in range(0, len(old), _ROWS_AT_ONCE):
@@ -96,8 +95,8 @@ def ratio_bounds(old: Floats, new: Floats, coverage: float = 0.95) -> Floats:
     return bounds
 
 
-def probability_above(old: Floats, new: Floats, factor: float) -> Floats:
-    """Probability that new is above `factor` times old (K,); draws as in `ratio_bounds`, NaN where they are."""
+def probability_above(old: Floats, new: Floats, factor: float = 1.0) -> Floats:
+    """Return the probability that new is above `factor` times old (K,); draws as in `ratio_bounds`."""
     margin = _SAME * factor * np.abs(old) + np.finfo(np.float64).tiny
     return 0.5 * (_above(factor * old + margin, new) + _above(factor * old - margin, new))
 
@@ -226,24 +225,6 @@ def growth_changes(
     }
 
 
-class RatioDraws(NamedTuple):
-    """Draws of both models of K things at one point (K, N) and (K, M), each ascending; NaN where there are none."""
-
-    first: Floats
-    second: Floats
-
-    def rows(self, chosen: Sequence[int]) -> RatioDraws:
-        return RatioDraws(self.first[chosen], self.second[chosen])
-
-    def bounds(self, coverage: float = 0.95) -> Floats:
-        """Of the second over the first (K, 2)."""
-        return ratio_bounds(self.first, self.second, coverage)
-
-    def above(self, factor: float) -> Floats:
-        """Probability that the second is above a factor times the first (K,)."""
-        return probability_above(self.first, self.second, factor)
-
-
 class Measured(NamedTuple):
     """Means of all parts together that were measured of both models, at N points, and their ratio."""
 
@@ -304,14 +285,6 @@ class Comparison(Result):
         """The second model less the first, part by part (K,)."""
         return np.asarray(np.diff(self.of_part.values[:, :, place], axis=0)[0])
 
-    def total_draws(self) -> RatioDraws:
-        """Draws of the totals, at all points."""
-        return RatioDraws(*self.totals.draws)
-
-    def part_draws(self, place: int) -> RatioDraws:
-        """Draws of the parts at one point."""
-        return RatioDraws(*self.of_part.draws[:, :, place])
-
     def only_in(self, which: int) -> list[str]:
         """Parts that one of the models (0 or 1) has alone, those that the other could not fit among them."""
         alone = self.has[which] & ~self.has[1 - which]
@@ -343,8 +316,8 @@ class Comparison(Result):
 
     @property
     def plural(self) -> str:
-        """Return several of what parts are, in words."""
-        return _PLURALS.get(self.what, f"{self.what}s")
+        """Several of what parts are, in words."""
+        return "categories" if self.what == CATEGORY else f"{self.what}s"
 
 
 def draws_of(model: Model, points: Columns) -> PartDraws:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_gate.comparison import probability_above, ratio_bounds
 from perf_statistics.gating import is_confident
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import listing
@@ -15,7 +16,7 @@ from perfcore.report import Axis, Band, Figure, Line, Mark, Note, Plot, Points, 
 from perfcore.tables import Column, Table, point_text
 
 if TYPE_CHECKING:
-    from perf_gate.comparison import Comparison, RatioDraws
+    from perf_gate.comparison import Comparison
 
 _MOST_ROWS, _MOST_POINTS, _MOST_NAMED = 12, 6, 6
 _CONFIDENCE = 0.95  # of all parts together
@@ -46,8 +47,7 @@ def where(comparison: Comparison, place: int) -> str:
 
 
 def _figures(comparison: Comparison) -> list[Figure]:
-    draws = comparison.total_draws().rows([len(comparison) - 1])
-    lower, upper = draws.bounds()[0].tolist()
+    lower, upper = ratio_bounds(*comparison.totals.draws[:, -1:])[0].tolist()
     ends = (lower, upper) if np.isfinite(lower) else None
     figures = [Figure(f"ratio at {where(comparison, -1)}", float(comparison.ratio[-1]), "", ends, _RATIO, key="ratio")]
     if (measured := comparison.measured) is not None:
@@ -61,8 +61,8 @@ def _figures(comparison: Comparison) -> list[Figure]:
 def _answer(comparison: Comparison) -> str:
     """What was measured of both first, then what is predicted at the last point."""
     first, second = comparison.names
-    draws = comparison.total_draws().rows([len(comparison) - 1])
-    (lower, upper), larger = draws.bounds()[0], float(draws.above(1.0)[0])
+    last = comparison.totals.draws[:, -1:]
+    (lower, upper), larger = ratio_bounds(*last)[0], float(probability_above(*last)[0])
     of = "" if comparison.whole == "total" else f", in the {comparison.whole}"
     sides, words = (f" [{lower:.3g}, {upper:.3g}]" if np.isfinite(lower) else ""), _words(comparison)
     if comparison.measured is not None:
@@ -144,7 +144,7 @@ def _tables(comparison: Comparison) -> list[Table]:
     rows = [k for k in range(len(comparison)) if tuple(values[k] for values in comparison.points.values()) not in known]
     levels = comparison.by_name({symbol: values[rows] for symbol, values in comparison.points.items()})
     points = [Column(name, values, format="g", key=name) for name, values in levels.items()]
-    totals = comparison.totals.values[:, rows], comparison.ratio[rows], comparison.total_draws().rows(rows)
+    totals = comparison.totals.values[:, rows], comparison.ratio[rows], comparison.totals.draws[:, rows]
     points += _columns(comparison, *totals)
     if rows:
         most = _MOST_POINTS if comparison.parts else _MOST_ROWS
@@ -162,7 +162,7 @@ def _part_table(comparison: Comparison) -> Table:
     classes = [each and " → ".join(dict.fromkeys(each.classes)) for each in growth]
     columns = [
         Column(comparison.what, [comparison.parts[k] for k in order]),
-        *_columns(comparison, values, comparison.part_ratio(-1)[order], comparison.part_draws(-1).rows(order)),
+        *_columns(comparison, values, comparison.part_ratio(-1)[order], comparison.of_part.draws[:, order, -1]),
         Column("difference", comparison.difference(-1)[order], format="+.4g", importance="verbose"),
         Column("over", [each and each.parameter for each in growth], importance="verbose"),
         Column("exponent", exponents),
@@ -177,31 +177,31 @@ def _part_table(comparison: Comparison) -> Table:
     return Table(columns, title=title, limit=_MOST_ROWS)
 
 
-def _columns(comparison: Comparison, values: Floats, ratio: Floats, draws: RatioDraws) -> list[Column]:
-    """Values of both models (2, K), their ratio (K,), and how sure it is."""
+def _columns(comparison: Comparison, values: Floats, ratio: Floats, draws: Floats) -> list[Column]:
+    """Return values of both models (2, K), their ratio (K,), and how sure it is by draws (2, K, N)."""
     return [
         *(
             Column(name, values[k], comparison.unit or "", number_text, ("first", "second")[k])
             for k, name in enumerate(comparison.names)
         ),
         Column("ratio", ratio, format=".3f"),
-        Column("95% interval", draws.bounds(), format=".3f", key=("lower", "upper")),
-        Column(f"P({_words(comparison)[0]})", draws.above(1.0), format=".1%", key="larger"),
+        Column("95% interval", ratio_bounds(*draws), format=".3f", key=("lower", "upper")),
+        Column(f"P({_words(comparison)[0]})", probability_above(*draws), format=".1%", key="larger"),
     ]
 
 
 def _all_columns(comparison: Comparison) -> list[Column]:
     """The total and every part at every point, for other programs."""
-    totals, names = comparison.total_draws(), [comparison.whole, *comparison.parts]
+    names = [comparison.whole, *comparison.parts]
     columns: dict[str, list[Any]] = {}
     for place in range(len(comparison)):
         values = np.concatenate([comparison.totals.values[:, [place]], comparison.of_part.values[:, :, place]], axis=1)
-        ratio, sides = comparison.ratio[[place]], [totals.rows([place])]
+        ratio, draws = comparison.ratio[[place]], [comparison.totals.draws[:, [place]]]
         if comparison.parts:
             ratio = np.append(ratio, comparison.part_ratio(place))
-            sides.append(comparison.part_draws(place))
-        bounds = np.concatenate([draws.bounds() for draws in sides])
-        larger = np.concatenate([draws.above(1.0) for draws in sides])
+            draws.append(comparison.of_part.draws[:, :, place])
+        bounds = np.concatenate([ratio_bounds(*sides) for sides in draws])
+        larger = np.concatenate([probability_above(*sides) for sides in draws])
         level = {name: values[place] for name, values in comparison.by_name(comparison.points).items()}
         rows = {**{name: [value] * len(names) for name, value in level.items()}, "part": names,
                 "first": values[0].tolist(), "second": values[1].tolist(), "ratio": ratio.tolist(),
@@ -238,7 +238,7 @@ def _changed(comparison: Comparison) -> Iterator[str]:
     if not comparison.what:
         return
     both = comparison.both
-    larger = comparison.part_draws(-1).above(1.0)[both]
+    larger = probability_above(*comparison.of_part.draws[:, :, -1])[both]
     if both.sum() < 2 or np.isnan(larger).all():  # of one the answer says it
         return
     word, smaller = _words(comparison)
@@ -331,9 +331,9 @@ def _part_plot(comparison: Comparison, order: list[int]) -> Plot:
 
 def _ratio_plot(comparison: Comparison, order: list[int]) -> Plot:
     """The ratio of some parts and of the total at the last point, with intervals; coloured where these leave out 1."""
-    total = comparison.total_draws().rows([len(comparison) - 1]).bounds()
+    total = ratio_bounds(*comparison.totals.draws[:, -1:])
     ratio = np.append(comparison.part_ratio(-1)[order], comparison.ratio[-1])
-    bounds = np.concatenate([comparison.part_draws(-1).rows(order).bounds(), total])
+    bounds = np.concatenate([ratio_bounds(*comparison.of_part.draws[:, order, -1]), total])
     marks: list[Mark] = [Rule([1.0], "x", "", "dark", "solid")]
     kinds = (("series:1", bounds[:, 0] > 1.0), ("series:0", bounds[:, 1] < 1.0))
     for colour, chosen in (*kinds, ("muted", ~(kinds[0][1] | kinds[1][1]))):

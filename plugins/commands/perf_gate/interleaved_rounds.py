@@ -58,7 +58,11 @@ def measured_until_decided(how: Measuring, judge: Judge) -> VersionGate:
     judged_at = -1
     with _place(how.store) as store:
         for rounds in _rounds(how, store):
-            plan = plan or sequential_plan(how.max_rounds, _benchmarks(_read(store, how.columns)))
+            if not plan:
+                table = _read(store, how.columns)
+                keys = [key for key in table.keys if key != "version"]
+                points = len(table.labels[keys].drop_duplicates()) if keys else 1
+                plan = sequential_plan(how.max_rounds, points * int(table.runs["metric"].nunique()))
             look = max((look.rounds for look in plan if look.rounds <= rounds), default=0)
             if look > judged_at:
                 judged_at, verdict = look, judge(_read(store, how.columns), plan)
@@ -142,9 +146,3 @@ def _read(store: Path, columns: Sequence[str]) -> LongTable:
     from perfcore.reading.recognise import read_named
 
     return long_table(read_named(store, reader="experiments"), list(columns))
-
-
-def _benchmarks(table: LongTable) -> int:
-    keys = [key for key in table.keys if key != "version"]
-    points = len(table.labels[keys].drop_duplicates()) if keys else 1
-    return points * int(table.runs["metric"].nunique())

@@ -548,16 +548,16 @@ def _levels(rounds: Sequence[int], alpha: float) -> Floats:
     from scipy.optimize import brentq
     from scipy.special import ndtr, ndtri
 
-    def crossing(bound: float, root: float, step: float, sums: Floats, masses: Floats) -> float:
-        return float(masses @ ndtr((sums - bound * root) / step)) - spent
-
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     spent = alpha / len(rounds)
     levels = np.empty(len(rounds))
     sums, masses = np.zeros(1), np.ones(1)  # of what has not crossed
     for look, k in enumerate(rounds):
         step = math.sqrt(k - rounds[look - 1] if look else k)
-        bound = brentq(crossing, 0.0, 1.0 - float(ndtri(spent)), args=(math.sqrt(k), step, sums, masses), xtol=1e-10)
+        bound = brentq(
+            lambda bound, root, step, sums, masses: float(masses @ ndtr((sums - bound * root) / step)) - spent,
+            0.0, 1.0 - float(ndtri(spent)), args=(math.sqrt(k), step, sums, masses), xtol=1e-10,
+        )  # fmt: skip
         levels[look] = ndtr(-bound)
         low, high = _LOWEST * math.sqrt(k), bound * math.sqrt(k)
         places = 0.5 * (high - low) * nodes + 0.5 * (high + low)
