@@ -415,32 +415,26 @@ def save_points(design: Design, path: str | os.PathLike[str]) -> list[str]:
 def design_text(design: Design) -> str:
     """Return the content of the file; `read_design` gives the same design back."""
     lines = [
-        _HEAD + f"kind = {_value(design.kind)}  # {_MEANINGS[design.kind]}",
+        _HEAD + f"kind = {_toml(design.kind)}  # {_MEANINGS[design.kind]}",
         f"replications = {design.replications}",
         f"seed = {design.seed}  # of the random order",
     ]
     if design.constraints:
-        lines.append(f"constraints = [{', '.join(map(_value, design.constraints))}]")
+        lines.append(f"constraints = {_toml(design.constraints)}")
     if design.centre:
-        lines.append(f"centre = {_point(design.centre)}")
-    if design.points:
-        lines += _points("points", design.points)
-    if design.left_out:
-        lines.append("# Too dear for the budget; a point that is removed here is measured.")
-        lines += _points("left_out", design.left_out)
-    lines += ["", "[factors]"]
-    lines += [f"{name} = [{', '.join(map(_value, levels))}]" for name, levels in design.factors.items()]
+        lines.append(f"centre = {_toml(design.centre)}")
+    dear = "# Too dear for the budget; a point that is removed here is measured.\n"
+    for head, points in (("points", design.points), (f"{dear}left_out", design.left_out)):
+        if points:
+            lines += [f"{head} = [", *(f"  {_toml(point)}," for point in points), "]"]
+    lines += ["", "[factors]", *(f"{name} = {_toml(levels)}" for name, levels in design.factors.items())]
     return "\n".join(lines) + "\n"
 
 
-def _points(key: str, points: Sequence[Mapping[str, Any]]) -> list[str]:
-    return [f"{key} = [", *(f"  {_point(point)}," for point in points), "]"]
-
-
-def _point(point: Mapping[str, Any]) -> str:
-    return "{" + ", ".join(f"{name} = {_value(level)}" for name, level in point.items()) + "}"
-
-
-def _value(value: Any) -> str:
-    # TOML's basic strings take the escapes of JSON; control characters are refused before.
+def _toml(value: Any) -> str:
+    """Return a value as TOML; its basic strings take the escapes of JSON, and control characters are refused before."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{name} = {_toml(each)}' for name, each in value.items())}}}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(map(_toml, value))}]"
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)

@@ -257,7 +257,8 @@ def report_of_solution(result: Solution, data: Any = None) -> Report:
     """Report the value of an input that suffices, and all that were tried."""
     asked = f"at or below {result.limit:g}{_after(result.unit)} with {result.probability:.4g} probability"
     if result.found is None:
-        low, high, best = result.tried[0].value, result.tried[-1].value, result.best
+        low, high = result.tried[0].value, result.tried[-1].value
+        best = max(result.tried, key=lambda trial: trial.probability)
         nearest = f"best {result.name}={best.value:.6g}: {best.probability:.4g}"
         answer = f"no {result.name} from {low:g} to {high:g} keeps the result {asked}; {nearest}"
         figures = [Figure(f"best {result.name}", best.value, format=".6g", key="best")]
@@ -326,10 +327,11 @@ def report_of_value(result: MeasuredValue, data: Any = None) -> Report:
         (name, *(_statistic(each, name, result.levels) for each in (value, *result.others.values())), float(one))
         for name, one in zip(names, measured, strict=True)
     ]
-    errors = ("CDF error", None if result.run else round(result.cdf_error, 9), *result.other_errors.values(), None)
-    others = [Column(name, 2 + number, format=".6g", key=name) for number, name in enumerate(result.others)]
+    others = [result.error_of(each) if each.has_distribution else None for each in result.others.values()]
+    errors = ("CDF error", None if result.run else round(result.cdf_error, 9), *others, None)
+    of_others = [Column(name, 2 + number, format=".6g", key=name) for number, name in enumerate(result.others)]
     of_samples = Column("samples", 2 + len(others), format=".6g")
-    columns = [Column("statistic", 0), Column("model", 1, format=".6g"), of_samples, *others]
+    columns = [Column("statistic", 0), Column("model", 1, format=".6g"), of_samples, *of_others]
     shown = [*rows, errors] if not math.isnan(result.cdf_error) else rows
     figures_of_rows = [Column(row[0], [row[1], row[-1]], format=".6g", key=row[0]) for row in rows]
     data = Table([Column("source", ["model", "samples"], key="of"), *figures_of_rows], importance="data")

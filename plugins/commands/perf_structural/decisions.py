@@ -220,11 +220,6 @@ class Solution(Result):
     next: str = ""  # the command that follows
 
     @property
-    def best(self) -> Trial:
-        """The value with the largest probability of those that were looked at."""
-        return max(self.tried, key=lambda trial: trial.probability)
-
-    @property
     def notes(self) -> tuple[str, ...]:
         near = [each for each in self.tried if abs(each.probability - self.probability) <= _SURE * each.error]
         if self.found is None or not any(isinstance(each.value, int) for each in near):

@@ -207,11 +207,6 @@ class MeasuredValue(Result):
         return {name: representation_named(name).from_samples(self.window.values) for name in list(names)[1:]}
 
     @property
-    def other_errors(self) -> dict[str, float | None]:
-        """Errors of the distribution function of `others`; None of mere bounds."""
-        return {name: self._error_of(value) if value.has_distribution else None for name, value in self.others.items()}
-
-    @property
     def report_notes(self) -> list[Note]:
         """What must be known to read the answer, most important first."""
         notes = [Note("Uncertain", text) for text in self.notes]
@@ -306,9 +301,10 @@ class MeasuredValue(Result):
     @functools.cached_property
     def cdf_error(self) -> float:
         """Largest distance between the cumulative distributions of samples and value; NaN of bounds and of runs."""
-        return self._error_of(self.value) if self.value.has_distribution and not self.run else math.nan
+        return self.error_of(self.value) if self.value.has_distribution and not self.run else math.nan
 
-    def _error_of(self, value: StochasticValue) -> float:
+    def error_of(self, value: StochasticValue) -> float:
+        """Return the largest distance between the cumulative distributions of the samples and a value."""
         ordered, counts = np.unique(self.window.values, return_counts=True)
         after = np.cumsum(counts) / counts.sum()
         before = after - counts / counts.sum()
