@@ -61,6 +61,14 @@ def test_overlapping_intervals_are_refused_counted_or_united(write):
     assert "0.135 of the time" in united.notes[0]  # 5 of 10 + 10 + 17 us
 
 
+def test_the_next_command_reads_the_file_alike(write):
+    path = write("location,state,start_us,end_us\na,main,0,10\na,solve,3,7\n")
+    found = perfcore.overheads(path, reading={"overlap": "union"})
+    assert found.report().next == f"perf profile {path} -r overlap=union"
+    times = perfcore.profile(path, reading={"overlap": "union"})[0]
+    assert dict(zip(times.functions, times.by_function_ns.tolist(), strict=True))["main"] == 6_000
+
+
 def test_overlaps_of_more_rows_than_memory_should_hold(write, monkeypatch):
     """The same in blocks, with the intervals in a database."""
     rows = [(start, start + 30, f"w{start % 3}") for start in range(0, 40_000, 10)]

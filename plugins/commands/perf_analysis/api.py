@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from perfcore.models.model import Model
 
 Named = str | os.PathLike[str]
+_NOT_REPEATED = ("since", "until", "region", "only", "locations", "from_name")  # options that not all commands have
 ProfileBy = Literal[
     "function", "location", "rank", "phase", "marker", "operator", "shape", "kernel", "group", "module", "memory"
 ]
@@ -206,9 +208,13 @@ def overheads(
 
 
 def _reader(reading: Mapping[str, Any] | None) -> Read:
-    """What reads a path as one of some types."""
+    """What reads a path as one of some types; commands that follow from the answer repeat how."""
+    from perf_views.names import READ_BY
     from perfcore.reading.recognise import read
 
+    pairs = {name: value for name, value in (reading or {}).items() if name not in _NOT_REPEATED}
+    words = [f"--reader {v}" if name == "reader" else f"-r {shlex.quote(f'{name}={v}')}" for name, v in pairs.items()]
+    READ_BY.set("".join(f" {word}" for word in words))
     return lambda path, wanted: read(path, wanted=wanted, **(reading or {}))
 
 

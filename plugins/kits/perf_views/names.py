@@ -8,6 +8,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from contextvars import ContextVar
 from pathlib import PurePath
 
 from perfcore.tables import shorten
@@ -19,6 +20,7 @@ _ANONYMOUS = re.compile(r"\(anonymous namespace\)::|\{anonymous\}::|<unnamed>::"
 _OPERATOR = re.compile(r"\boperator\s*(<=>|<<=?|>>=?|<=?|>=?|->\*?|\(\))")  # its brackets open nothing
 _SEVERAL = re.compile(r" \(\d+ (ranks|files)\)$")  # behind the name of files that are one run
 _HIDDEN = "operator@"
+READ_BY = ContextVar("READ_BY", default="")  # --reader and -r of a command, which the next one repeats
 _QUALIFIERS = re.compile(r"(?:\w+::)+")
 
 
@@ -104,7 +106,7 @@ def _alike(names: Sequence[str]) -> list[int]:
 
 
 def existing_file(source: str) -> str:
-    """Return a file, a folder or a pattern of files as a shell takes it; empty if data did not come from one."""
+    """Return a file, a folder or a pattern as a command takes it, and how it was read; empty if there is none."""
     source = _SEVERAL.sub("", source)
     exists = os.path.exists(source) or (glob.has_magic(source) and bool(glob.glob(source)))  # noqa: PTH110, PTH207
-    return shlex.quote(source) if exists else ""
+    return f"{shlex.quote(source)}{READ_BY.get()}" if exists else ""

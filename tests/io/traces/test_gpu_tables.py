@@ -7,8 +7,14 @@ import perfcore
 from perfcore.base.errors import InputError
 from perfcore.reading.recognise import named_files
 
-FILE = "t.csv"
+FILE, OUTSIDE = "t.csv", "(outside of all regions)"
 HEAD = sample("rocprof_table").partition("\n")[0] + "\n"
+
+
+def pieces_of(trace):
+    """State, begin and end in microseconds of each interval, in the order of time."""
+    columns = (trace.state.tolist(), (trace.start_ns // 1000).tolist(), (trace.end_ns // 1000).tolist())
+    return sorted(((trace.states[s], a, b) for s, a, b in zip(*columns, strict=True)), key=lambda piece: piece[1])
 
 
 def test_kernels_of_rocprofv3_are_nanoseconds_of_gpus(write):
@@ -37,6 +43,23 @@ def test_events_of_nsys_stats(write):
     assert trace.span_ns == (0, 40_000)
     assert len(trace.locations) == 1
     assert trace.busy_states == ("gemm<float, 128>",)
+
+
+def test_calls_next_to_the_events_of_nsys_stats_launch_them(tmp_path):
+    """The GPU is idle from 30 to 60 us: the launch returns at 50 us."""
+    (tmp_path / "run_cuda_gpu_trace.csv").write_text(
+        "Start (ns),Duration (ns),CorrId,GrdX,Device,Ctx,Strm,Name\n"
+        "10000,20000,1,1,NVIDIA H100 (0),1,7,gemm\n60000,40000,2,1,NVIDIA H100 (0),1,7,gemm\n"
+    )
+    (tmp_path / "run_cuda_api_trace.csv").write_text(
+        "Start (ns),Duration (ns),Name,Result,CorrID,Pid,Tid,T-Pri,Thread Name\n"
+        "0,5000,cudaLaunchKernel,0,1,9,9,20,run\n45000,5000,cudaLaunchKernel,0,2,9,9,20,run\n"
+    )
+    calls = perfcore.read(tmp_path / "run_cuda_api_trace.csv")  # alone: the thread computes between them
+    assert pieces_of(calls) == [("cudaLaunchKernel", 0, 5), (OUTSIDE, 5, 45), ("cudaLaunchKernel", 45, 50)]
+    assert calls.busy_states == (OUTSIDE,)
+    answer = perfcore.overheads(tmp_path / "run_cuda_gpu_trace.csv").report().answer
+    assert "device busy 66.7%, waiting for the host 22.2%, launched but not started 11.1%" in answer
 
 
 def test_a_row_without_a_time_is_refused_with_its_line(write):
@@ -113,3 +136,34 @@ def test_tables_of_earlier_profilers_are_traces_of_gpus(write, text):
     answer = perfcore.overheads(path).report().answer
     assert answer.startswith("t.csv, 6 us: device busy 83.3% (exposed copies 16.7%), idle 16.7%")
     assert perfcore.profile(path).rows[0]["own_ns"] == 4000
+
+
+PRINTED = """\
+Processing [run.sqlite] with [/opt/nsight/reports/osrt_sum.py]...
+
+ ** OS Runtime Summary (osrt_sum):
+
+ Time (%)  Total Time (us)  Num Calls  Avg (us)   Name
+ --------  ---------------  ---------  ---------  ----
+    100.0        9,000,000         90  100,000.0  poll
+
+ ** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):
+
+ Time (%)  Total Time (us)  Instances  Avg (us)            Name
+ --------  ---------------  ---------  --------  -----------------------
+     75.0          3,000.5        100      30.0  axpy(int, float *)
+     25.0          1,000.0         50      20.0  void dot<float>(int)
+
+"""
+
+
+def test_what_nsys_stats_prints(tmp_path):
+    """Kernels of all tables, in microseconds with commas between thousands."""
+    (tmp_path / "stats.txt").write_text(PRINTED)
+    rows = perfcore.profile(tmp_path / "stats.txt").rows
+    assert [(row["name"], row["own_ns"], row["calls"]) for row in rows] == [
+        ("axpy(int, float *)", 3_000_500, 100), ("void dot<float>(int)", 1_000_000, 50),
+    ]  # fmt: skip
+    (tmp_path / "cut.txt").write_text(PRINTED.replace("50      20.0  void dot<float>(int)", ""))
+    with pytest.raises(InputError, match=r"cut.txt:14: has 2 fields for 5 columns; cut short\?"):
+        perfcore.read(tmp_path / "cut.txt")

@@ -403,7 +403,7 @@ def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
         time_unit=unit,
         notes=tuple(notes),
         decimal=table.decimal,
-        cure="; to count each: -r overlap=count, to count the location once: -r overlap=union",
+        cure="; to count each: -r overlap=count, to count the innermost of nested ones: -r overlap=union",
         overlap=overlap if location else "count",
         columns={} if duration is None else {"start" if start is None else "end": "duration"},
         **{name: table.facts[name] for name in _TRACE_FACTS if table.facts.get(name) is not None},

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from perf_io.options import GpuOptions
 from perf_io.text import decode_json
 from perf_io.traces.intervals import (
+    OUTSIDE,
     REPLAYED,
     UNKNOWN_NS,
     UNLAUNCHED,
@@ -38,10 +39,10 @@ from perf_io.traces.intervals import (
     launch_ends,
 )
 from perf_io.traces.json_array import ArrayPieces, TraceEvent
-from perf_io.traces.trace_events import COUNTED, MORE_NAMES, EventColumns, TimeError
+from perf_io.traces.trace_events import CALLS, COUNTED, MORE_NAMES, EventColumns, TimeError
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
 from perf_traces.messages.communication import OF_RANK, RankCalls, carry, communication_of_ranks
-from perf_traces.nesting import Nesting, keep_nesting, nesting_of_pieces
+from perf_traces.nesting import BACKGROUND, Nesting, keep_nesting, nesting_of_pieces
 from perf_traces.options import WARNING, recorded_by
 from perf_traces.states import MARKER, class_of
 from perfcore.base import progress
@@ -285,6 +286,9 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
         kept = is_work | (~is_lane & (location_kind != "streams"))
         kept &= (location_kind != "threads") | ~is_work
         events, on_stream = {name: column[kept] for name, column in events.items()}, on_stream[kept]
+    if not on_stream.any():
+        events = _with_outside(events, columns)
+        on_stream = np.zeros(len(events["start"]), bool)
     first = int(events["start"].min())
     longest = clip_at_next(events["location"], events["start"], events["end"], on_stream)
     if longest is not None:
@@ -310,7 +314,8 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
     interval, start, end = latest_running(events["location"], events["start"], events["end"])
     callers, is_call = nesting_of_pieces(events["start"], events["end"], interval, start, end)
     location_codes, location = _renumbered(events["location"][interval], len(columns.locations))
-    callers = callers[np.isin(events["location"][callers], location_codes)]
+    outside = columns.names.get(OUTSIDE, -1)
+    callers = callers[np.isin(events["location"][callers], location_codes) & (events["name"][callers] != outside)]
     calling = {name: events[name][callers] for name in ("location", "name", "start", "end")}
     del events["start"], events["end"]
     keys = list(columns.locations)
@@ -326,7 +331,7 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
     notes = [
         f"{count} events of kind {kind or '(none)'} passed over" for kind, count in sorted(columns.passed_over.items())
     ]
-    if run is None:
+    if run is None and first:
         notes.append(f"times count from the first event, at {first / 1000:.3f} us")
     if any(is_marker.values()):
         notes.append(f"annotations ({', '.join(c for c, mark in is_marker.items() if mark)}) are markers, no states")
@@ -351,7 +356,7 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
         source=source,
         notes=notes,
         markers=markers,
-        facts=_facts(document, first, levels.get("device", ())),
+        facts=_facts(document, first, levels.get("device", ())) | ({BACKGROUND: OUTSIDE} if OUTSIDE in named else {}),
         levels=levels,
     )
     where = np.searchsorted(location_codes, calling["location"]).astype(np.int32)
@@ -389,6 +394,16 @@ def _levels(
         ],
     }
     return {level: values for level, values in levels.items() if any(values)}
+
+
+def _with_outside(events: Columns, columns: EventColumns) -> Columns:
+    """Let threads of which nothing but calls of CUDA or HIP is recorded compute outside of them."""
+    is_call = np.array([*(name.lower() in CALLS for name in columns.categories), False])[events["category"]]
+    for thread in np.setdiff1d(events["location"][is_call], events["location"][~is_call]):
+        rows = np.flatnonzero(events["location"] == thread)
+        whole = {"name": columns.names[OUTSIDE], "start": events["start"][rows].min(), "end": events["end"][rows].max()}
+        events = {name: np.append(column, whole.get(name, column[rows[0]])) for name, column in events.items()}
+    return events
 
 
 def _apart(events: Columns, columns: EventColumns, is_marker: dict[str, bool]) -> tuple[Columns, Columns]:

@@ -27,6 +27,7 @@ _EXACT = re.compile(r"[+-]?[0-9]{1,18}")
 _IN_BRACKETS = re.compile(r"\[CUDA (?P<what>memcpy|memset)\b")
 # `key_averages().table()` of PyTorch's profiler: fields are two blanks or more apart, times have units.
 _TORCH = re.compile(rb"[-\s]*Name {2,}(?:Self CPU|CPU total)")
+_NSYS = re.compile(rb'^[ \t]*"?Time ?\(%\)"?(?:,| {2,})"?Total Time(?: \((?P<unit>\w+)\))?"?(?:,| {2,})', re.MULTILINE)
 _WITH_UNIT = re.compile(r"([0-9.]+)([num]?s)")
 _TOTAL = ("Total Time", "TotalDurationNs", "TotalDuration")
 _CALLS, _KERNELS = ("Instances", "Num Calls", "Count", "Calls"), ("Name", "Operation", "Range")
@@ -77,15 +78,18 @@ _EVENTS = (
     _Events(
         "Start", duration="Duration", name=("Name",), device=("Device",), stream="Strm", correlation="CorrId",
     ),
+    _Events(
+        "Start", duration="Duration", name=("Name",), thread="Tid", correlation="CorrID", category="cuda_runtime",
+    ),
 )  # fmt: skip
 
 
 class GpuTableReader(RocprofReader):
     """Kernels and copies of GPU streams from CSV.
 
-    Choose it for ``rocprofv3 --runtime-trace --output-format csv``, ``results.csv`` of rocprof, and the report
-    ``cuda_gpu_trace`` of ``nsys stats --format csv``. With ``PID_kernel_trace.csv`` the tables of copies, calls and
-    ranges next to it are read: they are one trace.
+    Choose it for ``rocprofv3 --runtime-trace --output-format csv``, ``results.csv`` of rocprof, and the reports
+    ``cuda_gpu_trace`` and ``cuda_api_trace`` of ``nsys stats --format csv``. With ``PID_kernel_trace.csv`` or
+    ``NAME_cuda_gpu_trace.csv`` the tables of copies, calls and ranges next to it are read: they are one trace.
     """
 
     parts: ClassVar[tuple[str, ...]] = (*_TIMED, *_UNTIMED)
@@ -113,14 +117,16 @@ class GpuTableReader(RocprofReader):
     def _tables(self, source: Source) -> Iterator[tuple[Source, _Events, list[tuple[int, dict[str, str]]]]]:
         """Yield the table and those that belong to it, each with its form and records."""
         name = source.path.name
-        stem = name.removesuffix(_ANCHOR)
-        others = [source.path.with_name(stem + each) for each in _TIMED] if stem != name and not source.is_stdin else []
+        beside = {} if source.is_stdin else {_ANCHOR: _TIMED, "cuda_gpu_trace.csv": ("cuda_api_trace.csv",)}
+        others = [source.path.with_name(name.removesuffix(anchor) + each) for anchor, parts in beside.items()
+                  if name.endswith(anchor) for each in parts]  # fmt: skip
         with contextlib.ExitStack() as stack:
             opened = [stack.enter_context(Source(path)) for path in others if path.is_file()]
             for each in [source, *(one for one in opened if self.sniff(one))]:
                 records = list(_records(each))
                 columns = records[0][1] if records else {}
-                shown = (form for form in _EVENTS if form.start in columns and not columns.keys().isdisjoint(form.name))
+                shown = (form for form in _EVENTS if {form.start, form.correlation or form.start} <= columns.keys()
+                         and not columns.keys().isdisjoint(form.name))  # fmt: skip
                 yield each, next(shown, _EVENTS[0]), records
 
 
@@ -203,6 +209,8 @@ class GpuSummaryReader(ResultReader):
     category: ClassVar[Sequence[str]] = ("kernel",)
 
     def _content(self, source: Source) -> Any:
+        if _NSYS.search(source.head):
+            return _nsys_records(source)
         return _torch_records(source) if _TORCH.match(source.head) else _records(source)
 
     def _take(self, content: Any, found: Found, options: Any) -> None:
@@ -211,6 +219,35 @@ class GpuSummaryReader(ResultReader):
             total, calls, name = (record.get(column, "") for column in columns)
             row = {"kernel": name, "time": found.number(total, "total time", line)}
             found.add(row | {"calls": found.number(calls, "calls", line)}, line=line)
+
+
+def _nsys_records(source: Source) -> list[tuple[int, dict[str, str]]]:
+    """Return the line and fields of kernels in what ``nsys stats`` prints or writes; of the first table without any."""
+    title, headings, has_commas, factor = "", list[str](), False, 1
+    tables: dict[str, list[tuple[int, dict[str, str]]]] = {}
+
+    def cells() -> list[str]:
+        return csv_fields(text, source.name, line) if has_commas else re.split(r"\s{2,}", text.strip())
+
+    for line, text in numbered_lines(source):
+        if match := _NSYS.match(text.encode()):
+            has_commas, factor = "," in text, NANOSECONDS.get((match["unit"] or b"ns").decode(), 1)
+            headings = [re.sub(r" \(\w+\)$", "", name.strip()) for name in cells()]
+            tables[title] = []
+        elif not text.strip():
+            headings = headings if not tables.get(title) else []
+        elif text.lstrip().startswith("**"):
+            title, headings = text, []
+        elif headings and text.strip(" -"):
+            fields = [field.replace(",", "") if re.fullmatch(r"[0-9,.]+", field) else field for field in cells()]
+            if len(fields) != len(headings):
+                problem = f"has {len(fields)} fields for {len(headings)} columns; cut short?"
+                raise InputError(source.name, problem, line=line)
+            record = dict(zip(headings, fields, strict=True))
+            if factor != 1 and (number := _number(record["Total Time"])) is not None:
+                record["Total Time"] = str(number * factor)
+            tables[title].append((line, record))
+    return next((rows for name, rows in tables.items() if "kern" in name), next(iter(tables.values())))
 
 
 def _torch_records(source: Source) -> list[tuple[int, dict[str, str]]]:

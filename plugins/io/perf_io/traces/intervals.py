@@ -20,6 +20,7 @@ from perfcore.data.units import readable
 
 AnyIntegers = npt.NDArray[Any]
 _MOST_JUMPS = 1_000  # of a length that would cover the trace: shorter ones are of rounding
+OUTSIDE = "(outside of all regions)"  # of a thread that computes: often nothing but calls of a library is recorded
 UNKNOWN_NS = -(1 << 62)  # of a launch that is not recorded
 UNLAUNCHED = "have no recorded launch: launched before the trace, or without correlation ids"
 JUMPED = "the clock jumped back"

@@ -26,7 +26,7 @@ import numpy as np
 
 from perf_io.options import GpuOptions
 from perf_io.traces.chrome import with_calls
-from perf_io.traces.intervals import UNKNOWN_NS, WITHOUT_LAUNCHES, add_launch_gaps, latest_running, launch_ends
+from perf_io.traces.intervals import OUTSIDE, UNKNOWN_NS, WITHOUT_LAUNCHES, add_launch_gaps, latest_running, launch_ends
 from perf_io.traces.rocprofv3 import Converted, Row
 from perf_io.traces.trace_events import calls_by_name
 from perf_traces.nesting import BACKGROUND, Nesting, keep_nesting, nesting_of_pieces
@@ -55,7 +55,6 @@ _VERSION = re.compile(r"_v\d+(?:_ptsz)?$")  # of a call of CUDA
 _TABLES = re.compile(
     rb"CUPTI_ACTIVITY_KIND|NVTX_EVENTS|MPI_[A-Z0-9_]*_EVENTS|META_DATA_EXPORT|ENUM_NSYS_EVENT|TARGET_INFO_"
 )
-_OUTSIDE = "(outside of all regions)"  # as of OTF2, since often nothing but MPI is recorded
 _MPI_OF_THREADS = "calls of MPI are those of threads: --locations thread reads them"
 _MPI_TABLES = ("MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS")
 _BEGINS, _RANKS = "TARGET_INFO_SESSION_START_TIME", "MPI_RANKS"
@@ -218,7 +217,7 @@ class _Export:
             self._only_ranges = not self._tables & {_CALLS, *_MPI_TABLES} and _RANGES in self._tables
             for table in (_RANGES,) if self._only_ranges else (_CALLS, *_MPI_TABLES):
                 self._take_threads(table)
-            if self._tables & {*_MPI_TABLES}:
+            if self._tables & {*_MPI_TABLES} or not (self._gpu_tables or self._only_ranges):
                 self._fill_threads()
         if not self._pieces:
             missing = {"streams": "kernels", "threads": "calls of CUDA or MPI, or NVTX ranges"}.get(location_kind)
@@ -230,7 +229,7 @@ class _Export:
         if not len(piece):
             raise InputError(self._source, "contains no interval that lasts")
         callers, is_call = nesting_of_pieces(start, end, piece, first, last)
-        callers = callers[state[callers] != self._states.get(_OUTSIDE, -1)]
+        callers = callers[state[callers] != self._states.get(OUTSIDE, -1)]
         location_codes, place = np.unique(location[piece], return_inverse=True)
         callers = callers[np.isin(location[callers], location_codes)]
         labels = list(self._states)
@@ -251,7 +250,7 @@ class _Export:
             labels,
             time_unit="us",
             source=self._source,
-            facts=self._facts() | ({BACKGROUND: _OUTSIDE} if _OUTSIDE in self._states else {}),
+            facts=self._facts() | ({BACKGROUND: OUTSIDE} if OUTSIDE in self._states else {}),
             notes=[
                 *([f"{self._unended} intervals without an end passed over"] if self._unended else []),
                 *([WITHOUT_LAUNCHES] if location_kind != "threads" and not has_launches else []),
@@ -352,14 +351,14 @@ class _Export:
         self._take(table, f"SELECT {distinct} {fields} FROM {table}{ranges}", stream=False)
 
     def _fill_threads(self) -> None:
-        """Let threads compute outside of all calls, between the first and the last one: where MPI is recorded."""
+        """Let threads compute outside of all calls, between the first and the last one: where no GPU's work is."""
         rows = np.concatenate([np.zeros((0, 5), np.int64), *self._pieces])
         threads = [code for key, code in self._locations.items() if not key.stream]
         first = np.full(len(self._locations), _LARGEST_NS)
         last = np.full(len(self._locations), -_LARGEST_NS)
         np.minimum.at(first, rows[:, 0], rows[:, 2])
         np.maximum.at(last, rows[:, 0], rows[:, 3])
-        state = self._states.setdefault(_OUTSIDE, len(self._states))
+        state = self._states.setdefault(OUTSIDE, len(self._states))
         intervals = [(code, state, first[code], last[code], -1) for code in threads]
         # Intervals in which others lie come first.
         self._pieces.insert(0, np.array(intervals, np.int64).reshape(-1, 5))

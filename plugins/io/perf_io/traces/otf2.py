@@ -27,7 +27,7 @@ import numpy as np
 import otf2  # type: ignore[import-untyped]
 
 from perf_io.traces.call_recorder import CallRecorder
-from perf_io.traces.intervals import NestedStates, used_states
+from perf_io.traces.intervals import OUTSIDE, NestedStates, used_states
 from perf_io.traces.several_files import anchor_file, holds
 from perf_traces.levels import KIND
 from perf_traces.messages.bursts import CYCLES, INSTRUCTIONS, Readings, carry_counters
@@ -42,7 +42,6 @@ NO_STATE = "(no state)"  # region for the time in which a location is in no stat
 _MAGIC = b"\x03BOTF2"
 _MAGIC_OF_PARTS = b"\x03B\x01"  # a chunk's header, its byte order, and the number of its first event
 _IS_CALL = re.compile(r"p?mpi_", re.IGNORECASE)
-_OUTSIDE = "(outside of all regions)"
 _LARGEST_EXPONENT = 18  # 10 to it is nearly what 64 bits hold
 _LARGEST = 1 << 62
 _PRESET = "PAPI_"
@@ -111,8 +110,8 @@ def _reader_of_counters(source: Source, codes: Mapping[int, int]) -> Callable[[S
 
 def _read(anchor: Path, source: str) -> tuple[Trace, Metrics, dict[int, int]]:
     """Return the trace, its metrics, and the location of each place of the archive by its number."""
-    regions = {_OUTSIDE: 0}
-    states = NestedStates(source, background=regions[_OUTSIDE])
+    regions = {OUTSIDE: 0}
+    states = NestedStates(source, background=regions[OUTSIDE])
     with opened(anchor, source) as archive:
         places = archive.places()
         calls = {number: name for number, name in archive.regions().items() if _IS_CALL.match(name)}
