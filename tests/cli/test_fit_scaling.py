@@ -19,6 +19,7 @@ def lines_of(name, values, levels=LEVELS):
 SOLVE = lines_of("solve", [10 + 1000 / p for p in LEVELS])
 EXCHANGE = lines_of("exchange", [2 + 0.5 * p for p in LEVELS])
 BAD = {
+    "one point": (lines_of("bad", [1]), "bad: 1 distinct point; 3 are required"),
     "too few points": (lines_of("bad", [1, 2]), "bad: 2 distinct points; 3 are required"),
     "zeros": (lines_of("bad", [0] * 5), "bad: is 0 at every point"),
     "more zeros than values": (
@@ -63,7 +64,7 @@ def test_bad_paths_are_listed_the_others_fitted_and_the_status_is_3(perf, runs, 
     (runs / "runs.csv").write_text(HEADER + SOLVE + rows + EXCHANGE)
     done = perf("fit", "runs.csv", *FIT, "-o", "laws.json", status=3)
     assert any(line.startswith(f"Not fitted: {reason}") for line in done.lines)
-    assert perfcore.load("laws.json").paths == ("solve", "exchange")
+    assert perfcore.load("laws.json").formula == "solve = 10 + 1000/p\nexchange = 2 + 0.5*p"
     assert done.err == ""
 
 

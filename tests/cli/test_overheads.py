@@ -3,13 +3,8 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
-
-import perfcore
-from perfcore import Trace
-from perfcore.base.errors import PerfError
 
 HEADER = "start_us,end_us,location,state\n"
 
@@ -75,24 +70,3 @@ def test_mistakes_are_told_in_one_line(runs, refused):
     assert "NAME=VALUE,... is expected" in refused("overheads", "one.csv", "--class", "waiting")
     assert "no such file" in refused("overheads", "one.csv", "--categories", "none.toml")
     assert "Missing argument" in refused("overheads")
-
-
-@pytest.mark.real_data
-def test_overheads_of_every_real_trace(real_data):
-    """Without any option: an answer whose categories add up, with a share of computing that `perf info` prints too."""
-    checked = 0
-    for path in sorted((real_data / "traces").rglob("*")):
-        if not path.name.endswith((".gz", ".json", ".prv", ".otf2", ".trf", ".trace", ".csv", ".sts")):
-            continue
-        try:
-            trace = perfcore.read(path)
-        except PerfError:  # parts of other files
-            continue
-        if not isinstance(trace, Trace):
-            continue
-        checked += 1
-        [profile] = perfcore.overheads(trace)
-        assert profile.by_category_ns.sum() == profile.elapsed_ns * len(profile.locations)
-        busy = np.array([state in trace.busy_states for state in trace.states])[trace.state]
-        assert profile.by_category_ns[0] == (trace.end_ns - trace.start_ns)[busy].sum()
-    assert checked >= 14

@@ -20,6 +20,9 @@ CASES = _FITTER_CASES.CASES
 TABLES = [name for name, (_, data, *_) in CASES.items() if isinstance(data, Measurements)]
 CURVES = [name for name, (_, data, *_) in CASES.items() if not isinstance(data, Measurements)]
 ROLES = ("code", "system", "category")
+INTERVAL = 0.9  # of predictions
+# Bounds that change a little with the order of rows or the unit, since their quantiles are those of draws.
+DRAWN = {"sum of categories": 0.02, "forecast": 0.02}
 LABELS = {"lu": "b lu", "cg": "a cg", "old": "3", "new": "2", "slow": "1", "halo": "z", "solve": "y"}
 
 
@@ -76,24 +79,27 @@ def _predicted(name, change, source):
     fitter, data, options, points = CASES[name]
     roles = {each: getattr(data.roles, each) for each in ("parameters", "value", "unit", *ROLES)}
     table, roles, options, points = change(data.table, roles, options, points)
-    return perfcore.fit(Measurements(table, **roles, source=source), fitter=fitter, **options).predict(points)
+    model = perfcore.fit(Measurements(table, **roles, source=source), fitter=fitter, **options)
+    return model.predict_array(points, interval=INTERVAL)
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_of_measurements(name):
+    """Predictions and their bounds."""
     expected = _predicted(name, _unchanged, "a.csv")
-    changes = (_shuffled, _renamed_columns, _renamed_codes) if name != "joint, robust" else (_renamed_columns,)
-    for change in changes:
-        np.testing.assert_allclose(_predicted(name, change, "b.csv"), expected, rtol=1e-9, err_msg=change.__name__)
-    scaled = _predicted(name, _in_another_unit, "a.csv") / (1e-3 if name == "throughputs" else 1e3)
-    np.testing.assert_allclose(scaled, expected, rtol=1e-9)
+    for change in (_shuffled, _renamed_columns, _renamed_codes, _in_another_unit):
+        found = _predicted(name, change, "b.csv")
+        if change is _in_another_unit:
+            found /= 1e-3 if name == "throughputs" else 1e3
+        np.testing.assert_allclose(found[:, 0], expected[:, 0], rtol=1e-9, err_msg=change.__name__)
+        np.testing.assert_allclose(found, expected, rtol=DRAWN.get(name, 1e-8), err_msg=change.__name__)
 
 
 @pytest.mark.parametrize("name", CURVES)
 def test_of_curves_and_series(name):
     """A thousand times the values or the times; options that are values or times change with them."""
     fitter, data, options, points = CASES[name]
-    base = perfcore.fit(data, fitter=fitter, **options).predict(points)
+    base = perfcore.fit(data, fitter=fitter, **options).predict_array(points, interval=INTERVAL)
     for values, times in ((1000.0, 1.0), (1.0, 1000.0)):
         factors = {"tolerance": values * times**0.5, "scale": times}
         changed = {key: each * factors.get(key, 1) if key in factors else each for key, each in options.items()}
@@ -107,7 +113,9 @@ def test_of_curves_and_series(name):
             )
         model = perfcore.fit(again, fitter=fitter, **changed)
         steps = points if isinstance(data, Series) else points * times
-        np.testing.assert_allclose(model.predict(steps) / values, base, rtol=1e-9, atol=1e-9)
+        found = model.predict_array(steps, interval=INTERVAL) / values
+        np.testing.assert_allclose(found[:, 0], base[:, 0], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found, base, rtol=DRAWN.get(name, 1e-9), atol=1e-9)
 
 
 def test_a_copy_of_a_file_under_another_name_is_refused(tmp_path):

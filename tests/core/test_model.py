@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 
-import msgspec
 import pandas as pd
 import pytest
 
@@ -16,7 +15,6 @@ from perfcore.base.files import MODEL_SCHEMA
 from perfcore.hooks.registry import Entry, option_fields, registry
 from perfcore.models import fitting
 from perfcore.models.fitting import default_fitter, resolve
-from perfcore.models.ranking import Candidate
 
 
 @pytest.fixture(scope="module")
@@ -207,11 +205,3 @@ def test_the_fitter_that_comes_with_perfcore_goes_first(monkeypatch):
     name, note = default_fitter(CURVE)
     assert name == "theirs"
     assert "; mine of abc is registered for it too;" in note
-
-
-def test_candidates_are_kept_in_model_files():
-    candidate = Candidate(("1/p", "1"), {"sse": 28.06, "n_parameters": 2, "aicc": None}, "few points")
-    text = msgspec.json.encode(candidate)
-    assert msgspec.json.decode(text, type=Candidate) == candidate
-    with pytest.raises(msgspec.ValidationError):
-        msgspec.json.decode(b'{"functions": [], "figures": {}, "remark": ""}', type=Candidate)

@@ -1,12 +1,9 @@
 """One run: what it took is measured, whatever it does, and nothing of it stays behind."""
 
 import importlib.util
-import os
 import re
-import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -92,19 +89,6 @@ def test_what_a_run_leaves_behind_is_ended(run):
     assert done.problem is None
     assert done.wall_ns < 50e9
     assert gone(int(done.stdout))
-
-
-def test_an_interrupt_ends_the_run(run, tmp_path):
-    note = tmp_path / "pid"
-
-    def interrupt():
-        met(lambda: note.exists() and note.read_text())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    threading.Thread(target=interrupt).start()
-    with pytest.raises(KeyboardInterrupt):
-        run(f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)")
-    assert gone(int(note.read_text()))
 
 
 def test_a_killed_caller_takes_its_run_along(tmp_path):

@@ -1,7 +1,6 @@
 """The store: every run that ended survives, one writer at a time, and nothing foreign or damaged is touched."""
 
 import contextlib
-import os
 import random
 import signal
 import sqlite3
@@ -53,17 +52,6 @@ def test_the_disk_has_a_run_before_the_next_starts(path):
             store.add(WELL)
             with Store.read(path) as other:
                 assert len(other.runs()) == number
-
-
-def test_one_writer_at_a_time(path):
-    with (
-        Store.hold(path),
-        pytest.raises(InputError, match=rf"another `perf experiment run` \(process {os.getpid()} on "),
-        Store.hold(path),
-    ):
-        pass
-    with Store.hold(path) as store:  # free again
-        assert len(store.runs()) == 1
 
 
 @pytest.mark.parametrize("content", [b"p,time\n1,2\n", b"SQLite", b"SQLite format 3\0" + bytes(50), b"x" * 5000])
@@ -188,10 +176,10 @@ run_design(design, sys.argv[1], RunOptions(["true", "{n}"], max_load=1.0))
 """
 
 
-def kill_at_random(path, kills, seed):
-    """Kill the program at random moments until something is kept; gives how many runs were kept each time."""
-    moments = random.Random(seed)
-    counts = []
+@pytest.mark.parametrize(("kills", "seed"), [(3, 1), pytest.param(60, 2, marks=pytest.mark.slow)])
+def test_killed_at_any_moment(tmp_path, kills, seed):
+    """Runs that were kept are whole, made once, and there after the next kill."""
+    path, moments, counts = str(tmp_path / "runs.db"), random.Random(seed), []
     while len(counts) < kills or not counts[-1]:
         with subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE) as process:
             process.stdout.readline()
@@ -202,21 +190,7 @@ def kill_at_random(path, kills, seed):
         assert all(run.succeeded for run in runs)
         assert len({run.point["n"] for run in runs}) == len(runs)  # what was kept was not made again
         counts.append(len(runs))
-    return counts
-
-
-def check_kills(tmp_path, kills, seed):
-    counts = kill_at_random(str(tmp_path / "runs.db"), kills, seed)
     assert counts == sorted(counts)  # nothing that was there is lost
-
-
-def test_killed_at_any_moment(tmp_path):
-    check_kills(tmp_path, 3, 1)
-
-
-@pytest.mark.slow
-def test_killed_many_times(tmp_path):
-    check_kills(tmp_path, 60, 2)
 
 
 def test_a_journal_left_by_a_killed_commit_is_undone(path):

@@ -372,6 +372,21 @@ def test_ranks_whose_collectives_do_not_match(tmp_path):
     assert found.runtime_ns == sum(found.path.by_class.values()) == sum(found.path.by_rank) == 700_000
 
 
+def test_of_a_replay_that_misses_what_was_recorded_nothing_is_asked(tmp_path, monkeypatch):
+    monkeypatch.setattr("perf_analysis.gpu_path.Replay.largest_error_ns", lambda _: 1500)
+    found = perfcore.whatif(write(tmp_path / "t.json", step(0)))
+    assert found.scenarios == ()
+    assert "the replay misses recorded moments by up to 1.5 us: no what-if answers" in found.uncertain
+
+
+def test_launches_are_looked_at_next_where_the_host_takes_more_than_the_gpu(tmp_path):
+    """Of a kernel of 100 us and an operator behind it that takes as long, or longer."""
+    for tail, details in ((100, "kernel"), (101, "launch")):
+        *events, host = synchronized(("k", 2, 100, 7, 1), stop=102, launches=[(1, 2)])
+        found = perfcore.whatif(write(tmp_path / "t.json", [*events, {**host, "dur": tail}]))
+        assert (found.details, found.path.by_class["GPU"]) == (details, 100_000)
+
+
 def random_events(rng):
     """Nested operators and calls of several threads, pieces on several streams, also at equal times and overlapping."""
     events, busy, number = [], dict.fromkeys((7, 8), 0), 0

@@ -94,15 +94,6 @@ def test_mutated_samples(folder, parquet_samples, reader, data):
     read_bytes(folder, f"{reader}.bin", content, reader)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("reader", sorted(SAMPLES))
-@settings(QUICK, max_examples=1500)
-@given(data=st.data())
-def test_mutated_samples_at_length(folder, parquet_samples, reader, data):
-    content = data.draw(mutated(SAMPLES[reader] or parquet_samples))
-    read_bytes(folder, f"{reader}.long", content, reader)
-
-
 @QUICK
 @given(
     content=st.binary(min_size=1, max_size=200),

@@ -10,9 +10,7 @@ from perf_lost_cycles.forms import (
     Grid,
     Terms,
     candidates,
-    criterion,
     product_form,
-    score_forms,
     union,
 )
 from perf_lost_cycles.generate import fit_forms, generate
@@ -48,25 +46,6 @@ def scaled_values(form, points, coefficients, n_factors):
     columns = terms.columns(terms.values(points), np.array(form))
     largest = columns.max(axis=1)
     return (coefficients / largest) @ columns, coefficients / largest
-
-
-@pytest.mark.parametrize("models", [((0, 1), (0, 2)), ((4,), (0, 1)), ((4,), (1,)), ((0, 1), (0, 2), (0, 4))])
-def test_on_a_cross_the_short_form_spans_what_the_long_one_does(models):
-    """The projections onto both column spaces, at the points of the lines, agree."""
-    n = len(models)
-    points = full_grid(LEVELS[:n])
-    centre = [levels[2] for levels in LEVELS[:n]]
-    away = np.sum([values != level for values, level in zip(points, centre, strict=True)], axis=0)
-    on_cross = [values[away <= 1] for values in points]
-    terms = Terms(TERMS.symbols[:n], TERMS.functions[:n])
-    for pair in candidates([of_factor(model, k) for k, model in enumerate(models)]).items():
-        spaces = []
-        for form in pair:
-            columns = terms.columns(terms.values(on_cross), np.array(form)).T
-            left, sigma, _ = np.linalg.svd(columns / np.linalg.norm(columns, axis=0), full_matrices=False)
-            kept = left[:, sigma > 1e-10]
-            spaces.append(kept @ kept.T)
-        np.testing.assert_allclose(spaces[0], spaces[1], atol=1e-9)
 
 
 @pytest.mark.parametrize("n_factors", [2, 3])
@@ -111,15 +90,6 @@ def test_noisy_data_give_the_right_form(models, form):
     assert np.mean([one == truth for one in found]) >= 0.9
 
 
-@pytest.mark.parametrize("form", ["sum", "product"])
-def test_noise_that_hides_a_logarithm_does_not_hide_the_interaction(form):
-    """D and D log2 D differ by less than the noise over a range of 16; whether factors interact is found anyway."""
-    found, truth = drawn(((0, 2), (0, 1)), form, MODELS)
-    linear, logarithmic = of_factor((1,), 1)[0], of_factor((3,), 1)[0]
-    alike = {tuple(sorted(term - linear + logarithmic if term >= linear else term for term in truth)), truth}
-    assert np.mean([one in alike for one in found]) >= 0.9
-
-
 def test_a_weak_interaction_is_found_as_often_as_the_points_tell_it():
     """(a + b P) (c + d log2 D): log2 D goes from 6 to 10, and most of its interaction is within the noise.
 
@@ -140,64 +110,6 @@ def test_a_weak_interaction_is_found_as_often_as_the_points_tell_it():
         errors += [np.sqrt(((fitted - 1.0) ** 2).mean())] * found.count(form)
     # What the form itself cannot follow is below the noise of a point, 5% / sqrt(2).
     assert np.quantile(errors, 0.9) < 0.05 / np.sqrt(2.0)
-
-
-def test_nearly_dependent_columns_are_judged_as_by_singular_values():
-    """1 and 1 + 1e-10 P differ by more than rounding, P and 2 P do not: ranks and squares by numpy's SVD."""
-    functions = ("1", "x", "1 + 1e-10*x", "2*x")
-    terms = Terms(("P",), (functions,))
-    points = [np.arange(1.0, 13.0)]
-    rng = np.random.default_rng(1)
-    values = rng.uniform(1.0, 2.0, (2, 12))
-    grid = Grid(terms, terms.values(points), values, np.ones(12))
-    forms = [(0, 1), (0, 2), (1, 3)]
-    which = (np.array([0, 1, 2, 1]), np.zeros(4, dtype=np.int64), np.array([0, 0, 0, 1]))
-    scores = score_forms(grid, forms, np.arange(12)[None], which)
-    assert scores.rank.tolist() == [2, 2, 1, 2]
-    for job, (form, _, series) in enumerate(zip(*which, strict=True)):
-        design = terms.columns(grid.functions, np.array(forms[form])).T
-        left, sigma, _ = np.linalg.svd(design / np.linalg.norm(design, axis=0), full_matrices=False)
-        kept = left[:, sigma > 1e-14]
-        residual = values[series] - kept @ (kept.T @ values[series])
-        assert scores.sum_of_squares[job] == pytest.approx(residual @ residual, rel=1e-4 if form == 1 else 1e-10)
-
-
-def test_scores_are_those_of_fits_one_by_one():
-    """Leave-one-out errors by refitting without each point, with numpy's least squares."""
-    points = full_grid(LEVELS[:2])
-    rng = np.random.default_rng(8)
-    values, root = rng.uniform(1.0, 2.0, (3, len(points[0]))), rng.uniform(0.5, 2.0, len(points[0]))
-    grid = grid_of(values, points, 2, root)
-    forms = [(0, 1), (0, 1, 5), (4, 6, 9)]
-    sets = np.array([np.arange(9), np.arange(9, 18)])
-    which = tuple(np.array(x) for x in ([0, 1, 2, 2], [0, 1, 0, 1], [2, 0, 1, 1]))
-    scores = score_forms(grid, forms, sets, which)
-    for job, (form, points_of, series) in enumerate(zip(*which, strict=True)):
-        rows = sets[points_of]
-        design = grid.terms.columns(grid.functions, np.array(forms[form])).T[rows] * root[rows, None]
-        target = values[series, rows] * root[rows]
-        left = 0.0
-        for k in range(9):
-            kept = np.arange(9) != k
-            left += (target[k] - design[k] @ np.linalg.lstsq(design[kept], target[kept], rcond=None)[0]) ** 2
-        squares = np.linalg.lstsq(design, target)[1][0]
-        assert scores.leave_one_out[job] == pytest.approx(left, rel=1e-8)
-        assert scores.sum_of_squares[job] == pytest.approx(squares, rel=1e-8)
-        freedom = 9 - len(forms[form])
-        assert criterion(scores, "adjusted")[job] == pytest.approx(squares / freedom, rel=1e-8)
-
-
-def test_crosses_alone_are_a_design():
-    """Two crosses, no full grid: both tuples are their centres, and an exact sum is found."""
-    rows = {
-        (p, d) for c in ((4.0, 128.0), (16.0, 512.0)) for p in LEVELS[0] for d in LEVELS[1] if p == c[0] or d == c[1]
-    }
-    points = [np.array(column) for column in zip(*sorted(rows), strict=True)]
-    exact = 3.0 + 2.0 * points[0] + 0.1 * points[1]
-    found = generate(grid_of(exact[None], points, 2), points, defaults(2, 1), "loo")
-    centres = {(p, d) for p, d in zip(points[0][found.tuples], points[1][found.tuples], strict=True)}
-    assert {(4.0, 128.0), (16.0, 512.0)} <= centres
-    assert [TERMS.text(k) for k in found.forms.forms[found.chosen[0]]] == ["1", "P", "D"]
 
 
 OWN = (

@@ -69,28 +69,6 @@ def test_bounds_of_a_model_without_noise_allow_for_a_level_that_deviates():
     assert upper - lower <= 0.45 * value
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("common", [0.0, 0.05])
-def test_coverage_of_the_total(common):
-    """Bounds of 80% hold 80% of new runs, with errors that the categories share and without.
-
-    120 fits with 12 new points each; the standard error of the share is about 2%. Bounds also hold what these
-    data do not have, a misfit of the formulas.
-    """
-    categories = {**EXACT, "wait": lambda p, d: 1.0 + 0.1 * d}
-    hits = []
-    new = [(p, d) for p in (3, 6, 12) for d in (15, 30, 60, 75)]
-    for seed in range(120):
-        model = fit(table_of(categories, seed=seed, noise=0.03, common=common))
-        bounds = model.predict_array({"P": [p for p, _ in new], "D": [d for _, d in new]}, interval=0.8)
-        rng = np.random.default_rng(10_000 + seed)
-        for (p, d), (_, lower, upper) in zip(new, bounds, strict=True):
-            shared = 1.0 + common * rng.standard_normal()
-            run = sum(m(p, d) * shared * (1.0 + 0.03 * rng.standard_normal()) for m in categories.values())
-            hits.append(lower <= run <= upper)
-    assert np.mean(hits) >= 0.77
-
-
 def test_points_set_aside_are_not_fitted_and_chosen_by_the_seed():
     table = table_of(EXACT, seed=1, noise=0.02)
     one, same, other = (fit(table, set_aside="25%", seed=seed) for seed in (1, 1, 2))

@@ -21,7 +21,6 @@ from perf_scaling.data import runs_of
 from perf_scaling.engine import PARTS, fit_posterior, weigh_one_parameter
 from perf_scaling.family import (
     GROUPS,
-    NOISES,
     block_log_prior,
     changes,
     deviating_variances,
@@ -131,11 +130,6 @@ def test_quantiles_are_those_of_the_mixture(at):
         assert (1.0 - rate) * shares[0] + rate * shares[1] == pytest.approx(level, abs=1e-6)
 
 
-def test_settings_are_those_of_the_prior():
-    assert len(NOISES.tau) == 49
-    assert run_variance(np.zeros((1, 5)), np.ones((1, 5))) == pytest.approx([1e-4])
-
-
 # Terms of scaling laws: their text is what they compute.
 LEVELS = np.array([1.0, 2.0, 3.0, 7.5, 64.0, 1e6, 1e12])
 EXPONENTS = (-2.0, -4 / 3, -1.0, -0.5, -1 / 3, 0.0, 0.25, 0.44, 0.5, 2 / 3, 1.0, 1.3, 1.5, 7 / 4, 2.0, 3.0)
@@ -197,27 +191,6 @@ def joined(values):
 def noisy_of_law_noise(rng, n_paths, n_runs, n, noise=0.05):
     level = np.exp(rng.normal(0.0, 2.0, (n_paths, 1, n)))
     return level * (1.0 + noise * rng.standard_normal((n_paths, n_runs, n)))
-
-
-def test_means_counts_and_variances_are_those_of_numpy():
-    """With two runs nothing is an outlier."""
-    values = noisy_of_law_noise(np.random.default_rng(0), 20, 2, 4)
-    runs = joined(values)
-    assert runs.means == pytest.approx(values.mean(axis=1), rel=1e-12)
-    assert (runs.counts == 2.0).all()
-    assert runs.variances == pytest.approx(values.var(axis=1, ddof=1) / values.mean(axis=1) ** 2, rel=1e-9)
-    assert not runs.outliers.any()
-
-
-def test_missing_points_have_no_mean_and_no_weight():
-    values = noisy_of_law_noise(np.random.default_rng(2), 3, 5, 4)
-    values[1, :, 2] = np.nan
-    values[2, 1:, 3] = np.nan
-    runs = joined(values)
-    assert runs.counts[1].tolist() == [5.0, 5.0, 0.0, 5.0]
-    assert np.isnan(runs.means[1, 2])
-    assert runs.means[2, 3] == values[2, 0, 3]
-    assert runs.variances[2, 3] == 0.0
 
 
 def test_one_outlier_among_five_runs_has_little_influence():
@@ -294,6 +267,21 @@ def test_deviating_levels_count_as_robust_weights_say():
     weights = 5.0 / (4.0 + (residuals / mad(residuals, center=0.0, axis=1)[:, None]) ** 2)
     found = engine._counting_less(residuals, np.full((1, 25), 3.0))
     np.testing.assert_allclose(found, 3.0 * np.minimum(weights, 1.0), rtol=1e-4)
+
+
+@pytest.mark.parametrize(("n_parameters", "many", "rounds"), [(1, 29, 2), (2, 29, 1), (2, 30, 2)])
+def test_many_means_at_points_of_several_parameters_are_weighed_once_more_and_others_twice(
+    monkeypatch, n_parameters, many, rounds
+):
+    """Of thirty means more than so many, since each round takes long."""
+    seen, weigh = [], engine._counting_less
+    monkeypatch.setattr(engine, "_MANY_MEANS", many)
+    monkeypatch.setattr(engine, "_counting_less", lambda *given: seen.append(len(given)) or weigh(*given))
+    points = np.array([(p, n) for p in 2.0 ** np.arange(6) for n in (10.0, 20.0, 40.0, 80.0, 160.0)])
+    points = points if n_parameters == 2 else np.arange(1.0, 31.0)[:, None]
+    means = (points[:, -1] / points[:, 0] + 1.0)[None] * np.random.default_rng(2).lognormal(0.0, 0.02, 30)
+    fit_posterior(points, means, np.full((1, 30), 3.0), np.full(1, 1e-4))
+    assert len(seen) == rounds
 
 
 # Growth, and what advice and comparisons are made of.

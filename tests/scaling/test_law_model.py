@@ -263,56 +263,6 @@ def test_exact_laws_are_continued(law):
     assert high > 1.5 * low
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.05])
-def test_rows_in_any_order_give_the_same_model(noise):
-    rng = np.random.default_rng(1)
-    data = pd.concat([frame(GOOD)] * (5 if noise else 1))
-    data["time_s"] *= np.exp(noise * rng.standard_normal(len(data)))
-    data.iloc[7, data.columns.get_loc("time_s")] *= 10.0 if noise else 1.0  # a run that is far from the others
-    first, second = (perfcore.fit(d, fitter="scaling") for d in (data, data.sample(frac=1.0, random_state=1)))
-    assert noise or first.origin.fingerprint == second.origin.fingerprint
-    at = {"p": [256.0, 256.0], "path": ["solve", "exchange"]}
-    assert first.predict_array(at, 0.9) == pytest.approx(second.predict_array(at, 0.9))
-
-
-def test_values_in_another_unit_give_the_same_laws():
-    data = frame(GOOD)
-    scaled = data.assign(time_s=1e6 * data.time_s)
-    first, second = (perfcore.fit(d, fitter="scaling") for d in (data, scaled))
-    at = {"p": [256.0, 256.0], "path": ["solve", "exchange"]}
-    assert second.predict(at) == pytest.approx(1e6 * first.predict(at), rel=1e-4)
-    for one, other in zip(first.rows, second.rows, strict=True):
-        assert [growth.name for growth in one.growths] == [growth.name for growth in other.growths]
-        assert one.growths[0][1:5] == pytest.approx(other.growths[0][1:5], rel=1e-3, abs=1e-6)
-
-
-def test_the_target_is_four_times_the_largest_level_unless_given():
-    assert perfcore.fit(frame(GOOD), fitter="scaling").target == {"p": 256.0}
-    assert perfcore.fit(frame(GOOD), fitter="scaling", at={"p": 1000}).target == {"p": 1000.0}
-
-
-BAD = {
-    "zero at every point": (np.zeros(5), "is 0 at every point"),
-    "a zero": (
-        np.array([1.0, 0, 1, np.nan, np.nan]),
-        "holds 0, and is above 0 at fewer than the 3 points that are needed",
-    ),
-    "negative": (np.array([1.0, -2.5, 1, 1, 1]), "holds -2.5; noise is relative to the value"),
-    "too few points": (np.array([1.0, 2, np.nan, np.nan, np.nan]), "2 distinct points; 3 are required"),
-    "one point": (np.array([1.0, np.nan, np.nan, np.nan, np.nan]), "1 distinct point; 3 are required"),
-}
-
-
-@pytest.mark.parametrize("kind", BAD)
-def test_a_path_that_cannot_be_fitted_has_its_reason_and_the_others_are_fitted(kind):
-    values, reason = BAD[kind]
-    model = perfcore.fit(frame({**GOOD, "bad": values}), fitter="scaling")
-    assert model.paths == tuple(GOOD)
-    assert model.unfitted["bad"].startswith(reason)
-    alone = perfcore.fit(frame(GOOD), fitter="scaling")
-    assert model.formula == alone.formula
-
-
 def test_three_points_have_a_law_with_wide_bounds():
     """A power law goes through them within a few per cent, so that far away much remains open."""
     data = pd.DataFrame({"p": [1, 2, 4], "time_s": [100.0, 50.5, 26.0]})

@@ -1,7 +1,6 @@
 """Histograms: what bins stand for, arithmetic on values proper, and what is refused."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -303,19 +302,6 @@ def test_two_samples_and_equal_ones():
     assert Histogram.from_samples([1.0, 2.0]).support == (1.0, 2.0)
     assert Histogram.from_samples([1.0, 2.0]).quantile(0.5) == pytest.approx(1.5)
     assert Histogram.from_samples([3.0] * 5).edges.tolist() == [3.0, 3.0]
-
-
-def test_rational_mean_of_a_long_sum():
-    """Two hundred histograms: the mean is the exact one to the last digits."""
-    rng = np.random.default_rng(4)
-    values, exact = [], Fraction(0)
-    for _ in range(200):
-        edges, masses = np.sort(rng.integers(0, 100, 6)), rng.multinomial(64, np.full(5, 0.2)) / 64
-        values.append(Histogram(edges, masses))
-        exact += sum(
-            Fraction(p) * Fraction(int(a + b), 2) for p, a, b in zip(masses, edges[:-1], edges[1:], strict=True)
-        )
-    assert add(*values).mean == pytest.approx(float(exact), rel=1e-13)
 
 
 @pytest.mark.parametrize(

@@ -60,17 +60,6 @@ def test_quotients_of_what_varies_little():
     np.testing.assert_allclose(integral, np.array(exact, dtype=float), rtol=0, atol=1e-12 * integral[-1])
 
 
-def test_sums_and_products_of_many_bins_keep_mass_and_mean():
-    """The distribution of a sum of exponentials is that of a gamma."""
-    knots = np.linspace(0.0, 20.0, 601)
-    x = pieces(knots, np.diff(stats.expon.cdf(knots)))
-    edges, masses, means = rebin(SumLaw(x, x), 600)
-    assert masses @ means == pytest.approx(2.0 * x.mean, rel=1e-12)
-    assert np.abs(np.cumsum(masses) - stats.gamma.cdf(edges[1:], 2.0)).max() < 1e-4
-    edges, masses, means = rebin(product(x, x), 600)
-    assert masses @ means == pytest.approx(x.mean**2, rel=1e-12)
-
-
 @st.composite
 def small_pieces(draw, low=-8):
     """Pieces on whole numbers, with gaps and single values."""
@@ -109,14 +98,6 @@ def test_sums_in_rational_arithmetic(x, y):
     z = np.unique(np.concatenate([(x.knots[:, None] + y.knots).ravel(), np.linspace(*law.support, 7)]))
     exact = [float(exact_sum_cdf(x, y, place)) for place in z]
     np.testing.assert_allclose(law.cdf_and_integral(z)[0], exact, rtol=0, atol=1e-13)
-
-
-def test_the_papers_example():
-    """D + E of equation 3: the masses on the breaks of equation 6, by hand."""
-    d, e = pieces([1, 3, 5], [0.25, 0.75]), pieces([2, 4, 5, 8], [0.6, 0, 0.4])
-    levels = SumLaw(d, e).cdf_and_integral(np.array([3.0, 5, 6, 7, 8, 9, 13]))[0]
-    masses = ["3/40", "9/80", "47/240", "31/160", "11/96", "37/120"]
-    np.testing.assert_allclose(np.diff(levels), [float(Fraction(m)) for m in masses], atol=1e-15)
 
 
 def by_quadrature(function, x, y, z):
@@ -176,12 +157,6 @@ def test_maxima(values):
     at, masses = law.atoms
     before = [np.prod([1 - x.negated().cdf(-np.array([place]))[0] for x in values]) for place in at]
     np.testing.assert_allclose(law.cdf_and_integral(at)[0] - masses, before, atol=1e-14)
-
-
-@pytest.mark.parametrize("count", [2, 15, 64])
-def test_means_of_maxima_of_uniform_values(count):
-    """n/(n + 1)."""
-    assert largest([UNIT] * count).mean == pytest.approx(count / (count + 1), abs=1e-14)
 
 
 @pytest.mark.parametrize(

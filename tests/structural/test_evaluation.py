@@ -84,19 +84,15 @@ def test_correlated_normals(r):
     assert product["mean"] == pytest.approx(6 + 2 * r, rel=1e-3)
 
 
-def test_correlated_copies():
-    """Of n values with pairwise correlation r: Var(sum) = n + n (n - 1) r."""
-    inputs = {"a": [{"normal": [0.0, 1.0]} for _ in range(4)]}
-    found = predicted("sum_over(a)", inputs, {"a,a": 0.5})
-    assert found.evaluation.method.startswith(SAMPLING)
-    assert found.statistics["std"] == pytest.approx(math.sqrt(4 + 12 * 0.5), rel=2e-3)
-
-
-def test_correlated_places_of_two_lists():
+@pytest.mark.parametrize(("equation", "correlations", "variance"), [
+    ("sum_over(a)", {"a,a": 0.5}, 3 + 6 * 0.5),  # of n values n + n (n - 1) r
+    ("sum_over(a + b)", {"a,b": 0.5, "a[1],a[2]": 0.25}, 6 + 2 * (3 * 0.5 + 0.25)),  # three pairs, and one of a
+])  # fmt: skip
+def test_correlated_copies_and_places_of_lists(equation, correlations, variance):
     inputs = {name: [{"normal": [0.0, 1.0]} for _ in range(3)] for name in "ab"}
-    found = predicted("sum_over(a + b)", inputs, {"a,b": 0.5, "a[1],a[2]": 0.25})
-    # Three pairs a[i], b[i], and one pair of a.
-    assert found.statistics["std"] == pytest.approx(math.sqrt(6 + 2 * (3 * 0.5 + 0.25)), rel=2e-3)
+    found = predicted(equation, inputs, correlations)
+    assert found.evaluation.method.startswith(SAMPLING)
+    assert found.statistics["std"] == pytest.approx(math.sqrt(variance), rel=2e-3)
 
 
 def test_rank_correlation_of_a_copula():

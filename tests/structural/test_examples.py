@@ -61,20 +61,6 @@ def test_genetic():
     assert_agree(prediction, 50 * (broadcast + breed + collect + select))
 
 
-def test_lu():
-    """Time falls with each processor's share, so the bounds are at the corners."""
-    shares = [table["interval"] for table in inputs_of("lu.toml")["cpu"]]
-
-    def time(cpu):
-        rhs = 32**2 * 64 * 1.1e-6 / cpu
-        block = 32**2 * 1.6e-6 / cpu + 2 * (150e-6 + 5 * 8 * 32 / 9e6)
-        return 250 * (rhs.max() + 2 * (64 + 2) * block.max())
-
-    low, high = StructuralModel.read(FOLDER / "lu.toml").predict().value.support
-    assert low == pytest.approx(time(np.array([share[1] for share in shares])))
-    assert high == pytest.approx(time(np.array([share[0] for share in shares])))
-
-
 def ten_million(time, tables):
     """Draw 10^7 times of independent histograms, a million at once."""
     generator, pieces = np.random.default_rng(7), []

@@ -45,15 +45,6 @@ def test_the_degree_is_chosen():
     assert (len(model.phases), model.evidence.degree) == (1, 2)
 
 
-def test_units_do_not_matter():
-    """A run in other units of time and utilization has the same phases; powers of two round nothing."""
-    curve = steps([2, 12, 5], 400, 2.0, 1)
-    other = UtilizationCurve(curve.edges * 4, curve.heights * 8, n_locations=8 * 16)
-    one, scaled = perfcore.fit(curve), perfcore.fit(other)
-    assert [4 * at for at in one.breaks] == list(scaled.breaks)
-    assert one.evidence.gain == pytest.approx(scaled.evidence.gain, rel=1e-9)
-
-
 def test_backwards_is_the_same_run():
     curve = steps([2, 12, 5, 9], 400, 2.0, 2)
     back = UtilizationCurve(curve.edges, curve.heights[::-1], n_locations=16)

@@ -58,14 +58,6 @@ def test_durations_are_those_of_each_iteration():
     )  # the outermost have look-alikes beside them
 
 
-def test_another_clock_finds_the_same():
-    curve, _ = repeating(15, 0.05, 5)
-    there = UtilizationCurve(1e6 * curve.edges + 1.6e12, curve.heights, "us", n_locations=16)
-    one, other = perfcore.iterations(curve), perfcore.iterations(there)
-    assert one.count == other.count
-    assert other.durations == pytest.approx(1e6 * one.durations, rel=1e-3)
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_noise_has_no_iterations(seed):
     rng = np.random.default_rng(seed)

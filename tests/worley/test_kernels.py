@@ -27,7 +27,7 @@ from perf_worley.minimax import Minimax, Mixed, Uniform, least_tolerance, partit
 from perf_worley.moment_tree import BLOCK, MomentTree, ShortTree
 from perf_worley.phase_maker import knee, likeliest, penalty, persistence
 from perf_worley.phase_model import Phase, Repetition
-from perf_worley.segmenters import HillClimb, LeastSquares, best_split, bounded_models, climb, leaves_bounds
+from perf_worley.segmenters import HillClimb, LeastSquares, best_split, bounded_models, climb
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Basis
@@ -216,11 +216,6 @@ def test_the_bounded_search_is_optimal(degree, seed):
         assert found.squares[n - 1] == pytest.approx(best, rel=1e-6, abs=1e-9)
         breaks = found.breaks[n - 1]
         assert (breaks[0], breaks[-1], len(breaks)) == (0, n_cells, n + 1)
-
-
-def test_parabolas_leave_bounds_at_their_vertex():
-    assert leaves_bounds(0.0, 4.0, -4.0, 1.0, 0.0, 0.99)
-    assert not leaves_bounds(0.0, 4.0, -4.0, 1.0, 0.0, 1.01)
 
 
 @pytest.mark.parametrize("n_steps", [700, 5000])

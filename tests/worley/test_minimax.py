@@ -89,20 +89,6 @@ def test_epsilon_is_that_of_brute_force(dense, seed):
 
 
 @pytest.mark.parametrize("degree", [0, 1, 2, 3])
-def test_equidistribution_on_a_large_curve(noisy, dense, degree):
-    """Necessary condition of Theorem 2.3 at 50,000 steps, errors recomputed from the breaks by dense least squares."""
-    curve = noisy(50_000, seed=degree)
-    found = worley(curve, phases=20, degree=degree)
-    epsilon = found.statistics["tolerance"]
-    errors = [dense(curve, degree, a, b) for a, b in itertools.pairwise(edges_of(found, curve))]
-    assert max(errors) <= epsilon * (1 + 1e-9)
-    assert errors[:-1] == pytest.approx([epsilon] * 19, rel=1e-9)
-    too_small = edges_of(worley(curve, tolerance=epsilon * (1 - 1e-10), degree=degree), curve)
-    below = [dense(curve, degree, a, b) for a, b in itertools.pairwise([*too_small[:20], curve.duration])]
-    assert min(below) >= epsilon * (1 - 1e-9)
-
-
-@pytest.mark.parametrize("degree", [0, 1, 2, 3])
 def test_tree_and_givens_agree(noisy, degree):
     """Against Worley's own linear update."""
     curve = noisy(700, seed=11)
