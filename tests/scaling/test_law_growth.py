@@ -141,12 +141,6 @@ def test_growth_that_is_not_determined_names_its_rivals_and_where_they_part(narr
         assert found["there"] > 2 * 0.02 / np.sqrt(5)  # more than the noise of a mean hides
 
 
-def test_the_next_point_is_at_most_so_many_times_the_largest():
-    model = fitted([1 + 0.2 * LEVELS**1.5, 3 + LEVELS], noise=0.1, at="p=256")
-    for each in (model, model.part(0), model.part(1)):
-        assert each.details()["next_point"] == {"p": 128.0}
-
-
 def test_following_the_advice_nearly_halves_the_error():
     """200 functions a + b n^i log2(n)^j as in the benchmark; error at n = 256 of 5 points, and of the advised sixth."""
     rng = np.random.default_rng(11)
@@ -255,23 +249,6 @@ def test_amdahls_law():
     assert found.half == pytest.approx(108, rel=0.05)
     first = found.levels[0]
     assert first.speedup == first.efficiency == first.cost == (1.0, 1.0, 1.0)
-
-
-def test_paths_add_up():
-    values = {"solve": 10 + 1000 / LEVELS, "exchange": 1 + 0.1 * LEVELS}
-    model = fitted_of_law_speedup(values)
-    every, one = model.levels_along, model.part(0).levels_along
-    for place, level in enumerate(LEVELS):
-        total = values["solve"][place] + values["exchange"][place]
-        assert every[place].measured[0] == pytest.approx(total)
-        assert one[place].measured[0] == pytest.approx(values["solve"][place])
-        assert level == every[place].level
-
-
-def test_of_inclusive_times_only_the_outermost_count():
-    inner = 10 + 1000 / LEVELS
-    model = fitted_of_law_speedup({"main": 2 * inner + 1, "main->a": inner, "main->b": inner})
-    assert model.levels_along[0].measured[0] == pytest.approx(2 * 260 + 1)
 
 
 def test_efficiency_that_stays_high_has_no_half():
