@@ -286,11 +286,6 @@ def checked(folder, tmp_path, monkeypatch, capsys, first, step):
     return count
 
 
-def test_the_commands_of_a_text_are_found():
-    text = "Next: perf fit a.csv\n  --plot m.png\nUncertain: x\nperf: error: y\n  fix: put a line above\n"
-    assert suggestions(text) == ["perf fit a.csv --plot m.png"]
-
-
 @pytest.mark.real_data
 def test_what_is_suggested_runs(real_data, tmp_path, monkeypatch, capsys):
     assert checked(real_data.parent / "cases", tmp_path, monkeypatch, capsys, 3, _EVERY) > 2

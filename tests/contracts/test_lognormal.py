@@ -93,15 +93,6 @@ def test_a_normal_of_it_says_how_far_off_it_is():
     assert lost == f"the shape: probabilities differ by up to {true:.2g}"
 
 
-def test_the_default_score_is_the_closed_one():
-    """S. Baran and S. Lerch, "Log-normal distribution based EMOS models", QJRMS 141 (2015), equation (5)."""
-    for actual in (0.5, 2.0, 3.0, 30.0):
-        z = (math.log(actual) - X.mu) / X.sigma
-        phi = stats.norm.cdf
-        expected = actual * (2 * phi(z) - 1) - 2 * X.mean * (phi(z - X.sigma) + phi(X.sigma / math.sqrt(2)) - 1)
-        assert X.crps(actual) == pytest.approx(expected, rel=1e-9)
-
-
 def test_it_is_typed_written_in_files_and_judged(tmp_path):
     assert from_text("lognormal:1,0.3") == X
     exact = StructuralModel("2*x", inputs={"x": {"lognormal": [1, 0.3]}}).predict()

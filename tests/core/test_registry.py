@@ -13,7 +13,6 @@ import perfcore
 from perfcore import UtilizationCurve, hookimpl
 from perfcore.base import errors, progress
 from perfcore.base.errors import (
-    InputError,
     MissingDependencyError,
     OptionError,
     PerfError,
@@ -180,13 +179,6 @@ def test_all_are_the_users_mistakes():
     assert kinds
     assert all(issubclass(kind, PerfError) for kind in kinds)
     assert issubclass(UnknownNameError, OptionError)
-
-
-def test_a_place_in_a_file():
-    error = InputError("qr.prv", "state record has 6 fields, expected 8", line=1204)
-    assert str(error) == "qr.prv:1204: state record has 6 fields, expected 8"
-    assert (error.path, error.line) == ("qr.prv", 1204)
-    assert str(InputError("qr.prv", "the file is empty")) == "qr.prv: the file is empty"
 
 
 @pytest.mark.parametrize(("name", "known", "text"), [

@@ -192,22 +192,6 @@ def test_the_file_appears_with_its_content_and_the_usual_rights(tmp_path):
     assert list(target.parent.iterdir()) == [target]
 
 
-@pytest.mark.parametrize("interruption", [ValueError, KeyboardInterrupt, SystemExit])
-def test_an_interruption_leaves_the_old_file_and_nothing_else(tmp_path, interruption):
-    target = tmp_path / "model.json"
-    target.write_bytes(b"old")
-
-    def write_half():
-        with atomic_path(target) as temporary:
-            temporary.write_bytes(b"half")
-            raise interruption
-
-    with pytest.raises(interruption):
-        write_half()
-    assert target.read_bytes() == b"old"
-    assert list(tmp_path.iterdir()) == [target]
-
-
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path):
     target = tmp_path / "model.json"
 

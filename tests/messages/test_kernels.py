@@ -36,24 +36,6 @@ def test_ping_pong():
     assert path.cost_ns.tolist() == [10, 15, 5, 10, 5]
 
 
-@pytest.mark.parametrize("n", [2, 7])
-def test_wavefront(n):
-    """Each rank waits for the one before, works 10 ns and sends on: an ideal network takes n times 10."""
-    calls, messages, time = [], [], 0
-    for rank in range(n):
-        received = [("MPI_Recv", 0, time)] if rank else []
-        calls.append([*received, ("MPI_Send", time + 10, time + 13)] if rank < n - 1 else received)
-        if rank:
-            messages.append({"send": (rank - 1, 1 if rank > 1 else 0), "receive": (rank, 0)})
-        time += 14
-    found = by_hand(calls, messages, ends=[row[-1][2] for row in calls[:-1]] + [time - 14 + 10])
-    replay = Replay(found)
-    assert replay.runtime_ns(0) == 10 * n
-    assert replay.runtime_ns() == 14 * (n - 1) + 10
-    assert replay.path().n_messages == n - 1
-    assert replay.path(0).cost_ns.sum() == 10 * n
-
-
 def test_ring_of_exchanges():
     """Three ranks each send to the next and receive from the last: the slowest holds up only the next."""
     works = [10, 30, 20]

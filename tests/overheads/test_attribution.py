@@ -174,19 +174,6 @@ def classes(trace, categories=None):
     }  # fmt: skip
 
 
-def test_a_set_of_ones_own(write):
-    assert profiled(states("run"), write(GOOD)).categories == ("work", "rest")
-    assert found(profiled(states("run"), write(GOOD + 'when = "computing > 0"'))) == {"work": 1}
-
-
-def test_the_standard_set_has_the_papers_categories():
-    """Crovella and LeBlanc: the five losses and pure computation."""
-    assert set(profiled(states("run")).categories) >= {
-        *("pure computation", "load imbalance", "insufficient parallelism"),
-        *("synchronization loss", "communication loss", "resource contention"),
-    }
-
-
 def test_names_go_before_patterns_and_long_patterns_before_short_ones(write):
     rules = write(GOOD.replace('["run"]', '["MPI_B*", "lock", "run"]').replace("idle = []", 'idle = ["MPI_*", "loc?"]'))
     assert classes(states("MPI_Barrier", "MPI_Send", "lock", "loco"), rules) == {

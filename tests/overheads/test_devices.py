@@ -149,7 +149,9 @@ def test_two_ranks_to_the_microsecond(real_data):
             assert 100 * device.hidden_communication_ns / device.communicating_ns == pytest.approx(hidden, abs=5e-4)
             assert profile.by_category_ns[0] == pytest.approx(trace.utilization().integral * 1000)
         assert overheads(perfcore.read(path))[0].by_category_ns[0] / 1000 == computing
-    [profile] = overheads(perfcore.read(folder))  # both as one run
+    both = perfcore.read(folder)  # as one run
+    assert "warning: of 128 ranks 126 are missing: 2 to 127" in both.notes
+    [profile] = overheads(both)
     assert [each.computing_ns / 1000 for each in profile.devices] == [each[0] for each in expected]
     assert [each.communicating_ns / 1000 for each in profile.devices] == [each[1] for each in expected]
     assert profile.by_location_ns[0].tolist() == [each.computing_ns for each in profile.devices]
@@ -304,13 +306,3 @@ def test_gpus_by_hand():
     ]  # fmt: skip
     [of_streams] = perfcore.overheads(trace)
     assert "factors" not in of_streams.to_dict()
-
-
-@pytest.mark.real_data
-def test_factors_of_real_gpus_multiply(real_data):
-    [profile] = perfcore.overheads(real_data / "traces/chrome/two_ranks")
-    factors = profile.to_dict()["factors"]
-    # From the published unions: (210,320 + 271,973) / 2, and 271,973 us.
-    assert factors["load balance"] == pytest.approx(241_146.5 / 271_973, abs=1e-5)
-    product = factors["load balance"] * factors["GPU communication"] * factors["GPU orchestration"]
-    assert product == pytest.approx(factors["parallel"], rel=1e-14)

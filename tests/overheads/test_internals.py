@@ -102,19 +102,6 @@ def test_as_every_instant_says(tmp_path, passes):
     check_against_instants(read_categories(tmp_path / "own.toml"))
 
 
-def test_efficiencies_stay_within_their_bounds():
-    """Also where computation and transfers fill the time of every location."""
-    rng = np.random.default_rng(4)
-    elapsed = 1000
-    computing = rng.integers(1, elapsed, (7, 50))
-    ideal = rng.integers(computing.max(axis=0), elapsed + 1)
-    found = efficiencies(computing, np.full(50, elapsed), computing.max(axis=0) / ideal)
-    for values in (found.load_balance, found.communication, found.serialisation, found.transfer, found.parallel):
-        assert ((values > 0) & (values <= 1)).all()
-    assert found.parallel == pytest.approx(computing.mean(axis=0) / elapsed)
-    assert found.transfer == pytest.approx(ideal / elapsed)
-
-
 def test_efficiencies_where_they_are_not_defined():
     idle = np.zeros((2, 1), dtype=np.int64)
     assert np.isnan(efficiencies(idle, [5]).load_balance).all()

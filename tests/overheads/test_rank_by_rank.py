@@ -4,17 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from traces.kineto_files import three_ranks
 
 import perfcore
 from perfcore.base.errors import DataError
-
-
-def test_who_waits_for_whom(tmp_path):
-    [profile] = perfcore.overheads(three_ranks(tmp_path))
-    assert [each.waited_ns for each in profile.ranks] == [10_000, 5_000, 0]
-    assert profile.by_location_ns[profile.categories.index("waiting for other ranks")].tolist() == [10_000, 5_000, 0]
-
 
 # Phases of overheads: those of a model of the trace, which is checked, or as `perf fit` finds them.
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -156,16 +156,6 @@ def test_instructions_of_epoch_are_all_in_a_function(real_data):
     assert counted["(no state)"] == 0
 
 
-@pytest.mark.real_data
-def test_two_ranks_to_the_microsecond(real_data):
-    [found] = perfcore.profile(real_data / "traces" / "chrome" / "two_ranks", by="rank")
-    assert found.ranks == ("rank 0", "rank 1")
-    computes = np.isin(found.functions, found.computing)
-    # unions over streams of compute kernels, by a parser that was written independently
-    assert (found.by_location_ns[computes].sum(axis=0) // 1000).tolist() == [210_320, 271_973]
-    assert (found.by_location_ns.sum(axis=0) == found.elapsed_ns).all()
-
-
 def test_inclusive_times_and_calls_of_a_chrome_trace(tmp_path):
     """`run` calls itself within `wait`; `io` is nothing but its callee."""
     tree = [

@@ -296,12 +296,6 @@ def test_the_class_is_that_of_the_fastest_term(terms, name):
     assert CLASSES[class_of(law, "p")] == name
 
 
-def test_factors_of_other_parameters_do_not_count():
-    law = (Term(2.0, (Factor("p", -1.0, 0), Factor("n", 1.5, 0))),)
-    assert CLASSES[class_of(law, "p")] == "falling"
-    assert CLASSES[class_of(law, "n")] == "subquadratic"
-
-
 @pytest.mark.parametrize(("target", "levels"), [(256, (64, 256)), (64, (4, 64)), (16, (4, 16)), (4, (64, 4))])
 def test_the_slope_ends_at_the_target(target, levels):
     data = pd.DataFrame({"p": N, "time_s": 1 + N})

@@ -10,7 +10,6 @@ from scipy import stats
 
 from perf_structural import Recalibration, StructuralModel, evaluate, judge, recalibrate, schedule, value
 from perfcore.base.errors import DataError
-from perfcore.hooks.registry import registry
 from perfcore.stochastic import from_dict
 
 
@@ -101,24 +100,6 @@ def test_points_are_judged_by_their_absolute_errors():
     judgement = judge([from_dict({"representation": "point", "value": 5.0})], [5.0, 7.0, 2.0])
     assert judgement.crps.tolist() == [0.0, 2.0, 3.0]
     assert judgement.statistics["mean_absolute_error"] == pytest.approx(5 / 3)
-
-
-def skewed():
-    """Bins whose means are not their middles, a gap, and a single value that a third of all samples have."""
-    samples = [*[2.0] * 5, 2.5, 3.0, 3.1, 3.2, 7.0, 7.5, 9.0, 9.1, 9.2, 12.0]
-    return registry().load("representations", "histogram").from_samples(samples, None)
-
-
-@pytest.mark.parametrize("actual", [0.0, 2.0, 3.0, 6.9, 12.0, 44.4])
-@pytest.mark.parametrize("make", [lambda: FIVE, skewed])
-def test_crps_of_a_histogram_is_that_of_its_distribution(make, actual):
-    """The definition's integral, by a sum over half a million strips."""
-    value = make()
-    edges = np.linspace(-10.0, 70.0, 500_001)
-    middles = 0.5 * (edges[1:] + edges[:-1])
-    expected = np.sum((np.asarray(value.cdf(middles)) - (middles >= actual)) ** 2) * (edges[1] - edges[0])
-    # A strip on a jump is wrong by at most its width.
-    assert value.crps(actual) == pytest.approx(expected, abs=4e-4)
 
 
 def test_a_single_value_is_a_bin_of_its_own():

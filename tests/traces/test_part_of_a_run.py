@@ -159,16 +159,6 @@ def test_what_cannot_be_is_said_in_a_line(file, how, problem):
 
 
 @pytest.mark.real_data
-@pytest.mark.parametrize("name", ["paraver/qsort_beo3.prv", "chrome/rank0.json.gz", "picl/conceptual_pingpong.trf"])
-def test_parts_of_real_traces_add_up(real_data, name):
-    path = real_data / "traces" / name
-    edges = ["0%", "13%", "50%", "51.7%", "100%"]
-    parts = [perfcore.read(path, since=a, until=b) for a, b in itertools.pairwise(edges)]
-    found = [perfcore.overheads(part)[0].by_category_ns for part in parts]
-    np.testing.assert_array_equal(sum(found), perfcore.overheads(path)[0].by_category_ns)
-
-
-@pytest.mark.real_data
 def test_steps_of_a_real_trace(real_data):
     """The five steps of the profiler follow one another, as their own times in the file say."""
     path = real_data / "traces" / "chrome" / "rank0.json.gz"
@@ -214,9 +204,3 @@ def test_a_part_of_ranks_is_what_lies_between_two_moments(folder, asked, wanted)
     ]
     busy = sum(end - start for _, state, start, end in pieces(part) if state == "gemm")
     assert part.utilization(busy=["gemm"]).integral * 1000 == pytest.approx(busy)
-
-
-def test_parts_add_up_to_the_whole_of_parts_of_ranks(folder):
-    parts = [read(folder, until=0.2), read(folder, since=0.2, until="60%"), read(folder, since="60%")]
-    whole = read(folder).utilization().integral
-    assert sum(part.utilization().integral for part in parts) == pytest.approx(whole, rel=1e-12)

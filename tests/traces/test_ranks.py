@@ -100,20 +100,6 @@ def test_gpus_of_long_runs_are_merged_and_summed_up_alike(tmp_path, monkeypatch)
     assert pieces(again) == pieces(expected)
 
 
-@pytest.mark.real_data
-def test_two_real_ranks_have_the_known_unions(real_data):
-    """Unions over streams in microseconds, by a parser written independently."""
-    trace = perfcore.read(real_data / "traces" / "chrome" / "two_ranks")
-    devices = perfcore.overheads(trace)[0].devices
-    assert [device.computing_ns // 1000 for device in devices] == [210_320, 271_973]
-    assert [device.communicating_ns // 1000 for device in devices] == [396_199, 379_053]
-    assert [device.copying_ns // 1000 for device in devices] == [1_325, 16_504]
-    hidden = [device.hidden_communication_ns / device.communicating_ns for device in devices]
-    assert hidden == pytest.approx([0.14946, 0.19926], abs=5e-6)
-    assert [device.span_ns // 1000 for device in devices] == [1_222_847, 1_231_186]
-    assert "warning: of 128 ranks 126 are missing: 2 to 127" in trace.notes
-
-
 # Clocks of ranks: known shifts are found again, and what cannot be aligned is said.
 def starts(trace):
     """First start of each rank, in nanoseconds."""

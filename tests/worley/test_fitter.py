@@ -152,20 +152,15 @@ def test_nanoseconds_since_1970_keep_their_differences():
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    ({"phases": 0}, "the number of phases must be at least 1"), ({"phases": "5..2"}, "the range must not decrease"),
     ({"phases": 2.5}, r"expected a number \(9\), a range \(1..20\) or auto"),
-    ({"phases": "many"}, r"expected a number \(9\), a range \(1..20\) or auto"),
-    ({"degree": 4}, "unknown value '4'"), ({"segmenter": "hillclimb"}, "did you mean 'hill-climb'"),
-    ({"degree": "mixed"}, "degree='mixed': unknown value 'mixed': choose from"),
-    ({"segmenter": "minimax"}, "segmenter='minimax': unknown value 'minimax': choose"),
     ({"fitter": "phases", "functions": "exp"}, "unknown option of phases 'functions'"),
     ({"fitter": "worley", "degree": "auto"}, "degree='auto': unknown value 'auto': choose from"),
-    ({"fitter": "worley", "segmenter": "greedy"}, "unknown option of worley 'segmenter'"),
     ({"fitter": "worley", "phases": 3, "tolerance": 5.0}, "tolerance= says how many phases there are"),
     ({"fitter": "worley", "tolerance": -1}, "must be greater than 0"),
     ({"busy": "run"}, "these data have no states"), ({"column": "cpu"}, "column= belongs to time series"),
 ])  # fmt: skip
 def test_options_that_are_refused(ramp, options, message):
+    """Others are in tests/cli/test_mistakes.py."""
     with pytest.raises(OptionError, match=message):
         perfcore.fit(ramp, **options)
 
