@@ -2,11 +2,17 @@
 
 import gc
 import os
+import re
+import subprocess
+import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import thorough_tests
 from hypothesis import settings
+
+from perfcore.__main__ import main
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the program has it; read when numpy is imported
 os.environ.pop("COLUMNS", None)  # lines are wrapped to this width, whatever the caller's terminal has
@@ -48,3 +54,74 @@ def real_data() -> Path:
     if not folder.is_dir():
         pytest.skip("no folder of real data here; set PERFCORE_DATA to one")
     return folder
+
+
+# The program, run within this process as ``perf`` would be.
+class Outcome(NamedTuple):
+    """How a run ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+
+# Which fitter was taken when none was named: a note of its own, which tests of `perfcore.models.fitting` look at.
+# What tables of Extra-P can't hold is a note of tests of formats.
+REPLACED = re.compile(r"perf: (?:replaced \S+|compiling numerical kernels, .*|left out of .*; a line holds .*)\n")
+CHOSEN = re.compile(r"^perf: fitter: .*; set with --fitter\)\n", re.MULTILINE)
+
+
+@pytest.fixture
+def perf(monkeypatch, capsys):
+    """Run the program with ``--all``; output on stderr is a failure, unless one of some statuses is expected."""
+
+    def run(*words, status=0, name="perf", short=False) -> Outcome:
+        line = list(map(str, words))
+        short = short or not line or line[0].startswith("-") or "--help" in line or line[:2] == ["plugins", "new"]
+        if not short:  # tests read the details, too
+            first = 2 if line[0] in ("experiment", "stochastic") or line[:2] == ["gate", "record"] else 1
+            line[first:first] = ["--all"]
+        monkeypatch.setattr(sys, "argv", [name, *line])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        outcome = Outcome(ended.value.code, out, CHOSEN.sub("", err))
+        assert outcome.status in (status if isinstance(status, tuple) else (status,)), outcome.err
+        assert status != 0 or REPLACED.sub("", outcome.err) == ""
+        return outcome
+
+    return run
+
+
+@pytest.fixture
+def refused(perf):
+    """Run the program on a mistake: status 2, nothing on stdout, and short lines on stderr, given back as one."""
+
+    def run(*words) -> str:
+        outcome = perf(*words, status=2)
+        err = re.sub(r"^perf: compiling .*\n", "", outcome.err)  # where no test before has had kernels compiled
+        assert outcome.out == ""
+        assert err.startswith("perf: error: ")
+        assert err.endswith("\n")
+        assert len(err.splitlines()) <= 4, err
+        return re.sub(r"\n +", " ", err.replace("\n  fix: ", "; ")).removeprefix("perf: error: ").rstrip()
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def program():
+    """Run the installed program in a process of its own."""
+
+    def run(*words, name="perf", **options) -> Outcome:
+        executable = Path(sys.executable).with_name(name)
+        done = subprocess.run(
+            [executable, *map(str, words)], capture_output=True, text=True, check=False, timeout=60, **options
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    return run

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import math
-import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from scipy import stats
 
 from perf_structural import StructuralModel, StructuralModelError, judge
-from perfcore.__main__ import main
 from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.hooks.registry import Entry
 from perfcore.stochastic import add, checked_samples, exp, from_text, log, maximum, representation_named
@@ -110,31 +108,18 @@ def test_it_is_typed_written_in_files_and_judged(tmp_path):
     assert stats.chisquare(found.place_counts()).pvalue > 0.001
 
 
-@pytest.fixture
-def perf(monkeypatch, capsys):
-    """What the program prints."""
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["perf", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        assert ended.value.code == 0, printed.err
-        return printed.out
-
-    return run
-
-
 def test_on_the_command_line(perf, tmp_path):
     words = ["stochastic", "eval", "a*b", "--with", "a=3", "--with", "b=lognormal:1,0.2", "--json"]
-    value = json.loads(perf(*words))["value"]
+    value = json.loads(perf(*words).out)["value"]
     assert value == {"representation": "lognormal", "mu": pytest.approx(1 + math.log(3)), "sigma": 0.2}
     (tmp_path / "value.json").write_text(json.dumps(value))
-    printed = perf("stochastic", "eval", "b + c", "--with", f"b={tmp_path / 'value.json'}", "--with", "c=normal:3,1")
+    printed = perf(
+        "stochastic", "eval", "b + c", "--with", f"b={tmp_path / 'value.json'}", "--with", "c=normal:3,1"
+    ).out
     assert "taken as histogram" in printed
     (tmp_path / "load.csv").write_text("time,load\n" + "".join(f"{k},{1 + k % 7}\n" for k in range(50)))
     words = ["stochastic", "summarize", tmp_path / "load.csv", "--as", "lognormal", "--window", "all", "--json"]
-    summary = json.loads(perf(*words))
+    summary = json.loads(perf(*words).out)
     assert summary["value"]["representation"] == "lognormal"
 
 

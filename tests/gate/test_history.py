@@ -60,13 +60,12 @@ def test_only_new_changes_to_slower_fail() -> None:
     assert perfcore.gate_history(history(slower), slower_than="1.2x").outcome == "pass"
 
 
-def test_the_newest_value_has_a_verdict_of_its_own(perf, tmp_path: Path, capsys) -> None:
+def test_the_newest_value_has_a_verdict_of_its_own(perf, tmp_path: Path) -> None:
     """A single slow value is no step: run it again. Earlier outliers, and fast values, pass."""
     logs = np.random.default_rng(7).normal(0.0, 0.02, 40)
     logs[-1] = np.log(1.098)
     history({"sort": logs}).to_csv(tmp_path / "h.csv", index=False)
-    assert perf("gate", tmp_path / "h.csv", "--commit", "commit") == 3
-    out = " ".join(capsys.readouterr().out.split())
+    out = " ".join(perf("gate", tmp_path / "h.csv", "--commit", "commit", status=3).out.split())
     assert out.startswith("INCONCLUSIVE newest commit c039: sort +")
     assert "sigma; run it again" in out
     assert perf("gate", tmp_path / "h.csv", "--commit", "commit", "--all") == 3
@@ -157,26 +156,25 @@ def test_data_of_the_benchmark_action(tmp_path: Path) -> None:
     assert {"commit", "date"} <= {*data.table}
 
 
-def test_a_history_grows_and_is_judged(perf, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_history_grows_and_is_judged(perf, refused, tmp_path: Path) -> None:
     rng = np.random.default_rng(11)
     file = tmp_path / "history.jsonl"
     for at in range(20):
         times = (np.exp(rng.normal(0.0, 0.01, 5)) * (3.0 if at >= 16 else 1.0)).tolist()
         (tmp_path / "r.json").write_text(json.dumps({"results": [{"command": "sort", "times": times}]}))
-        assert perf("gate", "record", file, tmp_path / "r.json", "--commit", f"c{at}") == 0
-    assert "1 value of c19 added; 20 in all" in " ".join(capsys.readouterr().out.split())
+        said = perf("gate", "record", file, tmp_path / "r.json", "--commit", f"c{at}").out
+    assert "1 value of c19 added; 20 in all" in " ".join(said.split())
     verdict = perfcore.gate_history(file)
     assert verdict.outcome == "fail"
     assert verdict.judged[0].commit_of(verdict.judged[0].alarm) == "c16"
     before = file.read_bytes()
     (tmp_path / "r.csv").write_text("bench,time_ms\nsort,3\n")
-    assert perf("gate", "record", file, tmp_path / "r.csv", "--commit", "c20") == 2
-    assert "sort is in s, not ms" in " ".join(capsys.readouterr().err.split())
+    assert "sort is in s, not ms" in refused("gate", "record", file, tmp_path / "r.csv", "--commit", "c20")
     assert file.read_bytes() == before
-    assert perf("gate", "record", tmp_path / "h.csv", tmp_path / "r.csv", "--commit", "c20") == 2
+    refused("gate", "record", tmp_path / "h.csv", tmp_path / "r.csv", "--commit", "c20")
     file.write_bytes(before + b"[1, 2]\n")
-    assert perf("gate", file, "--commit", "commit") == 2
-    assert "history.jsonl:21: an object of numbers and texts is expected" in " ".join(capsys.readouterr().err.split())
+    said = refused("gate", file, "--commit", "commit")
+    assert "history.jsonl:21: an object of numbers and texts is expected" in said
 
 
 def test_jobs_at_once_lose_no_commit(tmp_path):
@@ -254,13 +252,12 @@ def test_units_of_one_quantity_are_joined_and_others_left_out() -> None:
 
 
 @pytest.mark.parametrize("column", ["commit", "sha", "revision", "version", "date"])
-def test_a_history_is_known_by_its_column(perf, tmp_path: Path, capsys, column: str) -> None:
+def test_a_history_is_known_by_its_column(perf, tmp_path: Path, column: str) -> None:
     table = history({"sort": np.random.default_rng(17).normal(0.0, 0.01, 20)})
     dates = pd.date_range("2026-01-01", periods=20).strftime("%Y-%m-%d")
     table = table.rename(columns={"commit": column}).assign(**({"date": dates} if column == "date" else {}))
     table.to_csv(tmp_path / "h.csv", index=False)
-    assert perf("gate", tmp_path / "h.csv") == 0
-    assert capsys.readouterr().out.startswith("PASS  no slowdown in sort in the last 12 commits")
+    assert perf("gate", tmp_path / "h.csv").out.startswith("PASS  no slowdown in sort in the last 12 commits")
 
 
 @pytest.mark.parametrize(

@@ -277,21 +277,18 @@ def test_rounds_that_were_made_are_not_asked_for_again() -> None:
     assert gate.more_rounds[0] == k[enough.argmax()] - 5
 
 
-def test_exit_status(perf, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exit_status(perf, refused, tmp_path: Path) -> None:
     for name, table in (
         ("pass", rounds({"a": 1.0})),
         ("fail", rounds({"a": 1.5})),
         ("inconclusive", rounds({"a": 1.0}, k=2)),
     ):
         table.to_csv(tmp_path / f"{name}.csv", index=False)
-    assert perf("gate", str(tmp_path / "pass.csv")) == 0
-    assert perf("gate", str(tmp_path / "fail.csv"), "--json") == 1
-    assert perf("gate", str(tmp_path / "inconclusive.csv")) == 3
-    assert perf("gate", str(tmp_path / "inconclusive.csv"), "--inconclusive", "pass") == 0
-    assert perf("gate", str(tmp_path / "inconclusive.csv"), "--inconclusive", "fail") == 1
-    capsys.readouterr()
-    assert perf("gate", str(tmp_path / "pass.csv"), "--base", "older") == 2
-    assert "unknown version in column version" in capsys.readouterr().err
+    perf("gate", tmp_path / "pass.csv")
+    perf("gate", tmp_path / "fail.csv", "--json", status=1)
+    for words, status in (((), 3), (("--inconclusive", "pass"), 0), (("--inconclusive", "fail"), 1)):
+        perf("gate", tmp_path / "inconclusive.csv", *words, status=status)
+    assert "unknown version in column version" in refused("gate", tmp_path / "pass.csv", "--base", "older")
 
 
 def test_mistakes_are_said_in_one_line(tmp_path: Path) -> None:
@@ -494,8 +491,8 @@ def test_a_store_is_compared_round_by_round_without_being_told_more(perf, tmp_pa
     assert (verdict.names, verdict.designs, verdict.outcome.value) == (("old", "new"), ("interleaved",), "fail")
     assert verdict.estimates.rounds.tolist() == [6]
     assert perfcore.gate(path, base="new", new="old").outcome == "pass"
-    assert perf("gate", path) == 1
-    assert perf("gate", path, "--value", "wall_s", "--value", "user_s") == 1
+    for words in ((), ("--value", "wall_s", "--value", "user_s")):
+        perf("gate", path, *words, status=1)
 
 
 def test_one_version_after_the_other_is_no_turn_whatever_the_numbers_say(tmp_path: Path) -> None:
@@ -533,15 +530,15 @@ def test_every_round_has_each_version_once_in_random_order(tmp_path: Path) -> No
     assert perfcore.read(store).table["version"].tolist() == ["old", "new"] * 8
 
 
-def test_a_store_of_versions_goes_on_without_being_told_them(tmp_path: Path, perf, monkeypatch, capsys) -> None:
+def test_a_store_of_versions_goes_on_without_being_told_them(tmp_path: Path, perf, refused, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     old = f"old={sys.executable} -S -c 'pass'"
     versions = ["--version", old, "--version", old.replace("old=", "new=")]
-    assert perf("experiment", "run", *versions, "--rounds", 1, "--max-load", 1) == 0
-    assert perf("experiment", "run", "--rounds", 3, "--max-load", 1) == 0
-    assert "versions.db: 4 new runs made, 6 in total" in capsys.readouterr().out
-    assert perf("experiment", "run", "--version", "old=true", "--version", "new=true", "--max-load", 1) == 2
-    assert "its runs were made with versions old=" in " ".join(capsys.readouterr().err.split())
+    perf("experiment", "run", *versions, "--rounds", 1, "--max-load", 1)
+    said = perf("experiment", "run", "--rounds", 3, "--max-load", 1).out
+    assert "versions.db: 4 new runs made, 6 in total" in said
+    others = ["--version", "old=true", "--version", "new=true"]
+    assert "its runs were made with versions old=" in refused("experiment", "run", *others, "--max-load", 1)
 
 
 # Versions that the gate measures itself: rounds until it is decided, and the machine by itself.
@@ -569,7 +566,7 @@ def drifting(k: int, noise: float, drift: float, seed: int = 1) -> pd.DataFrame:
     return pd.DataFrame({"bench": "sort", "order": np.arange(k), "time_s": np.exp(level + rng.normal(0.0, noise, k))})
 
 
-def test_the_machine_by_itself(perf, tmp_path: Path, capsys) -> None:
+def test_the_machine_by_itself(perf, tmp_path: Path) -> None:
     found = perfcore.gate_self_test(drifting(60, 0.01, 0.0))
     assert 0.008 < found.benchmarks[0]["noise"] < 0.013
     assert found.any_in_turn == 0.0
@@ -581,8 +578,8 @@ def test_the_machine_by_itself(perf, tmp_path: Path, capsys) -> None:
     assert any("runs far apart in time differ more" in line for line in wandering.report().closing())
     drifting(60, 0.3, 0.0).to_csv(tmp_path / "loud.csv", index=False)
     picture = tmp_path / "p.png"
-    assert perf("gate", "--self-test", tmp_path / "loud.csv", "--plot", picture) == 0
-    assert "a limit of 1.05x needs" in capsys.readouterr().out
+    said = perf("gate", "--self-test", tmp_path / "loud.csv", "--plot", picture).out
+    assert "a limit of 1.05x needs" in said
     assert picture.stat().st_size > 1000
     with pytest.raises(DataError, match="4 runs of a benchmark, and 6 at least are needed"):
         perfcore.gate_self_test(drifting(4, 0.1, 0.0))

@@ -1,7 +1,6 @@
 """Tables of text as people and tools write them: what becomes of their lines, columns and cells."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 
 import perfcore
 from perfcore import Measurements, Series
-from perfcore.__main__ import main
 from perfcore.base.errors import InputError, PerfError
 from perfcore.data.units import seconds_per
 
@@ -340,17 +338,13 @@ OF_TWICE = ("--parameter", "load", "--value", "throughput")
     ("stochastic", "summarize", "twice.csv", "--column", "throughput"),
     ("validate", "model.json", "twice.csv"),
 ])  # fmt: skip
-def test_a_file_joined_with_itself_is_refused_by_every_command_that_takes_runs(tmp_path, monkeypatch, capsys, words):
+def test_a_file_joined_with_itself_is_refused_by_every_command_that_takes_runs(perf, tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     for name, text in (("twice.csv", TWICE), ("once.csv", TWICE[: len(TWICE) // 2 + 8])):
         Path(name).write_text(text)
     perfcore.fit("once.csv", parameter="load", value="throughput").save("model.json")
     for option, status in (("", (2,)), ("drop", (0, 3)), ("keep", (0, 3))):
-        monkeypatch.setattr(sys, "argv", ["perf", *words, *(("-r", f"duplicates={option}") if option else ())])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        said = capsys.readouterr().err
-        assert ended.value.code in status, said
+        said = perf(*words, *(("-r", f"duplicates={option}") if option else ()), status=status).err
         assert ("twice.csv:9: from here on the rows repeat those from line 2" in said) == (not option)
 
 

@@ -5,14 +5,12 @@ import itertools
 import re
 import shlex
 import shutil
-import sys
 from pathlib import Path
 
 import golden_cases
 import pytest
 
 import perfcore
-from perfcore.__main__ import main
 from perfcore.cli import output
 from perfcore.hooks.registry import registry
 
@@ -92,28 +90,21 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("line", COMMANDS)
-def test_the_answer_first_on_one_screen(line, folder, monkeypatch, capsys):
+def test_the_answer_first_on_one_screen(line, folder, monkeypatch, perf):
     monkeypatch.chdir(folder)
     monkeypatch.delenv("COLUMNS", raising=False)
-    monkeypatch.setattr(sys, "argv", ["perf", *(word.replace("#", " ") for word in line.split())])
     headings, shown = set(), output.printed
     recorded = lambda *given: (headings.update((found := shown(*given))[0][0]), found)[1]  # noqa: E731
     monkeypatch.setattr(output, "printed", recorded)
-    with pytest.raises(SystemExit) as ended:
-        main()
-    printed = capsys.readouterr()
-    assert ended.value.code == 0, printed.err
-    lines = printed.out.splitlines()
+    printed = perf(*(word.replace("#", " ") for word in line.split()), short=True, status=(0,))
+    lines = printed.lines
     assert len(lines) <= LINES
     assert max(map(len, lines)) <= COLUMNS
     assert re.search(r"\d", lines[0]), lines[0]
     assert not DROPPED.findall(printed.out)
     for following in [line.removeprefix("Next: ") for line in lines if line.startswith("Next: perf ")]:
-        words = itertools.takewhile(lambda word: word != ">", shlex.split(following, comments=True))  # as a shell does
-        monkeypatch.setattr(sys, "argv", list(words))
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert ended.value.code in (0, None), f"{following}: {capsys.readouterr().err}"
+        _, *words = itertools.takewhile(lambda word: word != ">", shlex.split(following, comments=True))  # as shells do
+        perf(*words, short=True, status=(0, None))
     for heading in headings - NAMES_OF_DATA:
         assert is_in_glossary(heading), heading
         assert "…" not in heading
@@ -135,11 +126,8 @@ def shown_texts(tree):
 @pytest.mark.parametrize("name", [
     "worley", "phases", "scaling", "strohmaier", "individual", "regression", "usl", "lca", "modgen", "forecast",
 ])  # fmt: skip
-def test_a_fitter_on_one_screen(name, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["perf", "plugins", name])
-    with pytest.raises(SystemExit):
-        main()
-    lines = capsys.readouterr().out.splitlines()
+def test_a_fitter_on_one_screen(name, perf):
+    lines = perf("plugins", name, short=True).lines
     assert len(lines) <= LINES
     assert max(map(len, lines)) <= COLUMNS
     assert not [line for line in lines if "…" in line], "a description is cut"
@@ -181,10 +169,8 @@ def test_texts_use_the_fields_words():
     assert not found
 
 
-def test_a_short_window_falls_back_to_all_samples(folder, monkeypatch, capsys):
+def test_a_short_window_falls_back_to_all_samples(folder, monkeypatch, perf):
     monkeypatch.chdir(folder)
     options = ["--column", "cpu 0 available", "--window", "10s"]
-    monkeypatch.setattr(sys, "argv", ["perf", "stochastic", "summarize", "availability.csv", *options])
-    with pytest.raises(SystemExit):
-        main()
-    assert "--window 10s holds only 6 samples: all 110 are used" in capsys.readouterr().out
+    said = perf("stochastic", "summarize", "availability.csv", *options, short=True).out
+    assert "--window 10s holds only 6 samples: all 110 are used" in said

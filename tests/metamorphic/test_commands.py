@@ -19,8 +19,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from perfcore.__main__ import main
-
 RNG = np.random.default_rng(11)
 P = [1, 2, 4, 8, 16, 32]
 RUNS = pd.DataFrame(
@@ -54,16 +52,6 @@ def trace(states=("compute", "MPI_Send", "MPI_Recv")):
 TRACE = trace()
 
 
-def perf(monkeypatch, capsys, *words):
-    """What a command prints with --json; a status other than 0, 1 and 3 is a failure."""
-    monkeypatch.setattr(sys, "argv", ["perf", *map(str, words), "--json"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    out, err = capsys.readouterr()
-    assert ended.value.code in (0, 1, 3, None), err
-    return json.loads(out)
-
-
 def assert_same(before, after, factor=1.0):
     """Figures agree; those of times after division by a factor."""
     for old, new in zip(before["figures"], after["figures"], strict=True):
@@ -78,13 +66,14 @@ def assert_same(before, after, factor=1.0):
 
 
 @pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """Write a table, run a command on it, and give back its JSON."""
+def run(monkeypatch, perf, tmp_path):
+    """Write a table, run a command on it, and give back its JSON; a status other than 0, 1 and 3 is a failure."""
     monkeypatch.chdir(tmp_path)
 
     def run(table, *words, name="data.csv", **how):
         (tmp_path / name).write_text(table.to_csv(index=False, **how))
-        return perf(monkeypatch, capsys, *(name if word == "FILE" else word for word in words))
+        words = (name if word == "FILE" else word for word in words)
+        return json.loads(perf(*words, "--json", status=(0, 1, 3)).out)
 
     return run
 
@@ -139,45 +128,32 @@ def test_order_clock_and_unit_of_a_trace_do_not_matter(run, name):
 
 @pytest.mark.parametrize("name", TRACES)
 @pytest.mark.parametrize("ending", ["parquet", "json"])
-def test_a_converted_trace_gives_the_same_answer(run, monkeypatch, capsys, name, ending):
+def test_a_converted_trace_gives_the_same_answer(run, perf, name, ending):
     before = run(TRACE, *TRACES[name])
     for source, target in (("data.csv", f"there.{ending}"), (f"there.{ending}", "back.csv")):
-        monkeypatch.setattr(sys, "argv", ["perf", "convert", source, "-o", target])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert not ended.value.code
-    capsys.readouterr()
-    after = perf(monkeypatch, capsys, *("back.csv" if word == "FILE" else word for word in TRACES[name]))
-    assert_same(before, after)
+        perf("convert", source, "-o", target)
+    assert_same(before, json.loads(perf(TRACES[name][0], "back.csv", "--json").out))
 
 
-def test_what_a_format_cannot_hold_is_named(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(sys, "argv", ["perf", "convert", "examples/halo/halo.prv", "-o", str(tmp_path / "halo.csv")])
-    with pytest.raises(SystemExit):
-        main()
-    said = capsys.readouterr().err
+def test_what_a_format_cannot_hold_is_named(perf, tmp_path):
+    said = perf("convert", "examples/halo/halo.prv", "-o", tmp_path / "halo.csv", status=(0,)).err
     assert "halo.csv has no messages of examples/halo/halo.prv: its format has no place for them" in said
 
 
-def test_calls_within_calls_are_named_where_their_parts_would_count_as_calls(monkeypatch, capsys, tmp_path):
+def test_calls_within_calls_are_named_where_their_parts_would_count_as_calls(perf, tmp_path):
     rows = [f'{{"ph": "X", "name": "{name}", "pid": 1, "tid": 1, "ts": {at}, "dur": {dur}}}'
             for name, at, dur in (("outer", 0, 9), ("inner", 3, 2))]  # fmt: skip
     (tmp_path / "t.json").write_text(f'{{"traceEvents": [{", ".join(rows)}]}}')
     for ending, is_lost in (("csv", True), ("json", False)):
-        monkeypatch.setattr(sys, "argv", ["perf", "convert", str(tmp_path / "t.json"), "-o", f"{tmp_path}/o.{ending}"])
-        with pytest.raises(SystemExit):
-            main()
-        assert ("has no calls within calls" in capsys.readouterr().err) is is_lost
+        said = perf("convert", tmp_path / "t.json", "-o", tmp_path / f"o.{ending}", status=(0,)).err
+        assert ("has no calls within calls" in said) is is_lost
 
 
-def test_columns_that_a_format_cannot_hold_are_named(monkeypatch, capsys, tmp_path):
+def test_columns_that_a_format_cannot_hold_are_named(perf, monkeypatch, tmp_path):
     table = "P,D,run,category,time_s\n1,16,0,a,4\n2,16,1,a,2\n4,16,0,a,1\n"
     (tmp_path / "by_category.csv").write_text(table)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["perf", "convert", "by_category.csv", "-o", "lines.jsonl"])
-    with pytest.raises(SystemExit):
-        main()
-    said = capsys.readouterr().err
+    said = perf("convert", "by_category.csv", "-o", "lines.jsonl", status=(0,)).err
     assert "left out of by_category.csv: D, run; a line holds parameters (P), a call path and a value" in said
 
 

@@ -1,33 +1,16 @@
 """Iterations: number, period and the one that differs, on generated runs; none in noise; markers; values."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
 
 import perfcore
 from perfcore import Trace, UtilizationCurve
-from perfcore.__main__ import main
 from perfcore.base.errors import DataError
 
 STEPS = "examples/iterations/steps.csv"
 LEVELS = ((14.0, 0.35), (3.0, 0.2), (10.0, 0.3), (0.0, 0.15))  # and shares of an iteration
-
-
-@pytest.fixture
-def program(monkeypatch, capsys):
-    """Run ``perf``; what it prints."""
-
-    def run(*words, status=0):
-        monkeypatch.setattr(sys, "argv", ["perf", words[0], "--all", *words[1:]])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert ended.value.code == status
-        printed = capsys.readouterr()
-        return printed.err if status else printed.out
-
-    return run
 
 
 def repeating(count, jitter, seed, *, lead=2.3, tail=1.1, period=10.0):
@@ -210,7 +193,7 @@ def test_times_by_category_add_up_to_the_nanosecond(seed):
     assert sum(found.shares_of_slowest.values()) == pytest.approx(1.0)
 
 
-def test_marked_iterations_from_the_command_line(program, tmp_path):
+def test_marked_iterations_from_the_command_line(perf, tmp_path):
     trace = run_of_steps()
     events = [{"ph": "X", "pid": 0, "tid": trace.locations[at], "name": trace.states[code], "ts": start / 1000,
                "dur": (end - start) / 1000}
@@ -221,13 +204,13 @@ def test_marked_iterations_from_the_command_line(program, tmp_path):
     path = tmp_path / "run.json"
     path.write_text(json.dumps({"traceEvents": events}))
 
-    text = program("iterations", str(path), "--marker", "step")
+    text = perf("iterations", path, "--marker", "step").out
     assert "slowest: the 3rd (step#3), 70 us, 28.7% above the mean: 15.6 us, of which on a location " in text
     assert "variance of durations explained by: 50% communicating, 50% synchronizing" in text
-    found = json.loads(program("iterations", str(path), "--marker", "step", "--json"))
+    found = json.loads(perf("iterations", path, "--marker", "step", "--json").out)
     assert found["labels"] == [f"step#{number}" for number in range(1, 6)]
     assert found["by_category"]["slowest"] == 3
-    assert "step#1 .. step#5 (5 x 54.4 us)" in program("info", str(path))
+    assert "step#1 .. step#5 (5 x 54.4 us)" in perf("info", path).out
 
     # Those that a part cuts are left out.
     assert perfcore.iterations(perfcore.read(path, since="10us", until="160us"), marker="step").labels == ("step#2",)
