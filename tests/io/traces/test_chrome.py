@@ -349,3 +349,15 @@ def test_what_is_written_is_read_again_with_its_calls(read, tmp_path):
 def test_real_traces_are_written_without_loss(name, real_data, tmp_path):
     trace = perfcore.read(real_data / "traces" / name)
     assert_same(trace, again(trace, tmp_path))
+
+
+def test_sums_of_clang_are_no_threads(tmp_path):
+    """Each ``Total`` stands on a thread of its own, as long as all events of the name."""
+    rows = [(1, 0, 100, "ExecuteCompiler"), (1, 10, 60, "Source"), (2, 0, 100, "Total ExecuteCompiler")]
+    events = [{"ph": "X", "pid": 1, "tid": tid, "ts": ts, "dur": dur, "name": name} for tid, ts, dur, name in rows]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"traceEvents": events, "beginningOfTime": 17}))
+    trace = perfcore.read(path)
+    assert (len(trace.locations), trace.states) == (1, ("ExecuteCompiler", "Source"))
+    path.write_text(json.dumps({"traceEvents": events}))
+    assert len(perfcore.read(path).locations) == 2

@@ -60,6 +60,7 @@ _OTHER_KEYS = (b'"displayTimeUnit"', b'"distributedInfo"', b'"deviceProperties"'
 # Categories of Kineto that no thread and no stream executes: its own span over everything, and what users and the
 # profiler write in addition to the work.
 _DEVICE = re.compile(r"/device:[GT]PU:(\d{1,9})")  # processes of JAX and TensorFlow
+_SUM = "Total "
 _MOST_MARKERS = 100_000  # that are kept
 _ROUNDING = 1_000  # kernels that overlap by less than this part of the trace are noted, and not warned of
 _MARKERS = ("trace", "user_annotation", "gpu_user_annotation")
@@ -92,6 +93,7 @@ class _Document(msgspec.Struct):
     distributedInfo: _Distributed | None = None  # noqa: N815 - the key in the file
     deviceProperties: Any = None  # noqa: N815
     baseTimeNanoseconds: int = 0  # noqa: N815
+    beginningOfTime: int | None = None  # noqa: N815 - of clang's -ftime-trace
     perfcore: _Run | None = None
 
 
@@ -275,6 +277,13 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
     launches = columns.launches()
     events = columns.intervals(wanted)
     events, annotations = _apart(events, columns, is_marker)
+    if events and document.beginningOfTime is not None:  # sums of clang stand on threads of their own
+        is_sum = np.array([name.startswith(_SUM) for name in [*columns.names, MORE_NAMES]])[events["name"]]
+        events = {name: column[~is_sum] for name, column in events.items()}
+        columns.notes.append(f"{is_sum.sum()} sums ({_SUM}...) left out")
+    columns.notes += [
+        f"{n} events of kind {kind or '(none)'} passed over" for kind, n in sorted(columns.passed_over.items())
+    ]
     if not events or not (events["end"] > events["start"]).any():
         problem = f"contains no events of {'threads' if location_kind == 'both' else location_kind} that last"
         raise InputError(source, "; ".join([problem, *(note.removeprefix(WARNING) for note in columns.notes)]))
@@ -328,9 +337,7 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
     if has_launch.any():
         columns_with_gaps = add_launch_gaps(location, state, start, end, is_call, launched[interval], 0, named)
         location, state, start, end, is_call = columns_with_gaps
-    notes = [
-        f"{count} events of kind {kind or '(none)'} passed over" for kind, count in sorted(columns.passed_over.items())
-    ]
+    notes: list[str] = []
     if run is None and first:
         notes.append(f"times count from the first event, at {first / 1000:.3f} us")
     if any(is_marker.values()):
