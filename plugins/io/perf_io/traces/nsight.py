@@ -149,7 +149,6 @@ class _Export:
             raise InputError(self._source, problem)
 
     def converted(self, source: Source) -> Source:
-        rows: list[Row] = []
         kinds = {_KERNELS: "kernel", _GRAPHS: "kernel", "CUPTI_ACTIVITY_KIND_MEMCPY": "gpu_memcpy",
                  "CUPTI_ACTIVITY_KIND_MEMSET": "gpu_memset", _CALLS: "cuda_runtime", _RANGES: "cpu_op",
                  **dict.fromkeys(_MPI_TABLES, "cpu_op")}  # fmt: skip
@@ -161,18 +160,22 @@ class _Export:
         def place(process: int, device: int) -> int | str:
             return device if len(processes) < 2 else f"process {process} / GPU {device}"
 
-        for table, category in kinds.items():
-            for code, state, start, end, correlation in taken[table].tolist():
-                key = keys[code]
-                pid = place(key.process, key.device) if key.stream else f"process {key.process}"
-                number = correlation + (numbers[key.process] << _CORRELATION_BITS) if correlation >= 0 else 0
+        def rows() -> Iterator[Row]:
+            for table, category in kinds.items():
                 categories = ("user_annotation", category) if table == _RANGES else (category,)
-                rows += [(each, states[state], pid, key.member, start, end, number) for each in categories]
-        rows += self._syncs(place, numbers)
+                for code, state, start, end, correlation in map(np.ndarray.tolist, taken.pop(table)):
+                    key = keys[code]
+                    pid = place(key.process, key.device) if key.stream else f"process {key.process}"
+                    number = correlation + (numbers[key.process] << _CORRELATION_BITS) if correlation >= 0 else 0
+                    for each in categories:
+                        yield each, states[state], pid, key.member, start, end, number
+            yield from self._syncs(place, numbers)
+
         names = {}
         if _GPUS in self._tables and {"id", "name"} <= self._columns(_GPUS):
             names = dict(self._connection.execute(f"SELECT id, name FROM {_GPUS} WHERE typeof(name) = 'text'"))
-        return Converted(source, rows, names, "kernels, copies, calls or ranges")
+        starts = [int(events[:, 2].min()) for events in taken.values() if len(events)]
+        return Converted(source, rows(), names, "kernels, copies, calls or ranges", min(starts, default=None))
 
     def _syncs(self, place: Callable[[int, int], int | str], numbers: Mapping[int, int]) -> Iterator[Row]:
         """Yield what the host and streams wait for; of an event the last record of it before, if events are traced."""
@@ -200,12 +203,12 @@ class _Export:
 
     def _taken(self, table: str) -> Ints:
         """Return the events of a table: location, state, begin, end and correlation."""
-        n_before = len(self._pieces)
         if table in self._gpu_tables:
             self._take_streams(table)
         else:
             self._take_threads(table)
-        return np.concatenate([np.zeros((0, 5), np.int64), *self._pieces[n_before:]])
+        pieces, self._pieces = self._pieces, []
+        return np.concatenate([np.zeros((0, 5), np.int64), *pieces])
 
     def trace(self, options: GpuOptions) -> Trace:
         location_kind = recorded_by(options.locations, bool(self._gpu_tables))

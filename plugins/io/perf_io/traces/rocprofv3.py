@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 import msgspec
@@ -119,23 +119,29 @@ class RocprofReader(ChromeReader):
 
 
 class Converted(Source):
-    """A file with other content: events, and names of GPUs."""
+    """A file with other content: events, and names of GPUs. Times count from ``base``, or from the first event."""
 
-    def __init__(self, source: Source, rows: list[Row], gpus: dict[int, str], content: str) -> None:
+    def __init__(
+        self, source: Source, rows: Iterable[Row], gpus: dict[int, str], content: str, base: int | None = None
+    ) -> None:
         self.name, self.suffix = source.name, source.suffix
-        base = min((start for *_, start, end, _ in rows if end >= start), default=None)
+        if base is None:
+            rows = list(rows)
+            base = min((start for *_, start, end, _ in rows if end >= start), default=None)
         if base is None:
             raise InputError(source.name, f"holds no {content}")
-        events, encode = bytearray(), msgspec.json.Encoder().encode  # it grows in place: rows take memory enough
-        for category, name, pid, tid, start, end, args in rows:
-            events += encode({
+        described = [{"id": number, "name": name} for number, name in gpus.items()]
+        facts = msgspec.json.encode({"baseTimeNanoseconds": base, "deviceProperties": described})
+        text, encode = io.BytesIO(), msgspec.json.Encoder().encode  # which hands over its buffer without a copy
+        text.write(facts[:-1] + b',"traceEvents":[')
+        for number, (category, name, pid, tid, start, end, args) in enumerate(rows):
+            text.write(b"," * (number > 0) + encode({
                 "ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": (start - base) / 1000,
                 "dur": (end - start) / 1000,
                 "args": args if isinstance(args, dict) else {"correlation": args} if args > 0 else {},
-            }) + b","  # fmt: skip
-        described = [{"id": number, "name": name} for number, name in gpus.items()]
-        facts = msgspec.json.encode({"baseTimeNanoseconds": base, "deviceProperties": described})
-        self._text = b'{"traceEvents":[' + events[:-1] + b"]," + facts[1:]
+            }))  # fmt: skip
+        text.write(b"]}")
+        self._text = text.getvalue()
         self.head = self._text[:HEAD_BYTES]
 
     @contextlib.contextmanager
