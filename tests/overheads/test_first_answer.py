@@ -83,6 +83,9 @@ def test_each_application_of_a_trace_has_its_efficiency_and_silent_locations_non
     answer = runs.report().answer
     assert answer.startswith("2 applications: two.prv, application 1, 2 locations x 100 ns: parallel efficiency 60.0%")
     assert "two.prv, application 2, 1 location x 100 ns: parallel efficiency 30.0%" in answer
+    ended = perfcore.overheads(trace_of(rows[:5], names))  # the second application ends before the first
+    assert len(ended.profiles) == 2
+    assert not any("nothing is recorded" in note.text for note in ended.report().notes)
     silent = perfcore.overheads(trace_of(rows[:4], ["1.1.1", "1.2.1", "1.3.1"], source="one.prv"))
     [profile] = silent
     assert profile.locations == ("1.1.1", "1.2.1")

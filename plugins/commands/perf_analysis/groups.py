@@ -19,6 +19,7 @@ from perfcore.base.errors import listing
 from perfcore.data.trace import Trace
 
 LEFT_OUT = "are left out"
+GROUP = "group"  # fact that names one of several groups of a trace
 _NUMBERED = re.compile(r"(\d+)\.\d+\.\d+")  # application, task and thread, as Paraver numbers them
 
 
@@ -46,9 +47,10 @@ def groups_of(trace: Trace) -> Iterator[tuple[Trace, str]]:
         return
     for application in distinct:
         members = np.array([name == application for name in names])
-        chosen = np.flatnonzero(members & with_states)
-        yield _only(trace, chosen, np.flatnonzero(members & ~with_states)), (
-            application if len(distinct) > 1 else "")  # fmt: skip
+        part = _only(trace, np.flatnonzero(members & with_states), np.flatnonzero(members & ~with_states))
+        if len(distinct) > 1:
+            part.facts[GROUP] = application
+        yield part, part.facts.get(GROUP, "")
 
 
 def _only(trace: Trace, chosen: Ints, silent: Ints) -> Trace:

@@ -15,6 +15,7 @@ from perf_analysis.categories import WAITING, Category, CategorySet, StateClasse
 from perf_analysis.collectives import RankTimes, collective_speeds
 from perf_analysis.concurrency import DeviceTimes, MarkerTimes, ThreadTimes, thread_times, threads_beside
 from perf_analysis.efficiencies import COMPUTING, Efficiencies, efficiencies, level_factors, of_gpus
+from perf_analysis.groups import GROUP
 from perf_traces.joined_trace import JoinedTrace
 from perf_traces.messages.bursts import BurstClasses, Definition, PopFactors, burst_classes, pop_factors
 from perf_traces.messages.communication import communication_of
@@ -308,8 +309,8 @@ def add_communication_metrics(trace: Trace, profile: OverheadProfile, pop: Defin
 
 
 def _unrecorded(trace: Trace) -> str | None:
-    """A note on the longest time without any state, if it is most of the run; None of traces that are on disk."""
-    if isinstance(trace, JoinedTrace) or hasattr(trace, "database"):
+    """A note on the longest time without any state, if it is most of the run; None of groups and traces on disk."""
+    if GROUP in trace.facts or isinstance(trace, JoinedTrace) or hasattr(trace, "database"):
         return None
     order = np.argsort(trace.start_ns, kind="stable")
     begins = np.append(trace.start_ns[order], trace.span_ns[1])

@@ -251,7 +251,8 @@ def known_files(name: str, skip: Callable[[bytes], bool] = lambda head: False) -
 def _trace(name: str, read: Read) -> Trace:
     trace = read(name, (Trace,))
     if not isinstance(trace, Trace):
-        raise DataError(f"{name} holds {type_in_words(trace)}; the states of each location are needed: give a trace")
+        raise DataError(f"{name} holds {type_in_words(trace)}; the states of each location are needed: give a trace, "
+                        f"or model it: perf fit {name}")  # fmt: skip
     return trace
 
 
