@@ -60,7 +60,7 @@ _OTHER_KEYS = (b'"displayTimeUnit"', b'"distributedInfo"', b'"deviceProperties"'
 # Categories of Kineto that no thread and no stream executes: its own span over everything, and what users and the
 # profiler write in addition to the work.
 _DEVICE = re.compile(r"/device:[GT]PU:(\d{1,9})")  # processes of JAX and TensorFlow
-_SUM = "Total "
+_SUM = "Total "  # begins the names of what clang sums up
 _MOST_MARKERS = 100_000  # that are kept
 _ROUNDING = 1_000  # kernels that overlap by less than this part of the trace are noted, and not warned of
 _MARKERS = ("trace", "user_annotation", "gpu_user_annotation")
@@ -93,7 +93,7 @@ class _Document(msgspec.Struct):
     distributedInfo: _Distributed | None = None  # noqa: N815 - the key in the file
     deviceProperties: Any = None  # noqa: N815
     baseTimeNanoseconds: int = 0  # noqa: N815
-    beginningOfTime: int | None = None  # noqa: N815 - of clang's -ftime-trace
+    beginningOfTime: Any = None  # noqa: N815 - of clang's -ftime-trace
     perfcore: _Run | None = None
 
 
