@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_structural.options import PIT_BINS, quantile_name
+from perf_structural.options import PIT_BINS, figures_of
 from perf_views.names import shortened
 from perfcore.data.units import unit_in_name
 from perfcore.report import Axis, Band, Column, Figure, Line, Note, Plot, Points, Report, Rule, Steps, Table
@@ -321,11 +321,11 @@ def report_of_value(result: MeasuredValue, data: Any = None) -> Report:
             mean = f"mean over a run of {result.run} that starts now"
             answer = f"{column}: {mean}: median {_bracketed(figures[0])} ({_USUAL:.0%} of outcomes); {count}"
             figures = figures[:1]
-    names = ("mean", "std", *map(quantile_name, result.levels), "lowest", "highest")
+    of_values = [figures_of(each, result.levels) for each in (value, *result.others.values())]
     measured = [samples.mean(), result.samples_std, *np.quantile(samples, result.levels), samples.min(), samples.max()]
     rows: list[Any] = [
-        (name, *(_statistic(each, name, result.levels) for each in (value, *result.others.values())), float(one))
-        for name, one in zip(names, measured, strict=True)
+        (name, *(each[name] if math.isfinite(each[name]) else None for each in of_values), float(one))
+        for name, one in zip(of_values[0], measured, strict=True)
     ]
     others = [result.error_of(each) if each.has_distribution else None for each in result.others.values()]
     errors = ("CDF error", None if result.run else round(result.cdf_error, 9), *others, None)
@@ -349,17 +349,6 @@ def report_of_value(result: MeasuredValue, data: Any = None) -> Report:
         details=[f"distribution: {value!r}", result.window.describe(), variation],
         formula=repr(value),
     )
-
-
-def _statistic(value: StochasticValue, name: str, levels: Sequence[float]) -> float | None:
-    by_name = {quantile_name(level): level for level in levels}
-    if name in by_name:
-        number = float(value.quantile(by_name[name]))
-    elif name in ("mean", "std"):
-        number = float(getattr(value, name))
-    else:
-        number = value.support[name == "highest"]
-    return number if math.isfinite(number) else None
 
 
 def report_of_model(result: StructuralModel, data: Any = None) -> Report:

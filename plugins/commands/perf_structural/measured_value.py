@@ -16,7 +16,7 @@ import numpy as np
 from scipy import fft, ndimage
 
 from perf_structural.bounds import Range
-from perf_structural.options import quantile_name
+from perf_structural.options import figures_of, quantile_name
 from perf_structural.samples import Samples
 from perf_tables.arguments import parse_duration
 from perf_tables.series import Window, is_duration
@@ -314,11 +314,7 @@ class MeasuredValue(Result):
     @property
     def statistics(self) -> dict[str, float | int | str | None]:
         """The value's figures, and how they differ from the samples'; None if an interval has none."""
-        value, samples = self.value, self.window.values
-        quantiles = {quantile_name(level): float(value.quantile(level)) for level in self.levels}
-        lowest, highest = value.support
-        figures: dict[str, float] = {"mean": value.mean, "std": value.std, **quantiles}
-        figures |= {"lowest": lowest, "highest": highest, "samples_mean": samples.mean()}
+        figures = figures_of(self.value, self.levels) | {"samples_mean": self.window.values.mean()}
         figures |= {"samples_std": self.samples_std, "cdf_error": self.cdf_error}
         return {
             "samples": self.count,

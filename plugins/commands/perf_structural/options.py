@@ -20,6 +20,13 @@ def quantile_name(level: float) -> str:
     return f"p{percent.zfill(2)}" if "." not in percent else f"p{percent}"
 
 
+def figures_of(distribution: Any, levels: Iterable[float]) -> dict[str, float]:
+    """Return mean, standard deviation, quantiles and ends of a distribution; NaN where there is none."""
+    lowest, highest = distribution.support
+    quantiles = {quantile_name(level): float(distribution.quantile(level)) for level in levels}
+    return {"mean": distribution.mean, "std": distribution.std, **quantiles, "lowest": lowest, "highest": highest}
+
+
 def parse_levels(quantiles: Any) -> tuple[float, ...]:
     """Return levels of quantiles: a text such as ``0.5,0.99``, a number or several."""
     listed = isinstance(quantiles, Iterable)

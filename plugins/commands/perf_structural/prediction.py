@@ -32,7 +32,7 @@ from perf_structural.algebra import (
 from perf_structural.bounds import within
 from perf_structural.composition import Composition
 from perf_structural.model_file import error_context
-from perf_structural.options import LEVELS, EvaluationOptions, quantile_name
+from perf_structural.options import LEVELS, EvaluationOptions, figures_of, quantile_name
 from perf_structural.sampling import Formula, Sample, draw, points_for, sort_at_once
 from perfcore import stochastic as arithmetic
 from perfcore.base.arrays import Floats
@@ -340,12 +340,9 @@ class Prediction(Result):
     def statistics(self) -> dict[str, float]:
         """Mean, standard deviation, quantiles and bounds; NaN where there is none."""
         evaluation = self.evaluation
-        lowest, highest = evaluation.support
         below = evaluation.limit
         limit = {} if below is None else {f"P(<= {below:g})": evaluation.cdf(below)}
-        quantiles = {quantile_name(level): evaluation.quantile(level) for level in evaluation.levels}
-        figures = {"mean": evaluation.mean, "std": evaluation.std, **quantiles}
-        return {**figures, "lowest": lowest, "highest": highest, **limit}
+        return {**figures_of(evaluation, evaluation.levels), **limit}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the prediction as JSON-ready values; `perf_structural.inputs.read_value` reads its value again."""
