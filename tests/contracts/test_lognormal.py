@@ -102,7 +102,7 @@ def test_it_is_typed_written_in_files_and_judged(tmp_path):
     assert StructuralModel("x", inputs=sampled).predict().value.mean == Lognormal.from_samples([1.0, 2.0, 4.0]).mean
     correlated = StructuralModel("x*y", inputs={"x": X, "y": Y}, correlations={"x,y": 0.5}).predict(bins=200)
     spread = math.sqrt(0.3**2 + 0.4**2 + 2 * 0.5 * 0.3 * 0.4)  # logarithms are normal, so theirs is the correlation
-    assert correlated.evaluation.mean == pytest.approx(math.exp(1.5 + spread**2 / 2), rel=1e-3)
+    assert correlated.statistics["mean"] == pytest.approx(math.exp(1.5 + spread**2 / 2), rel=1e-3)
     found = judge([X], X.sample(2000, np.random.default_rng(2)))
     assert all(row["low"] <= row["promised"] <= row["high"] for row in found.coverage())
     assert stats.chisquare(found.place_counts()).pvalue > 0.001

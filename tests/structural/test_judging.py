@@ -198,7 +198,7 @@ def test_a_recalibration_in_a_file_and_in_a_model(learned, tmp_path):
     model.write_text('equation = "t"\nrecalibration = "correction.json"\n[inputs]\nt = { normal = [100, 5] }\n')
     prediction = StructuralModel.read(model).predict()
     assert prediction.value.mean == pytest.approx(102.0, abs=0.7)
-    assert prediction.evaluation.std == pytest.approx(10.0, rel=0.1)
+    assert prediction.statistics["std"] == pytest.approx(10.0, rel=0.1)
     assert "corrected by what 1200 past runs taught" in prediction.notes
 
 
@@ -207,7 +207,7 @@ def test_candidates_are_corrected_too(learned):
     model = StructuralModel("t", inputs={"t": {"normal": [100, 5]}}, recalibration=learned)
     candidates = {"a": {"t": {"normal": [100, 5]}}, "b": {"t": {"normal": [130, 5]}}}
     found = schedule(model, candidates, by="quantile:0.95")
-    assert found.figures["a"] == pytest.approx(model.predict().evaluation.quantile(0.95), rel=0.01)
+    assert found.figures["a"] == pytest.approx(model.predict().evaluation.distribution.quantile(0.95), rel=0.01)
     assert found.figures["a"] > 1.05 * schedule(replace(model, recalibration=None), candidates).figures["a"]
     assert 0.9 < found.beaten["b"] <= 1.0
 

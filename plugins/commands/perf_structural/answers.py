@@ -126,16 +126,16 @@ def _bracketed(figure: Figure) -> str:
 def report_of_prediction(result: Prediction, data: Any = None) -> Report:
     """Report a distribution and its statistics."""
     evaluation, unit, statistics = result.evaluation, result.unit, result.statistics
-    lowest, highest = evaluation.support
+    lowest, highest = evaluation.distribution.support
     if not result.value.has_distribution or lowest == highest:
         figures = [Figure("lowest", lowest, unit), Figure("highest", highest, unit)]
         bounds = f"between {lowest:.4g} and {highest:.4g}{_after(unit)}; bounds, without probabilities"
         answer = f"{result.name}: {bounds if lowest < highest else f'{lowest:.4g}{_after(unit)}'}"
     else:
-        figures = [_central("median", evaluation, unit)]
+        figures = [_central("median", evaluation.distribution, unit)]
         median, kept = f"median {_bracketed(figures[0])} ({_USUAL:.0%} of outcomes)", ""
         if evaluation.limit is not None:
-            figures.insert(0, Figure("probability", evaluation.cdf(evaluation.limit), format=".3%"))
+            figures.insert(0, Figure("probability", float(evaluation.distribution.cdf(evaluation.limit)), format=".3%"))
             kept = f"at most {evaluation.limit:g}{_after(unit)} with {figures[0].text} probability; "
         answer = f"{result.name}: {kept}{median}"
     errors = evaluation.errors

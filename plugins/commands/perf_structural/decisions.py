@@ -190,7 +190,7 @@ def divided(
         raise OptionError("--divide needs --unit-time NAME, the component with each machine's time for one unit")
     (times,) = predict_jointly([model.part(name=unit_time)], options)
     draws = [time.draws.ravel() for time in times if time.draws is not None]
-    values, evaluations = [time.value for time in times], [time.evaluation for time in times]
+    values, evaluations = [time.value for time in times], [time.evaluation.distribution for time in times]
     joint = np.array(draws) if len(draws) == len(times) else None
     return balance(values, total, statistic, times[0].unit, joint, evaluations)
 

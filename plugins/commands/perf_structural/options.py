@@ -53,7 +53,7 @@ class Statistic:
     """A number that stands for a distribution; smaller is better."""
 
     name: str
-    of: Callable[[Any], float]  # takes a `StochasticValue`, or an `Evaluation`
+    of: Callable[[Any], float]  # takes a `StochasticValue`, or draws
     instead: str  # what to choose where a distribution does not have it
     scales: bool = True  # whether it grows in proportion with the quantity, as work does that is divided
 

@@ -128,14 +128,17 @@ class Drawn:
     """Draws, of which a statistic is taken as of a distribution."""
 
     values: Floats
+    has_moments: bool = True
 
     @property
     def mean(self) -> float:
-        return float(self.values.mean())
+        """Mean; NaN if there is none."""
+        return float(self.values.mean()) if self.has_moments else math.nan
 
     @property
     def std(self) -> float:
-        return float(self.values.std())
+        """Standard deviation; NaN if there is none."""
+        return float(self.values.std()) if self.has_moments else math.nan
 
     @property
     def support(self) -> tuple[float, float]:
@@ -162,32 +165,9 @@ class Evaluation:
     has_moments: bool = True
 
     @functools.cached_property
-    def _source(self) -> StochasticValue | Drawn:
+    def distribution(self) -> StochasticValue | Drawn:
         """What figures are of: the sample and not its histogram."""
-        return self.value if self.sample is None else Drawn(self.sample)
-
-    @property
-    def mean(self) -> float:
-        """Mean; NaN if there is none, as of an interval."""
-        return self._source.mean if self.has_moments else math.nan
-
-    @property
-    def std(self) -> float:
-        """Standard deviation; NaN if there is none."""
-        return self._source.std if self.has_moments else math.nan
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """Smallest and largest value; of a sample those that were met."""
-        return self._source.support
-
-    def quantile(self, probability: float) -> float:
-        """Return the value that is not exceeded with a probability."""
-        return float(self._source.quantile(probability))
-
-    def cdf(self, x: float) -> float:
-        """Return the probability of at most ``x``."""
-        return float(self._source.cdf(x))
+        return self.value if self.sample is None else Drawn(self.sample, self.has_moments)
 
 
 def evaluate(formula: Formula, options: EvaluationOptions, drawn: Sample | None = None) -> Evaluation:
@@ -289,7 +269,7 @@ def _quantile(
     name = quantile_name(level.value)
     if not evaluation.value.has_distribution:
         raise OptionError(f"{name}({shown(operand)}) is asked for of what has bounds and no distribution")
-    number = evaluation.quantile(level.value)
+    number = float(evaluation.distribution.quantile(level.value))
     error = f" ± {evaluation.errors[name]:.2g}" if name in evaluation.errors else ""
     return number, f"{name}({shown(operand)}) is {number:.6g}{error}"
 
@@ -339,10 +319,9 @@ class Prediction(Result):
     @property
     def statistics(self) -> dict[str, float]:
         """Mean, standard deviation, quantiles and bounds; NaN where there is none."""
-        evaluation = self.evaluation
-        below = evaluation.limit
-        limit = {} if below is None else {f"P(<= {below:g})": evaluation.cdf(below)}
-        return {**figures_of(evaluation, evaluation.levels), **limit}
+        distribution, below = self.evaluation.distribution, self.evaluation.limit
+        limit = {} if below is None else {f"P(<= {below:g})": float(distribution.cdf(below))}
+        return {**figures_of(distribution, self.evaluation.levels), **limit}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the prediction as JSON-ready values; `perf_structural.inputs.read_value` reads its value again."""

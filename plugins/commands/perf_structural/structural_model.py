@@ -210,7 +210,7 @@ def predict_candidates(
 
 def choose(predictions: Mapping[str, Prediction], statistic: Statistic) -> Choice:
     """Return the candidate with the smallest statistic."""
-    figures = {name: statistic(prediction.evaluation, name) for name, prediction in predictions.items()}
+    figures = {name: statistic(prediction.evaluation.distribution, name) for name, prediction in predictions.items()}
     chosen = min(figures, key=figures.__getitem__)
     best = predictions[chosen].draws
     beaten = {
