@@ -47,17 +47,14 @@ def opened(
         return side
     values = [value] if isinstance(value, str) else list(value)
     if isinstance(side, (str, os.PathLike)):
-        return with_better(read_set(os.fspath(side), read or _read_named, values), better)
+        read = read or (lambda path, wanted: read_named(path, wanted=wanted))
+        return with_better(read_set(os.fspath(side), read, values), better)
     if isinstance(side, (list, tuple, np.ndarray, pd.Series)):
         if not len(side):
             raise DataError("a list of runs is empty; give at least 3 numbers of each version")
         side = pd.DataFrame({"value": np.asarray(side)})
     data = Measurements(side) if isinstance(side, pd.DataFrame) else side
     return with_better(long_table(Reading(data, "", 1), values), better)
-
-
-def _read_named(path: str, wanted: Sequence[type]) -> Reading:
-    return read_named(path, wanted=wanted)
 
 
 def read_set(name: str, read: Read, values: Sequence[str] = ()) -> LongTable:

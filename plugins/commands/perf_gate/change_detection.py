@@ -61,7 +61,7 @@ _SHORTEST = 8  # values of a gradual change
 RECENT_LEVEL = 2e-5  # of one look: on public histories about two alarms in 1,000 commits
 WINDOW = 12  # of the last commits, in which a change is new
 # Values after a step, of which most are above its middle: fewer may be a disturbance that passes, unless times double.
-FEWEST_AFTER, _DOUBLE = 5, math.log(2.0)
+FEWEST_AFTER, DOUBLE = 5, math.log(2.0)
 _FEWEST_BEFORE = 20  # values that show the noise and its memory; of fewer the series is short
 _PLACES = 4.0  # independent places among the newest
 _DOUBT = 50.0  # a shift must be 1 + 50/values times the largest of as many values that the history had before
@@ -319,11 +319,6 @@ class Step(NamedTuple):
     upper: float
     probability: float  # of such a step anywhere in a series without one
     is_gradual: bool = False  # it lasts to the newest value
-
-
-def lasts(values: int, size: float) -> bool:
-    """Return whether so many values after a step of this size show that it is no disturbance that passes."""
-    return values >= FEWEST_AFTER or size >= _DOUBLE
 
 
 class Noise(NamedTuple):

@@ -28,6 +28,8 @@ from perf_gate.benchmark_runs import (
     of_others,
 )
 from perf_gate.change_detection import (
+    DOUBLE,
+    FEWEST_AFTER,
     FEWEST_VALUES,
     LEVEL,
     WINDOW,
@@ -36,7 +38,6 @@ from perf_gate.change_detection import (
     Step,
     change_of,
     gradual_change,
-    lasts,
     look_elsewhere,
     look_for_steps,
     newest_step,
@@ -452,8 +453,10 @@ def _judge(
             continue
         detected, unclear = found[k]
         alarm = steps[k] if sure[k] else None
-        if alarm is not None and not is_suite and not lasts(len(series.values) - alarm.place, alarm.size):
-            unclear, alarm = alarm, None
+        if alarm is not None and not is_suite:
+            few = len(series.values) - alarm.place < FEWEST_AFTER
+            if few and alarm.size < DOUBLE:  # it may be a disturbance that passes
+                unclear, alarm = alarm, None
         unclear = unclear if unclear is not None and unclear.size > limit else None
         if alarm is None and series.places[-1] >= begin:
             slope = gradual_change(series.logs, detected, LEVEL / len(judged_at), series.machine_effects)

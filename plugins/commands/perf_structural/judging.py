@@ -333,7 +333,7 @@ def recalibrate(
     for fold in range(_FOLDS):
         left_out = runs * _FOLDS // len(places) == fold
         learned = _map_of(places[~left_out])
-        levels[left_out] = learned.levels_of(places[left_out])
+        levels[left_out] = np.interp(places[left_out], learned.places, learned.levels)
         for run in scored[left_out[scored]].tolist():
             corrected = np.clip(learned.places_of(_SCORED_LEVELS), _NEXT_TO_NONE, 1.0 - _NEXT_TO_NONE)
             for losses, at in ((before, _SCORED_LEVELS), (after, corrected)):
@@ -498,10 +498,6 @@ class Recalibration(Result):
     def places_of(self, levels: Sequence[float] | Floats) -> Floats:
         """Return which predicted quantiles become those of the given levels (...)."""
         return np.asarray(np.interp(np.asarray(levels), self.levels, self.places))
-
-    def levels_of(self, places: Sequence[float] | Floats) -> Floats:
-        """Return the probability of values up to what had the given places in the prediction (...)."""
-        return np.asarray(np.interp(np.asarray(places), self.places, self.levels))
 
 
 def _map_of(places: Floats) -> Recalibration:
