@@ -78,7 +78,10 @@ PARTS = {
         "plugins/fitters",
         "perf_scaling",
         ("growth.py", "model.py", "posterior/[afops]*.py"),
-        tuple(f"tests/scaling/test_{name}.py" for name in ("law_growth", "law_posterior", "law_model", "internals")),
+        (
+            *(f"tests/scaling/test_{name}.py" for name in ("law_growth", "law_posterior", "law_model", "internals")),
+            "tests/cli/test_fit_scaling.py",
+        ),
     ),
     "joint": Part(
         "plugins/fitters",
@@ -124,7 +127,10 @@ PARTS = {
         "plugins/kits",
         "perf_traces",
         ("messages/replay.py", "messages/kernels.py", "messages/matching.py"),
-        ("tests/messages/test_kernels.py", "tests/messages/test_readers.py", "tests/traces/test_kineto_messages.py"),
+        (
+            *("tests/messages/test_kernels.py", "tests/messages/test_readers.py"),
+            *("tests/traces/test_kineto_messages.py", "tests/whatif/test_whatif.py"),
+        ),
     ),
     "readers": Part(
         "plugins/kits",
