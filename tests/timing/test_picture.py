@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 from scipy.stats import norm
 
 import perfcore
@@ -156,20 +155,6 @@ def runs():
     ]
     table = pd.DataFrame(rows, columns=["code", "system", "p", "time_s"])
     return table.assign(time_s=table["time_s"] * (1 + 0.02 * rng.standard_normal(len(table))))
-
-
-def test_pairs_have_the_coefficients_of_an_independent_program(runs):
-    frame = perfcore.fit(runs, fitter="individual", functions="1/p,1/sqrt(p)", prepare="none", sign="any").to_frame()
-    assert len(frame) == len(WORK) * len(SPEEDS)
-    assert frame["r2_uncentered"].is_monotonic_increasing
-    for row in frame.to_dict("records"):
-        data = runs[(runs["code"] == row["code"]) & (runs["system"] == row["system"])]
-        design = np.column_stack([u(data["p"]) for u in U.values()])
-        line = sm.OLS(data["time_s"].to_numpy(), design, hasconst=False).fit()
-        assert [row[name] for name in U] == pytest.approx(line.params, rel=1e-9)
-        assert [row[f"standard error of {name}"] for name in U] == pytest.approx(line.bse, rel=1e-9)
-        assert (row["n_observations"], row["sse"]) == (line.nobs, pytest.approx(line.ssr, rel=1e-9))
-        assert row["r2_uncentered"] == pytest.approx(line.rsquared, rel=1e-9)
 
 
 def test_parameters_make_the_predictions_of_the_joint_model(runs):

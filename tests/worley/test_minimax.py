@@ -118,16 +118,6 @@ curves = st.lists(st.tuples(st.integers(1, 50), st.integers(0, 200)), min_size=8
 )
 
 
-@given(curve=curves, degree=st.integers(0, 3), n=st.integers(1, 5), a=st.floats(1e-3, 1e3), b=st.floats(1e-3, 1e3))
-def test_scaling_time_and_height(curve, degree, n, a, b):
-    """Time by a and height by b scale epsilon by b sqrt(a)."""
-    scaled = UtilizationCurve(curve.edges * a, curve.heights * b)
-    if n >= curve.n_steps:
-        return
-    before, after = tolerance(curve, n, degree), tolerance(scaled, n, degree)
-    assert after == pytest.approx(b * math.sqrt(a) * before, rel=1e-8, abs=1e-8 * b * math.sqrt(a))
-
-
 @given(curve=curves, degree=st.integers(0, 3), n=st.integers(1, 5), shift=st.integers(-(10**6), 10**6))
 def test_shifting_and_reversing(curve, degree, n, shift):
     before = tolerance(curve, n, degree)
@@ -182,11 +172,6 @@ def test_degenerate_curves(degree):
         exactly = worley(three, phases=n, degree=degree)
         assert exactly.breaks == (2.0, 5.0)
         assert exactly.statistics["tolerance"] == 0.0
-
-
-def test_step_exactly_at_a_breakpoint():
-    """Two levels: both phases have no error, whatever n asks for."""
-    assert worley(UtilizationCurve([0, 3, 10], [1, 5]), phases=2, degree=0).breaks == (3.0,)
 
 
 @pytest.mark.parametrize("degree", [0, 1, 2, 3])
