@@ -48,13 +48,6 @@ def test_noise_free_categories_give_their_laws_back():
     assert without_constant.default_fits[1][0].text("P") == "0.8*P*log2(P)"
 
 
-def test_a_constant_overhead_is_fitted_by_a_constant():
-    names = ("load imbalance", "synchronization loss", "communication loss", "resource contention")
-    constant = {name: lambda p: 3.0 + 0 * p for name in (*names, "insufficient parallelism")}
-    model = fitted(profile(parts=constant))
-    assert [fits[0].formula for fits in model.default_fits] == ["a"] * 5
-
-
 def test_the_total_is_the_sum_of_its_categories():
     rng = np.random.default_rng(1)
     data = profile()
@@ -92,19 +85,6 @@ def test_negative_times_are_taken_as_zero_and_said():
     assert model.predict({"P": far, "category": "falling"}) == [0.0]
     assert model.remarks(far) == ["extrapolated: P was 1 to 16; negative, taken as 0: falling"]
     assert model.remarks(np.array([2.0])) == [""]
-
-
-def test_small_singular_values_are_reported(tmp_path):
-    models = [DefaultModel("*", "*", "a*x"), DefaultModel("*", "*", "a*x + b*(2*x)")]
-    write_models(models, tmp_path / "dependent.toml")
-    model = fitted(profile(parts={"a": lambda p: 3.0 * p}), models=str(tmp_path / "dependent.toml"), show="a")
-    good, dependent = model.default_fits[0]
-    assert good.note == ""
-    assert dependent.note == "dependent terms: 1 of 2 singular values dropped, coefficients of least norm"
-    # Of all a + 2 b = 3, the one of least norm.
-    np.testing.assert_allclose(dependent.coefficients, [0.6, 1.2])
-    assert dependent.standard_errors == (None, None)
-    assert any("least norm" in cell for _, _, rows in model.report().shown_tables for row in rows for cell in row)
 
 
 @pytest.mark.parametrize(
