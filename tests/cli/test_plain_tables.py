@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 
 import pytest
 
@@ -65,14 +64,3 @@ def test_latex_prints_every_sign_as_it_is(capsys, text, escaped):
     lines = printed(capsys, "latex", (text, [text], [[text]])).splitlines()
     assert lines[2] == rf"  \caption{{{escaped}}}"
     assert lines[5] == lines[7] == rf"    {escaped} \\"
-
-
-@pytest.mark.usefixtures("folder")
-def test_predictions_as_csv(perf):
-    perf("fit", "curve.csv", "--phases", "2", "--degree", "0", "-o", "model.json")
-    predict = ("predict", "model.json", "--at", "t=10,60")
-    text = perf(*predict, "--table", "csv").out
-    rows = list(csv.DictReader(io.StringIO(text)))
-    expected = json.loads(perf(*predict, "--json").out)["rows"]
-    assert [float(row["value"]) for row in rows] == [point["value"] for point in expected]
-    assert text.splitlines()[0] == ",".join(perf(*predict).lines[2].split())
