@@ -12,7 +12,7 @@ import pytest
 from browsing import PORT
 
 from perf_explore import Page, Session
-from perf_views import Action, Cell, Change, Field, FileEdit, Form, Link, NoViewError, Table, Text, View
+from perf_views import Action, Cell, Change, Field, FileEdit, Form, Link, NoViewError, Table, Text, View, Viewable
 from perfcore.base.errors import DataError
 
 HOST = f"127.0.0.1:{PORT}"
@@ -22,7 +22,7 @@ FLAGS += ["--disable-component-update", "--disable-sync"]
 
 
 @dataclass(frozen=True)
-class Notebook:
+class Notebook(Viewable):
     """A text in a file, that can be changed, and a view below the first one."""
 
     file: Path

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from perf_explore import open_subjects, report_text, served
-from perf_views import Graph, View
+from perf_views import Graph, View, Viewable
 from perfcore import Result
 from perfcore.report import Axis, Band, Bars, Figure, Line, Note, Plot, Points, Report, Rule, Spans, Steps, Table, Text
 from perfcore.tables import Column
@@ -50,7 +50,7 @@ NAMES = Plot(
 )  # fmt: skip
 
 
-class OneView:
+class OneView(Viewable):
     """A viewable of one view."""
 
     def __init__(self, title, show):
@@ -59,9 +59,6 @@ class OneView:
     def view(self, path, query):
         shown = self._show(query)
         return shown if isinstance(shown, View) else View(self.title, tuple(shown))
-
-    def paths(self):
-        return [()]
 
 
 def shown(plot):

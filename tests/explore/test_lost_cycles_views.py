@@ -9,7 +9,7 @@ import pytest
 import perfcore
 from perf_explore import Session
 from perf_lost_cycles import find_models, models_for, read_models
-from perf_views import Editable, Table, View
+from perf_views import Table, View
 from perfcore.base.errors import DataError
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lost_cycles"
@@ -88,7 +88,6 @@ def test_a_refit_is_what_a_fit_with_the_models_file_makes(model, runs, stored):
 def test_the_story_of_the_example(model, stored):
     """Its README: the formula D^2 log2 D mends the synchronization loss over D, and nothing else."""
     views = model.views(None, stored)
-    assert isinstance(views, Editable)
     session = Session(views)
     form = typed(*present(model), ADDED, origin="the transform is applied log2(D) times")
     preview = session.preview(FORMULAE, form, "0")

@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from perf_explore.opening import Opening, open_subjects
+from perf_explore.opening import open_subjects
 from perf_explore.page import MOST_VIEWS, report_text
 from perf_views.colours import PAGE
 from perfcore.base.errors import MissingDependencyError, OptionError
@@ -41,7 +41,7 @@ def report(
         if not name.lower().endswith((".html", ".htm")):
             raise OptionError(f"cannot write {name!r}: the ending must be .html; `perf plot` makes single pictures")
         check_folder(name)
-    text = report_text(open_subjects(subjects, Opening(read, options)), views)
+    text = report_text(open_subjects(subjects, read, options), views)
     if output is not None:
         write_bytes(output, text.encode(errors="replace"))  # names of files may be no text
     return text
@@ -74,10 +74,8 @@ def explore(
         raise MissingDependencyError(
             "the page needs Starlette, uvicorn, Jinja2 and Bokeh: pip install 'perfcore[view]'"
         ) from None
-    opening = Opening(read, options)
     with listen(port or 0) as listener:
-        session = Session(open_subjects(subjects, opening))
-        page = Page(session, listener.getsockname()[1], announce=announce)
+        page = Page(Session(open_subjects(subjects, read, options)), listener.getsockname()[1], announce=announce)
         try:
             announce(f"open {page.link()} (Ctrl-C ends it)")
             with _opened(page.link()) if browser else contextlib.nullcontext():
@@ -163,5 +161,5 @@ def view(*subjects: Any, height: int = 600, views: int = _MOST_VIEWS, read: Read
         raise OptionError(f"height {height}: {_LEAST_HEIGHT} to {_MOST_HEIGHT} pixels are accepted")
     if views < 1:
         raise OptionError(f"views {views}: at least 1")
-    subject = open_subjects(subjects, Opening(read, options))
+    subject = open_subjects(subjects, read, options)
     return Inline(subject.title, report_text(subject, views, has_more=_MORE, draws_static=True), height)

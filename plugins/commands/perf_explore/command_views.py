@@ -7,9 +7,10 @@ its first argument; ``"several KIND"`` is for several files of one kind, and ``"
 from __future__ import annotations
 
 import contextlib
+import functools
 import typing
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -42,41 +43,25 @@ _SLIDERS = {
 _ASK = "ask."  # before the name of a slider in the address
 
 
-def entries_for(kind: str) -> dict[str, Entry]:
-    """Return the commands that show data of a kind, by name, in the order of the menu."""
-    found = {name: entry for name, entry in registry().entries("commands").items() if kind in entry.default_for}
-    order = {name: place for place, name in enumerate(_TITLES)}
-    return {name: found[name] for name in sorted(found, key=lambda name: order.get(name, len(order)))}
-
-
-class CommandViews:
+class CommandViews(page.Viewable):
     """The report of a command about data; its options stand in the address."""
 
     def __init__(
-        self,
-        entry: Entry,
-        subjects: tuple[Any, ...],
-        files: tuple[Any, ...] = (),
-        title: str = "",
-        function: str = "",
-        **options: Any,
+        self, entry: Entry, kind: str, subjects: tuple[Any, ...], files: tuple[Any, ...], options: Mapping[str, Any]
     ) -> None:
-        # Of a command with several functions that which is named, or else the first.
-        self._name = function if function in entry.functions else next(iter(entry.functions))
-        self._entry, self._subjects, self._files, self._given = entry, subjects, files, options
-        self.title = title or _TITLES.get(entry.name, entry.name.capitalize())
+        # Of a command with several functions that of the kind of data, such as a history, or else the first.
+        name = next((name for name in entry.functions if name.endswith(f"_{kind}")), next(iter(entry.functions)))
+        self._function = functools.partial(entry.load_function, name)
+        self._subjects, self._files, self._given = subjects, files, options
+        self.title, self.help = _TITLES.get(entry.name, entry.name.capitalize()), entry.help
         self._answers: OrderedDict[tuple[tuple[str, str], ...], tuple[Result, page.Viewable]] = OrderedDict()
         self.failed = False  # whether it answers nothing about these data
-
-    @property
-    def help(self) -> str:
-        return self._entry.help
 
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
         """Return the report with the options that the address names; see `Viewable.view`."""
         forms = self._forms(query)
         try:
-            result, views = self._answer(query)
+            result, views = self.answer(query)
         except PerfError as error:
             self.failed = self.failed or not any(query.values())
             return page.View(self.title, (page.Notice(str(error), "error"), *forms))
@@ -95,36 +80,22 @@ class CommandViews:
             return []
         return [()]
 
-    def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
-        raise page.NoViewError(path)
-
-    def answer(self, query: page.Query) -> Result:
-        """Return what the command finds, with the options of a query."""
-        return self._answer(query)[0]
-
-    def _answer(self, query: page.Query) -> tuple[Result, page.Viewable]:
+    def answer(self, query: page.Query) -> tuple[Result, page.Viewable]:
+        """Return what the command finds with the options of a query, and its views."""
         key = tuple(sorted((name, text) for name, text in query.items() if text))
         if key not in self._answers:
-            result = self._ask({**self._given, **self._options(query)})
+            function, options = self._function(), {**self._given, **self._options(query)}
+            try:
+                result: Result = function(*self._subjects, **options)
+            except PerfError:
+                if not self._files:  # some answers need more of a file than data that were read hold
+                    raise
+                result = function(*self._files, **options)
             self._answers[key] = result, views_of(result)
             if len(self._answers) > _MOST_ANSWERS:
                 self._answers.popitem(last=False)
         self._answers.move_to_end(key)
         return self._answers[key]
-
-    def _ask(self, options: Mapping[str, Any]) -> Result:
-        """Call the command; some answers need more of a file than data that were read hold."""
-        function = self._function()
-        try:
-            result: Result = function(*self._subjects, **options)
-        except PerfError:
-            if not self._files:
-                raise
-            result = function(*self._files, **options)
-        return result
-
-    def _function(self) -> Callable[..., Any]:
-        return self._entry.load_function(self._name)
 
     def parameters(self) -> dict[str, tuple[Any, Any, str]]:
         """Return the options of the command by name: the default, the type of the value, and the help."""
@@ -212,14 +183,16 @@ def command_views(
     kind: str, subjects: tuple[Any, ...], files: tuple[Any, ...] = (), **options: Any
 ) -> dict[str, CommandViews]:
     """Return the views of all commands that show data of a kind by name; with options, of those that take them."""
-    found = {name: CommandViews(entry, subjects, files, **options) for name, entry in entries_for(kind).items()}
+    entries = {name: entry for name, entry in registry().entries("commands").items() if kind in entry.default_for}
+    menu = sorted(entries, key=lambda name: [*_TITLES, name].index(name))
+    found = {name: CommandViews(entries[name], kind, subjects, files, options) for name in menu}
     return {name: views for name, views in found.items() if options.keys() <= views.parameters().keys()}
 
 
 def history_views(path: str) -> CommandViews | None:
     """Return the view of a file that is a history of commits; None if it is none."""
-    for name, entry in entries_for("history").items():
-        views = CommandViews(entry, (path,), title=Path(path).name, function=f"{name}_history", commit="commit")
+    for views in command_views("history", (path, "commit")).values():
+        views.title = Path(path).name
         with contextlib.suppress(PerfError):
             views.answer({})
             return views

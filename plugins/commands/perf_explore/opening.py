@@ -9,7 +9,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -104,27 +104,17 @@ def _field(item: OptionField, setting: str) -> page.Field:
     return page.Field(**facts, value=setting or item.default_text)
 
 
-class Nested:
+class Nested(page.Viewable):
     """Subjects below one first view, each below the name that its paths begin with."""
 
-    @property
-    def title(self) -> str:
-        raise NotImplementedError
-
-    def below(self) -> Mapping[str, page.Viewable]:
-        """Return the subjects by name."""
-        raise NotImplementedError
-
-    def first_view(self, query: page.Query) -> page.View:
-        """Return the view above the subjects."""
-        raise NotImplementedError
+    def __init__(self, below: Mapping[str, page.Viewable]) -> None:
+        self._below = dict(below)
+        self._labels: dict[str, str] = {}  # of subjects that are called otherwise than by their titles
 
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
-        """Return the first view, or one of the subject that the path begins with; see `Viewable.view`."""
-        if not path:
-            return self.first_view(query)
+        """Return a view of the subject that the path begins with; see `Viewable.view`."""
         try:
-            view = self.below()[path[0]].view(path[1:], query)
+            view = self._below[path[0]].view(path[1:], query)
         except (KeyError, page.NoViewError):
             raise page.NoViewError(path) from None
         return view.mounted(path[:1], trail=(page.Link(self.title, ()),))
@@ -132,29 +122,24 @@ class Nested:
     def paths(self) -> Iterable[page.ViewPath]:
         """Return the first view, then the views of one subject after the other."""
         yield ()
-        for name, subject in self.below().items():
+        for name, subject in self._below.items():
             yield from ((name, *path) for path in subject.paths())
 
     def ways(self, path: page.ViewPath, query: page.Query) -> Iterable[page.Link]:
-        """Return the subjects that say anything, and below the one that is shown its own ways; see `Navigable`."""
+        """Return the subjects that say anything, and below the one that is shown its own ways; see `Viewable.ways`."""
         yield page.Link(self.title, ())
-        for name, subject in self.below().items():
+        for name, subject in self._below.items():
             if not getattr(subject, "failed", False):
-                yield page.Link(self.name_of(name, subject), (name,))
+                yield page.Link(self._labels.get(name, subject.title), (name,))
                 if path[:1] == (name,):
-                    ways = page.nav_links(subject, path[1:], query)
+                    ways = subject.ways(path[1:], query)
                     yield from (way.mounted((name,), {}) for way in ways if way.path)
 
-    def name_of(self, name: str, subject: page.Viewable) -> str:
-        """Return what a subject is called."""
-        return subject.title
-
     def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
-        """Pass a question on to its subject; see `DataEndpoint.feed`."""
-        subject = self.below().get(path[0]) if path else None
-        if not isinstance(subject, page.DataEndpoint):
+        """Pass a question on to its subject; see `Viewable.feed`."""
+        if not path or path[0] not in self._below:
             raise page.NoViewError(path)
-        return subject.feed(path[1:], query)  # type: ignore[unreachable]
+        return self._below[path[0]].feed(path[1:], query)
 
 
 class Shelf(Nested):
@@ -163,27 +148,21 @@ class Shelf(Nested):
     def __init__(
         self, subjects: Mapping[str, page.Viewable], commands: Mapping[str, CommandViews] | None = None
     ) -> None:
-        self._commands = dict(commands or {})
-        self._subjects: dict[str, page.Viewable] = {**self._commands, **subjects}
+        self._subjects, self._commands = dict(subjects), dict(commands or {})
+        super().__init__({**self._commands, **subjects})
+        self._labels = {name: name for name in subjects}
+        self.title = " and ".join(subjects) if commands and len(subjects) == 2 else f"{len(subjects)} subjects"
 
-    @property
-    def title(self) -> str:
-        names = [name for name in self._subjects if name not in self._commands]
-        return " and ".join(names) if self._commands and len(names) == 2 else f"{len(names)} subjects"
-
-    def below(self) -> Mapping[str, page.Viewable]:
-        return self._subjects
-
-    def name_of(self, name: str, subject: page.Viewable) -> str:
-        return subject.title if isinstance(subject, CommandViews) else name
-
-    def first_view(self, query: page.Query) -> page.View:
+    def view(self, path: page.ViewPath, query: page.Query) -> page.View:
+        """Return what the first command answers, or else the subjects, or a view of one; see `Viewable.view`."""
+        if path:
+            return super().view(path, query)
         for views in self._commands.values():
             with contextlib.suppress(PerfError):
-                return page.View(self.title, report_blocks(views.answer({}).report()))
+                return page.View(self.title, report_blocks(views.answer({})[0].report()))
         rows = [
-            (page.Cell(self.name_of(name, item), page.Link("", (name,))), item.title)
-            for name, item in self._subjects.items()
+            (page.Cell(self._labels.get(name, item.title), page.Link("", (name,))), item.title)
+            for name, item in self._below.items()
             if not getattr(item, "failed", False)
         ]
         return page.View(self.title, (page.Table(("file", "what it is"), tuple(rows)),))
@@ -193,13 +172,11 @@ class Shelf(Nested):
         return (path for path in super().paths() if not path or path[0] != first_answer)
 
     def act(self, path: page.ViewPath, form: page.Query) -> page.Change:
-        """Pass an action on to its subject; see `Editable.act`."""
-        subject = self._subjects.get(path[0]) if path else None
-        if not isinstance(subject, page.Editable):
-            raise OptionError("nothing to edit in this view")
-        change = subject.act(path[1:], form)
-        subjects = {name: item for name, item in self._subjects.items() if name not in self._commands}
-        changed = Shelf({**subjects, path[0]: change.subject}, self._commands)
+        """Pass an action on to its subject; see `Viewable.act`."""
+        if not path or path[0] not in self._subjects:
+            return super().act(path, form)
+        change = self._subjects[path[0]].act(path[1:], form)
+        changed = Shelf({**self._subjects, path[0]: change.subject}, self._commands)
         return replace(change, subject=changed, path=(path[0], *change.path))
 
 
@@ -207,79 +184,61 @@ class DataViews(Nested):
     """Views of data: what the first command answers about them, those of all commands that show them, and every fit."""
 
     def __init__(self, data: Any, name: str, files: tuple[str, ...] = ()) -> None:
-        self._data, self._name, self.files = data, name, files
+        self.data, self._name, self.files = data, name, files
+        self.title = Path(name).name or name
         self._fits: OrderedDict[_Key, tuple[Model, page.Viewable]] = OrderedDict()
         # No file may hold these, and fitting again would not bring them back.
         self._changed: dict[_Key, page.Viewable] = {}
-        kind = _kind_of(data)
-        self._commands = command_views(kind, (data,), files)
+        self._commands = command_views(_kind_of(data), (data,), files)
         self._timeline = TimelineViews.of(data) if isinstance(data, Trace) else None
+        super().__init__({} if self._timeline is None else {_TIMELINE: self._timeline})
+        self._below |= self._commands
         self._first_blocks = functools.cache(self._answered)  # a report may take seconds
 
-    @property
-    def title(self) -> str:
-        return Path(self._name).name or self._name
-
-    @property
-    def data(self) -> Any:
-        """What is shown."""
-        return self._data
-
-    def below(self) -> Mapping[str, page.Viewable]:
-        """Return the timeline and the views of commands, by the beginning of their paths."""
-        timeline = {} if self._timeline is None else {_TIMELINE: self._timeline}
-        return {**timeline, **self._commands}
-
-    def first_view(self, query: page.Query) -> page.View:
-        return page.View(self.title, self._start(query))
-
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
-        """Return a fit with its own views, or what is below; see `Viewable.view`."""
-        if len(path) > 1 and path[0] == FIT and path[1] in self._fitters():
+        """Return the first view, a fit with its own views, or what is below; see `Viewable.view`."""
+        if self._is_of_fit(path):
             return self._fit_view(path[1], path[2:], query)
-        return super().view(path, query)
+        return super().view(path, query) if path else page.View(self.title, self._start(query))
+
+    def _is_of_fit(self, path: page.ViewPath) -> bool:
+        return len(path) > 1 and path[0] == FIT and path[1] in self._fitters()
 
     def paths(self) -> Iterable[page.ViewPath]:
         """Return the first view, those of commands, the timeline, and the phases of a curve or trace."""
         yield from super().paths()
-        if isinstance(self._data, (Trace, UtilizationCurve)):  # a fit of anything else may need options
+        if isinstance(self.data, (Trace, UtilizationCurve)):  # a fit of anything else may need options
             with contextlib.suppress(PerfError):  # nothing fits it unasked, or not this one
-                fitter, _ = default_fitter(self._data)
+                fitter, _ = default_fitter(self.data)
                 yield from ((FIT, fitter, *path) for path in self._fitted(fitter, {}).paths())
 
     def ways(self, path: page.ViewPath, query: page.Query) -> Iterable[page.Link]:
-        """Return the timeline, commands, then fitters; below a fit that is shown its own. See `Navigable`."""
+        """Return the timeline, commands, then fitters; below a fit that is shown its own. See `Viewable.ways`."""
         yield from super().ways(path, query)
         options, view_state = given_options(query)
         for fitter in self._fitters():
             yield page.Link(fitter, (FIT, fitter))
             if path[:2] == (FIT, fitter):
                 with contextlib.suppress(PerfError):  # the view says why there is no model
-                    ways = page.nav_links(self._fitted(fitter, options), path[2:], view_state)
+                    ways = self._fitted(fitter, options).ways(path[2:], view_state)
                     yield from (way.mounted((FIT, fitter), as_query(options)) for way in ways if way.path)
 
     def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
-        """Pass a question on to the timeline, or to the fit; see `DataEndpoint.feed`."""
-        if not (len(path) > 1 and path[0] == FIT and path[1] in self._fitters()):
+        """Pass a question on to the timeline, or to the fit; see `Viewable.feed`."""
+        if not self._is_of_fit(path):
             return super().feed(path, query)
         options, view_state = given_options(query)
-        subject = self._fitted(path[1], options)
-        if not isinstance(subject, page.DataEndpoint):
-            raise page.NoViewError(path)
-        return subject.feed(path[2:], view_state)
+        return self._fitted(path[1], options).feed(path[2:], view_state)
 
     def act(self, path: page.ViewPath, form: page.Query) -> page.Change:
-        """Pass an action on to the fit whose view it was sent from; see `Editable.act`."""
+        """Pass an action on to the fit whose view it was sent from; see `Viewable.act`."""
         if len(path) < 2 or path[0] != FIT:
-            raise OptionError("nothing to edit in this view")
+            return super().act(path, form)
         options, view_state = given_options(form)
         if len(path) == 2 and SAVE_AS in view_state:
             return self._save(path[1], options, view_state)
-        subject = self._fitted(path[1], options)
-        if not isinstance(subject, page.Editable):
-            raise OptionError(f"a fit of {path[1]} has nothing to change")
-        change = subject.act(path[2:], view_state)
-        following, key = copy(self), self._key(path[1], options)  # what is remembered of other fits holds for both
+        change = self._fitted(path[1], options).act(path[2:], view_state)
+        following, key = copy(self), _key(path[1], options)  # what is remembered of other fits holds for both
         following._changed = {**self._changed, key: change.subject}
         return replace(
             change, subject=following, path=(FIT, path[1], *change.path), query={**as_query(options), **change.query}
@@ -287,18 +246,15 @@ class DataViews(Nested):
 
     def _save(self, fitter: str, options: Mapping[str, str], view_state: page.Query) -> page.Change:
         """Write the fit that is shown to a model file."""
-        key = self._key(fitter, options)
+        key = _key(fitter, options)
         if key not in self._changed:  # where the view's own state has an option's name, as a slider, that counts
             groups = option_fields(registry().entry("fitters", fitter), options)
             names = {item.name for group in groups.values() for item in group}
             shown = {name: text for name, text in view_state.items() if name in names and text}
-            key = self._key(fitter, {**options, **shown})
+            key = _key(fitter, {**options, **shown})
         subject = self._fitted(fitter, dict(key[1]))
-        if key not in self._changed:
-            model = self._fits[key][0]
-        elif isinstance(subject, page.Storable):
-            model = subject.model
-        else:
+        model = getattr(subject, "model", None) if key in self._changed else self._fits[key][0]
+        if model is None:
             raise OptionError(f"a fit of {fitter} that was changed cannot be saved")
         blocks, edit = saving(model, view_state[SAVE_AS])
         state = {name: text for name, text in view_state.items() if name != SAVE_AS}
@@ -313,39 +269,36 @@ class DataViews(Nested):
             shown = page.View("", (replace(chart, title=self._timeline.title),)).mounted((_TIMELINE,))
             notes = [block for block in blocks if isinstance(block, page.Notes)]
             blocks = (*(block for block in blocks if not isinstance(block, page.Notes)), *shown.blocks, *notes)
-        links = [(page.Link(views.title, (name,)), getattr(views, "help", "")) for name, views in self.below().items()]
+        links = [(page.Link(views.title, (name,)), getattr(views, "help", "")) for name, views in self._below.items()]
         links += [(page.Link(name, (FIT, name)), text) for name, text in self._fitters().items()]
         cells = tuple((page.Cell(link.text, link), text) for link, text in links)
         facts = [
             replace(page.Table.of(*table), title="Contents of the file", is_folded=True)
-            for table in perfcore.info(self._data).report().brief_tables
+            for table in perfcore.info(self.data).report().brief_tables
         ]
         return (*blocks, page.Table(("view", "content"), cells, "Views and models"), *facts)
 
     def _answered(self, options: tuple[tuple[str, str], ...]) -> tuple[page.Block, ...]:
+        """What the first command answers, or else the default model of a few runs, or the data themselves."""
         for views in self._commands.values():
             with contextlib.suppress(PerfError):
-                return brief_blocks(views.answer({}).report())
-        return self._fit_blocks(dict(options)) or report_blocks(self._data.report())
-
-    def _fit_blocks(self, options: Mapping[str, str]) -> tuple[page.Block, ...]:
-        """Return what the default model of a table of runs says, if it takes no long time; the runs are next to it."""
-        if not isinstance(self._data, Measurements) or len(self._data.table) > _MOST_ROWS:
-            return ()
-        with contextlib.suppress(PerfError):
-            fitter, _ = default_fitter(self._data)
-            self._fitted(fitter, options)
-            report = self._fits[self._key(fitter, options)][0].report(self._data)
-            link = page.Link(f"The model and its options: {fitter}", (FIT, fitter), as_query(options))
-            return (*map(_prefixed, report_blocks(report)), page.Text((), links=(link,)))
-        return ()
+                return brief_blocks(views.answer({})[0].report())
+        if isinstance(self.data, Measurements) and len(self.data.table) <= _MOST_ROWS:  # else it takes long
+            with contextlib.suppress(PerfError):
+                fitter, _ = default_fitter(self.data)
+                self._fitted(fitter, dict(options))
+                report = self._fits[_key(fitter, dict(options))][0].report(self.data)
+                link = page.Link(f"The model and its options: {fitter}", (FIT, fitter), as_query(dict(options)))
+                return (*_prefixed(report_blocks(report)), page.Text((), links=(link,)))
+        blocks: tuple[page.Block, ...] = report_blocks(self.data.report())
+        return blocks
 
     def _fitters(self) -> dict[str, str]:
         """Fitters that take the data, with what they say of themselves."""
         fitters = {}
         for name, entry in registry().entries("fitters").items():
             try:
-                if isinstance(self._data, entry.load().takes):
+                if isinstance(self.data, entry.load().takes):
                     fitters[name] = entry.help
             except PerfError:  # one that lacks its library must not hide the others
                 continue
@@ -365,12 +318,12 @@ class DataViews(Nested):
         if path:
             return view
         form = option_form(fitter, options, prefix, is_folded=True)
-        blocks = (*map(_prefixed, view.blocks), *self._phase_links(fitter, options, view_state), form)
+        blocks = (*_prefixed(view.blocks), *self._phase_links(fitter, options, view_state), form)
         return replace(view, blocks=(*blocks, save_action(self._name, fitter, prefix, query)))
 
     def _phase_links(self, fitter: str, options: Mapping[str, str], view_state: page.Query) -> list[page.Block]:
         """Ways to what commands say phase by phase, if the fit that is shown has phases."""
-        shown = self._fits.get(self._key(fitter, options))
+        shown = self._fits.get(_key(fitter, options))
         phases = getattr(shown[0], "phases", ()) if shown else ()
         state = {"phases": view_state.get("phases") or str(len(phases))}
         takers = [name for name, views in self._commands.items() if phases and "phases" in views.parameters()]
@@ -378,37 +331,27 @@ class DataViews(Nested):
         return [page.Text(links=tuple(links))] if takers else []
 
     def _fitted(self, fitter: str, options: Mapping[str, Any]) -> page.Viewable:
-        key = self._key(fitter, options)
+        key = _key(fitter, options)
         if key in self._changed:
             return self._changed[key]
         if key not in self._fits:
-            model = perfcore.fit(self._data, fitter=fitter, **options)
-            self._fits[key] = model, views_of(model, self._data)
+            model = perfcore.fit(self.data, fitter=fitter, **options)
+            self._fits[key] = model, views_of(model, self.data)
             if len(self._fits) > _MOST_FITS:
                 self._fits.popitem(last=False)
         self._fits.move_to_end(key)
         return self._fits[key][1]
-
-    @staticmethod
-    def _key(fitter: str, options: Mapping[str, str]) -> _Key:
-        return fitter, tuple(sorted(options.items()))
 
 
 class ModelOfTrace(Nested):
     """The page of a model with phases, and below it the timeline with these and what commands say phase by phase."""
 
     def __init__(self, model: Any, trace: Trace, file: Path | None) -> None:
-        self._own = views_of(model, trace, file)
         timeline = TimelineViews.of(trace, model)
-        self._below: dict[str, Any] = {} if timeline is None else {_TIMELINE: timeline}
+        super().__init__({} if timeline is None else {_TIMELINE: timeline})
         self._below |= command_views("trace", (trace,), phases=model)
-
-    @property
-    def title(self) -> str:
-        return self._own.title
-
-    def below(self) -> Mapping[str, page.Viewable]:
-        return self._below
+        self._own = views_of(model, trace, file)
+        self.title = self._own.title
 
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
         """Return the model's page, the timeline, or a command's answer; see `Viewable.view`."""
@@ -419,9 +362,13 @@ class ModelOfTrace(Nested):
         return (*self._own.paths(), *(path for path in super().paths() if path))
 
 
-def _prefixed(block: page.Block) -> page.Block:
-    """Return a block, whose dragged targets are options of a fit."""
-    return replace(block, prefix=_PREFIX) if isinstance(block, page.Graph) else block
+def _key(fitter: str, options: Mapping[str, str]) -> _Key:
+    return fitter, tuple(sorted(options.items()))
+
+
+def _prefixed(blocks: Iterable[page.Block]) -> list[page.Block]:
+    """Return blocks, whose dragged targets are options of a fit."""
+    return [replace(block, prefix=_PREFIX) if isinstance(block, page.Graph) else block for block in blocks]
 
 
 def _kind_of(data: Any) -> str:
@@ -432,17 +379,11 @@ def _kind_of(data: Any) -> str:
         return ""
 
 
-@dataclass(frozen=True)
-class Opening:
-    """How files are read."""
-
-    read: Read = read_file  # reads data: takes what the user calls them and what they are for; see `perfcore.read`
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-def open_subjects(subjects: Sequence[Any], how: Opening | None = None) -> page.Viewable:
-    """Return what files and objects show."""
-    how = how or Opening()
+def open_subjects(
+    subjects: Sequence[Any], read: Read = read_file, options: Mapping[str, Any] | None = None
+) -> page.Viewable:
+    """Return what files and objects show; ``read`` takes the name of data and what they are for."""
+    options = options or {}
     left = [os.fspath(item) if isinstance(item, os.PathLike) else item for item in subjects]
     if not left:
         raise OptionError("there is nothing to show; give files, models or data")
@@ -457,40 +398,40 @@ def open_subjects(subjects: Sequence[Any], how: Opening | None = None) -> page.V
             result = entry.load().read(subject)
             if follower is not None:
                 used |= {item.name for item in dataclasses.fields(entry.load_options())}
-                result = result.validate(follower, **how.options)
+                result = result.validate(follower, **options)
             viewables[name] = views_of(result, None, Path(subject))
         elif _is_model(subject):
-            viewables[name] = _model_views(subject, follower, how)
-        elif isinstance(subject, str) and (runs := _runs_side_by_side(subject, how)):
+            viewables[name] = _model_views(subject, follower, read)
+        elif isinstance(subject, str) and (runs := _runs_side_by_side(subject, read)):
             left[:0] = runs
         elif isinstance(subject, str):
-            viewables[name] = _file_views(subject, how)
+            viewables[name] = _file_views(subject, read)
         elif isinstance(subject, Result) and not isinstance(subject, page.Viewable):
             viewables[name] = views_of(subject)
         else:
             viewables[name] = subject if isinstance(subject, page.Viewable) else DataViews(subject, name)
-    for option in how.options:
+    for option in options:
         if option not in used:
             raise OptionError(f"--{option.replace('_', '-')} is for none of the files; leave it out")
     return next(iter(viewables.values())) if len(viewables) == 1 else Shelf(viewables, _of_several(viewables))
 
 
-def _runs_side_by_side(name: str, how: Opening) -> list[str]:
+def _runs_side_by_side(name: str, read: Read) -> list[str]:
     """Return the files of a folder or a pattern if they are traces of several runs."""
     files = named_files(name)
     if files is None or len(files) < 2:
         return []
     try:
-        data = how.read(name, (Trace,))
+        data = read(name, (Trace,))
     except PerfError:
         return []
     return data.files if isinstance(data, SeparateRuns) else []
 
 
-def _file_views(path: str, how: Opening) -> page.Viewable:
+def _file_views(path: str, read: Read) -> page.Viewable:
     """Return data of a file; a table of many commits is their history."""
     try:
-        data = how.read(path, ())
+        data = read(path, ())
     except (DataError, InputError):
         if not Path(path).exists() or (history := history_views(path)) is None:
             raise
@@ -499,7 +440,7 @@ def _file_views(path: str, how: Opening) -> page.Viewable:
         history = history_views(path)
         if history is not None:
             return history
-    return DataViews(data, path, (path,) if how.read is read_file else ())
+    return DataViews(data, path, (path,) if read is read_file else ())
 
 
 def _of_several(viewables: Mapping[str, page.Viewable]) -> dict[str, CommandViews]:
@@ -532,7 +473,7 @@ def _name(subject: Any, existing: Mapping[str, Any]) -> str:
     return name
 
 
-def _model_views(subject: str | Model, follower: Any, how: Opening) -> page.Viewable:
+def _model_views(subject: str | Model, follower: Any, read: Read) -> page.Viewable:
     file = Path(subject) if isinstance(subject, str) else None
     model = load(subject) if isinstance(subject, str) else subject
     data = follower
@@ -540,7 +481,7 @@ def _model_views(subject: str | Model, follower: Any, how: Opening) -> page.View
         # Of a composed model it is what the components were fitted to, of any type.
         is_composed = model.kind in registry().entries("models")
         types = () if is_composed else registry().load("fitters", model.origin.fitter).takes
-        data = how.read(follower, types)
+        data = read(follower, types)
         if types and not isinstance(data, types):
             raise DataError(
                 f"{follower} holds {type(data).__name__}, which {file or model.title} was not fitted to; give it "

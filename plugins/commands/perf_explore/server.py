@@ -209,7 +209,7 @@ class Page:
     def _feed(self, request: Request) -> Response:
         """Return what a script asks for; it does not wait for views and changes, and these not for it."""
         try:
-            feed = self.session.feed(path_of(_raw(request).removeprefix(FEED)), dict(request.query_params))
+            feed = self.session.subject.feed(path_of(_raw(request).removeprefix(FEED)), dict(request.query_params))
         except PerfError as error:
             return _json({"error": str(error)}, 404 if isinstance(error, NoViewError) else 422)
         headers = {}

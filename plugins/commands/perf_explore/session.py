@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from perfcore.base.files import write_bytes
 Place = tuple[page.ViewPath, page.Query]  # a view in a state
 
 _MOST_PREVIEWS = 8  # refits that are remembered until they are kept or given up
+_MOST_WAYS = 80  # more are not looked through; search fields and tables lead to the rest
 
 
 class StaleEditError(PerfError):
@@ -44,14 +46,10 @@ class Session:
     """
 
     def __init__(self, subject: page.Viewable) -> None:
-        self._subject = subject
+        self.subject = subject
         self._log: list[str] = []  # what was kept or undone, in order: one line for each version
         self._steps: list[_Step] = []
         self._previews: OrderedDict[tuple[str, page.ViewPath, tuple[tuple[str, str], ...]], page.Change] = OrderedDict()
-
-    @property
-    def subject(self) -> page.Viewable:
-        return self._subject
 
     @property
     def version(self) -> str:
@@ -65,29 +63,21 @@ class Session:
 
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
         """Return a view of the present subject; see `Viewable.view`."""
-        return page.headed(self._subject, self._subject.view(path, query))
+        return page.headed(self.subject, self.subject.view(path, query))
 
     def ways(self, path: page.ViewPath, query: page.Query) -> tuple[page.Link, ...]:
-        """Return where one can go from a view; see `perf_views.contents.nav_links`. Empty if unknown."""
+        """Return where one can go from a view; see `Viewable.ways`. Empty if unknown."""
         try:
-            return page.nav_links(self._subject, path, query)
+            return tuple(itertools.islice(self.subject.ways(path, query), _MOST_WAYS))
         except PerfError:
             return ()
-
-    def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
-        """Return what a script of the page asks for; see `DataEndpoint.feed`."""
-        if not isinstance(self._subject, page.DataEndpoint):
-            raise page.NoViewError(path)
-        return self._subject.feed(path, query)
 
     def preview(self, path: page.ViewPath, form: page.Query, version: str) -> page.Change:
         """Return what an action would change."""
         self._check(version)
-        if not isinstance(self._subject, page.Editable):
-            raise OptionError("nothing to edit in this view")
         key = (version, path, tuple(sorted(form.items())))
         if key not in self._previews:
-            self._previews[key] = self._subject.act(path, form)
+            self._previews[key] = self.subject.act(path, form)
             if len(self._previews) > _MOST_PREVIEWS:
                 self._previews.popitem(last=False)
         return self._previews[key]
@@ -97,7 +87,7 @@ class Session:
         change = self.preview(path, form, version)
         files = tuple(page.FileEdit(edit.path.resolve(), edit.before, edit.after) for edit in change.files)
         _write(files, has_backup=True)
-        self._steps.append(_Step(change.summary, place or (path, {}), files, self._subject))
+        self._steps.append(_Step(change.summary, place or (path, {}), files, self.subject))
         self._advance(change.subject, change.summary)
         return change
 
@@ -118,7 +108,7 @@ class Session:
             raise StaleEditError(self._log[int(version) :] if in_log else ())
 
     def _advance(self, subject: page.Viewable, summary: str) -> None:
-        self._subject = subject
+        self.subject = subject
         self._log.append(summary)
         self._previews.clear()
 

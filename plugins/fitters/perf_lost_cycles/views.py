@@ -220,17 +220,13 @@ def fit_blocks(model: ModgenModel, category: str, symbol: str, line: int) -> tup
     )
 
 
-class LostCyclesViews:
+class LostCyclesViews(page.Viewable):
     """Views of a model by category."""
 
     def __init__(self, model: ModgenModel, file: Path | None = None, stored: bytes | None = None) -> None:
-        self._model, self._file = model, file
+        self.title, self._model, self._file = model.title, model, file
         # An edit is refused where somebody else has written the file since.
         self._stored = stored if stored is not None or file is None or not file.exists() else file.read_bytes()
-
-    @property
-    def title(self) -> str:
-        return self._model.title
 
     @property
     def model(self) -> ModgenModel:
@@ -238,7 +234,7 @@ class LostCyclesViews:
         return self._model
 
     def view(self, path: page.ViewPath, query: page.Query) -> page.View:
-        """Return the overview, or what it leads to; see `perf_views.Viewable.view`."""
+        """Return the overview, or what it leads to; see `Viewable.view`."""
         if path == ():
             return page.View(self.title, overview_blocks(self._model, query))
         trail: tuple[page.Link, ...] = (page.Link("Fitting overview", ()),)
@@ -267,7 +263,7 @@ class LostCyclesViews:
             yield from (link.path for link in self._below(category))
 
     def ways(self, path: page.ViewPath, query: page.Query) -> Iterable[page.Link]:
-        """Return the categories, and below the one that is shown its fits; see `perf_views.contents.Navigable`."""
+        """Return the categories, and below the one that is shown its fits; see `Viewable.ways`."""
         yield page.Link(self.title, ())
         for category in worst_first(self._model):
             yield page.Link(category, (CATEGORY, category))
@@ -287,7 +283,7 @@ class LostCyclesViews:
                 yield page.Link(text, fitting_path(category, symbol, str(worst)))
 
     def act(self, path: page.ViewPath, form: page.Query) -> page.Change:
-        """Generate the model again with other formulas; see `perf_views.Editable.act`."""
+        """Generate the model again with other formulas; see `Viewable.act`."""
         if path[4:] != (FORMULAE,):
             raise OptionError("nothing to edit in this view")
         self._check(path)

@@ -26,6 +26,7 @@ from perf_views.contents import (
     Table,
     Text,
     View,
+    Viewable,
     ViewPath,
     answer_blocks,
     model_blocks,
@@ -474,7 +475,7 @@ def _share_note(tree: CallTree) -> str:
     return "Share of total time: exclusive and inclusive."
 
 
-class ScalingViews:
+class ScalingViews(Viewable):
     """Views of a profile's scaling; each can be looked at for any target."""
 
     def __init__(self, model: ScalingModel) -> None:
@@ -488,7 +489,7 @@ class ScalingViews:
         return Outlook(model, rows, np.array([rows[k].share for k in range(len(rows))]))
 
     def view(self, path: ViewPath, query: Query) -> View:
-        """The call tree, or one path; see `perf_views.Viewable.view`."""
+        """The call tree, or one path; see `Viewable.view`."""
         model = self._model
         state = state_of(model, query)
         outlook = self._at(tuple(state.target.items()))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import perfcore
-from perf_views.contents import Field, Form, NoViewError, Query, View, ViewPath, model_blocks
+from perf_views.contents import Field, Form, NoViewError, Query, View, Viewable, ViewPath, model_blocks
 from perf_views.names import existing_file, plain_names
 from perf_worley.activity import summed
 from perf_worley.fitter import as_curve
@@ -519,11 +519,11 @@ def _limits(first: Side, second: Side) -> tuple[float, float] | None:
     return high[0] / low[1], high[1] / low[0] if low[0] > 0.0 else math.inf
 
 
-class PhaseViews:
+class PhaseViews(Viewable):
     """One view of a model; with its data also of models with other numbers of phases."""
 
     def __init__(self, model: PhaseModel, data: Any = None) -> None:
-        self._model, self._curve = model, None
+        self.title, self._model, self._curve = model.title, model, None
         if data is not None:
             chosen = {name: model.origin.options.get(name) for name in ("busy", "idle", "column")}
             options: PhasesOptions = build(PhasesOptions, {n: v for n, v in chosen.items() if v is not None}, "phases")
@@ -531,20 +531,13 @@ class PhaseViews:
             self._curve = as_curve(data, options).merged()
         self._fits: OrderedDict[tuple[str, str], PhaseModel] = OrderedDict()
 
-    @property
-    def title(self) -> str:
-        return self._model.title
-
     def view(self, path: ViewPath, query: Query) -> View:
-        """Return the phases that the address asks for; see `perf_views.Viewable.view`."""
+        """Return the phases that the address asks for; see `Viewable.view`."""
         if path:
             raise NoViewError(path)
         model = self._chosen(query)
         blocks = model_blocks(model, self._curve)
         return View(model.title, blocks if self._curve is None else (*blocks, self._sliders(model)))
-
-    def paths(self) -> Iterable[ViewPath]:
-        return [()]
 
     def _chosen(self, query: Query) -> PhaseModel:
         options = self._model.origin.options

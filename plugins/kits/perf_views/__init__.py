@@ -5,5 +5,5 @@ from __future__ import annotations
 from perfcore.base import lazy_names
 
 _BLOCKS = ("Action", "Chart", "Form", "Graph", "Headline", "Notice", "Table", "Text", "View")
-_PARTS = ("Cell", "Change", "Editable", "Field", "FileEdit", "Link", "NoViewError", "Viewable")
+_PARTS = ("Cell", "Change", "Field", "FileEdit", "Link", "NoViewError", "Viewable")
 __getattr__, __dir__ = lazy_names(__name__, dict.fromkeys((*_BLOCKS, *_PARTS), "perf_views.contents"))

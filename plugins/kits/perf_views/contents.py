@@ -9,11 +9,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal
 
-from perfcore.base.errors import InputError, PerfError
+from perfcore.base.errors import InputError, OptionError, PerfError
 from perfcore.models import answers
 from perfcore.models.model import Model
 from perfcore.report import Report, Result, interval_text
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 ViewPath = tuple[str, ...]
 Query = Mapping[str, str]
-MOST_WAYS = 80  # more are not looked through; search fields and tables lead to the rest
 _MOST_TILES = 8
 _MANY_PLOTS, _SMALL = 4, 2.0  # plots of this height, in inches, stand side by side if they are many
 _HALF = 0.5  # share of a row; plots that are no wider stand side by side
@@ -62,7 +60,7 @@ class Form:
 class Action:
     """Fields that change what is kept. The page first shows what would change. A report leaves it out.
 
-    The fields go to `Editable.act` with the path; several actions at one path differ in a hidden field.
+    The fields go to `Viewable.act` with the path; several actions at one path differ in a hidden field.
     """
 
     fields: tuple[Field, ...]
@@ -142,7 +140,7 @@ class Live:
     """What a script of the page draws instead of a chart: long data, of which it asks for the part that is seen."""
 
     kind: str  # which script: ``timeline``
-    path: ViewPath  # where it asks; see `perf_views.contents.DataEndpoint`
+    path: ViewPath  # where it asks; see `Viewable.feed`
     query: Query = field(default_factory=dict)  # the state that it begins in
     settings: Mapping[str, Any] = field(default_factory=dict)
     links: tuple[Link, ...] = ()  # other states near this one, for who has no script
@@ -195,10 +193,6 @@ class Notes:
     by_label: Mapping[str, Sequence[str]] = field(default_factory=dict)
     next: str = ""
     title: str = ""
-
-    @property
-    def is_command(self) -> bool:
-        return self.next.startswith("perf ")
 
 
 @dataclass(frozen=True)
@@ -281,21 +275,6 @@ def headed(subject: Viewable, view: View) -> View:
     return view if shown is view else replace(view, blocks=(*found[:1], *view.blocks))
 
 
-@runtime_checkable
-class Viewable(Protocol):
-    """What the page and the report can show. It does not change; an edit gives another one."""
-
-    @property
-    def title(self) -> str:
-        """Name of the whole."""
-
-    def view(self, path: ViewPath, query: Query) -> View:
-        """Return the view at a path in a state."""
-
-    def paths(self) -> Iterable[ViewPath]:
-        """Return views for a report, the most important first; the report stops where it becomes too long."""
-
-
 @dataclass(frozen=True)
 class Feed:
     """An answer."""
@@ -303,31 +282,6 @@ class Feed:
     content: bytes
     media: str  # its type, such as ``application/json``
     file_name: str = ""  # under which a browser keeps it; empty if it is not kept
-
-
-@runtime_checkable
-class DataEndpoint(Protocol):
-    """A viewable whose page asks for more; several requests may come at once."""
-
-    def feed(self, path: ViewPath, query: Query) -> Feed:
-        """Return what a page asks for."""
-
-
-@runtime_checkable
-class Navigable(Protocol):
-    """A viewable whose views are not only those of `Viewable.paths`, or where listing these would cost a fit."""
-
-    def ways(self, path: ViewPath, query: Query) -> Iterable[Link]:
-        """Return views that can be reached without computing anything, the most important first."""
-
-
-def nav_links(subject: Viewable, path: ViewPath, query: Query) -> tuple[Link, ...]:
-    """Return the ways of a viewable; of one that names none, its `Viewable.paths`."""
-    if isinstance(subject, Navigable):
-        ways = subject.ways(path, query)
-    else:
-        ways = (Link("" if target else subject.title, target) for target in subject.paths())
-    return tuple(islice(ways, MOST_WAYS))
 
 
 @dataclass(frozen=True)
@@ -351,21 +305,30 @@ class Change:
     query: Query = field(default_factory=dict)  # its state
 
 
-@runtime_checkable
-class Editable(Viewable, Protocol):
-    """A viewable with actions."""
+class Viewable:
+    """What the page and the report can show. It does not change; an edit gives another one."""
+
+    title: str  # of the whole
+
+    def view(self, path: ViewPath, query: Query) -> View:
+        """Return the view at a path in a state."""
+        raise NoViewError(path)
+
+    def paths(self) -> Iterable[ViewPath]:
+        """Return views for a report, the most important first; the report stops where it becomes too long."""
+        return [()]
+
+    def ways(self, path: ViewPath, query: Query) -> Iterable[Link]:
+        """Return views that can be reached without computing anything, the most important first."""
+        return (Link("" if target else self.title, target) for target in self.paths())
+
+    def feed(self, path: ViewPath, query: Query) -> Feed:
+        """Return what a script of the page asks for; several requests may come at once."""
+        raise NoViewError(path)
 
     def act(self, path: ViewPath, form: Query) -> Change:
         """Return what an action would change; nothing is changed by asking."""
-
-
-@runtime_checkable
-class Storable(Protocol):
-    """A viewable of one model, which can be saved."""
-
-    @property
-    def model(self) -> Model:
-        """The model that is shown."""
+        raise OptionError("nothing to edit in this view")
 
 
 def content(path: Path) -> bytes | None:
@@ -384,15 +347,15 @@ def views_of(subject: Result, data: Any = None, file: Path | None = None) -> Vie
     return own or ReportViews(subject, data)
 
 
-class ReportViews:
+class ReportViews(Viewable):
     """What a result reports, and below it what it reports of each row of its first table, if it does."""
 
     def __init__(self, subject: Result, data: Any = None) -> None:
         self._subject, self._data = subject, data
         self._blocks = functools.cache(lambda: model_blocks(subject, data))
 
-    @property
-    def title(self) -> str:
+    @functools.cached_property
+    def title(self) -> str:  # type: ignore[override]
         return self._subject.title
 
     def view(self, path: ViewPath, query: Query) -> View:
@@ -408,16 +371,14 @@ class ReportViews:
             raise NoViewError(path)
         return View(report.title, report_blocks(report), path, (Link(self.title, ()),))
 
-    def paths(self) -> Iterable[ViewPath]:
-        return [()]
-
 
 def model_blocks(subject: Result, data: Any = None) -> tuple[Block, ...]:
     """Return the blocks of a result's report, and of a model its statistics."""
     report = subject.report(data)
     blocks = list(report_blocks(report))
     if isinstance(subject, Model):
-        blocks += [] if any(each.title == "Parameters" for each in report.shown_tables) else [parameter_table(subject)]
+        if not any(each.title == "Parameters" for each in report.shown_tables):
+            blocks.append(replace(Table.of(*answers.parameter_table(subject)), is_folded=True))
         rows = []
         for name, value in subject.statistics.items():
             text = "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
@@ -481,8 +442,3 @@ def answer_blocks(report: Report) -> tuple[Block, ...]:
 
 def _closing(report: Report) -> tuple[Block, ...]:
     return (Notes(report.notes_by_label(), report.next),) if report.notes or report.next else ()
-
-
-def parameter_table(model: Any) -> Table:
-    """Return every number of a model with its standard error."""
-    return replace(Table.of(*answers.parameter_table(model)), is_folded=True)

@@ -7,7 +7,7 @@ import io
 import itertools
 import struct
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,7 +52,7 @@ _ROW, _CURVE, _FRAME = 0.18, 1.1, 1.1  # inches: a lane, the curve, and what sta
 _FAINTEST = 0.25  # of a colour where a lane is in its state for a small part of a pixel
 
 
-class TimelineViews:
+class TimelineViews(page.Viewable):
     """One view, every state of which has an address."""
 
     title, help = "Timeline", "states of each location over time, with phases, markers and utilization"
@@ -75,12 +75,8 @@ class TimelineViews:
             raise page.NoViewError(path)
         return page.View(self.title, (self._chart(self.data.window(query)), *self._tables()))
 
-    def paths(self) -> Iterable[page.ViewPath]:
-        """Return the timeline."""
-        return [()]
-
     def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
-        """Return what the page's script asks for; see `DataEndpoint.feed`."""
+        """Return what the page's script asks for; see `Viewable.feed`."""
         answers = {
             "lanes": self._lanes, "window": self._window, "at": self._lane_lines, "longest": self._longest,
             "phases": self._phases, "picture": self._picture, "perfetto": self._perfetto,
