@@ -20,7 +20,7 @@ import perfcore
 from perf_explore import blocks, open_subjects, server
 from perf_explore.blocks import Writer, colour_sheet, shade_style
 from perf_explore.page import SCRIPTS, Frame, address, asset, document
-from perf_explore.timeline.shown import SortedIntervals, timeline_data
+from perf_explore.timeline.shown import SortedIntervals, TimelineData
 from perf_views import Action, Cell, Chart, Field, Form, Link, Notice, Table, Text, View, colours
 from perf_views.bokeh_marks import chart_content, window_content
 from perf_views.colours import CAREFUL, GOOD, ON_DARK, PAGE, QUIET, contrast
@@ -245,7 +245,7 @@ def test_the_page_gets_the_class_of_most_time_and_its_share(trace):
     views = open_subjects([trace])
     said, (top, share, _) = lanes_of(views, {"from": "2", "to": "10us", "find": "wait"}, ("timeline",))
     lane = next(at for at, row in enumerate(said["rows"]) if row["name"] == "rank 1 / thread 0")
-    data = timeline_data(trace)
+    data = TimelineData(trace)
     classes = data.classes
     assert data.class_of_state == tuple(
         "computing" if name == "other" else name for name in perf_classes(trace.states)

@@ -24,7 +24,6 @@ from perf_views.contents import (
     Headline,
     KeyFigures,
     Link,
-    Live,
     Notice,
     Query,
     Table,
@@ -37,7 +36,6 @@ from perfcore.tables import is_numeric, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from matplotlib.figure import Figure
 
     from perfcore.report import Plot
 
@@ -64,51 +62,23 @@ def colour_sheet() -> str:
 
     A drawing names its colours in the styles of its parts; on a dark page those of `ON_DARK` are replaced there.
     """
-    light = {name: colours[0] for name, colours in PAGE.items()}
-    dark = {name: colours[1] for name, colours in PAGE.items()}
-    for name, colour in CLASS_COLOURS.items():
-        light[_class_property(name)], dark[_class_property(name)] = colour, ON_DARK.get(colour, colour)
+    pairs = {**PAGE, **{f"class-{name}": (each, ON_DARK.get(each, each)) for name, each in CLASS_COLOURS.items()}}
+    light, dark = (" ".join(f"--{name}: {pair[k]};" for name, pair in pairs.items()) for k in (0, 1))
     replaced = "\n".join(
         f'[style*="{part}: {colour}"] {{ {part}: {other} !important; }}'
         for colour, other in ON_DARK.items()
         for part in ("fill", "stroke")
     )
     return (
-        f":root {{ color-scheme: light; {_properties(light)} }}\n@media screen and (prefers-color-scheme: dark) {{\n"
-        f":root {{ color-scheme: dark; {_properties(dark)} }}\n{replaced}\n}}\n"
+        f":root {{ color-scheme: light; {light} }}\n@media screen and (prefers-color-scheme: dark) {{\n"
+        f":root {{ color-scheme: dark; {dark} }}\n{replaced}\n}}\n"
     )
-
-
-def class_colour(name: str) -> str:
-    """Return the colour of a class of states as a page names it."""
-    return f"var(--{_class_property(name)})"
-
-
-def _class_property(name: str) -> str:
-    return f"class-{name.replace('_', '-')}"
-
-
-def _properties(colours: dict[str, str]) -> str:
-    return " ".join(f"--{name}: {colour};" for name, colour in colours.items())
 
 
 @functools.lru_cache(maxsize=1024)
 def shade_style(shade: float) -> str:
     """Return background and text colour of a size; of the two text colours the one that contrasts more."""
-    return _style(size_colour(shade))
-
-
-def step_style(step: int, *, is_sure: bool) -> str:
-    """Background and text colour of a class of growth; pale, with stripes of the colour, where it is not sure."""
-    if is_sure:
-        return _style(STEPS[step])
-    light = pale(STEPS[step])
-    # The plain colour below the stripes is what a reader without pictures has, and what contrast is measured against.
-    stripes = f"repeating-linear-gradient(135deg,{light} 0 5px,{pale(light)} 5px 8px)"
-    return f"background:{light} {stripes};color:{text_on(light)}"
-
-
-def _style(background: str) -> str:
+    background = size_colour(shade)
     return f"background:{background};color:{text_on(background)}"
 
 
@@ -155,7 +125,10 @@ def templates() -> Environment:
         loader=PackageLoader("perf_explore"), autoescape=True, undefined=StrictUndefined, keep_trailing_newline=False,
         finalize=lambda value: printable(value, keep="\n\t") if type(value) is str else value,
     )  # fmt: skip
-    environment.globals |= {"definition": definition, "is_row": _is_row}
+    environment.globals |= {
+        "definition": definition, "is_row": _is_row, "shortened_apart": shortened_apart,
+        "longest_label": _LONGEST_LABEL, "feed": FEED, "statuses": STATUS,
+    }  # fmt: skip
     return environment
 
 
@@ -176,7 +149,6 @@ class Writer:
     draws_static: bool = False  # charts as drawings, for notebooks, which keep all that their cells show
     keep: Callable[[Plot], str] | None = None  # the address at which finer parts of a plot are asked for
     has_charts: bool = False  # whether a chart was written that needs BokehJS
-    statuses: Mapping[str, str] = field(default_factory=lambda: STATUS)
 
     def __post_init__(self) -> None:
         self._numbers = count(1)
@@ -216,12 +188,15 @@ class Writer:
 
     @staticmethod
     def style(cell: Cell) -> str:
-        if cell.step is not None:
-            return step_style(cell.step, is_sure=cell.is_sure)
-        return "" if cell.shade is None else shade_style(cell.shade)
-
-    def labels(self, form: Form | Action) -> list[str]:
-        return shortened_apart([item.label for item in form.fields], _LONGEST_LABEL)
+        """Return background and text colour of a cell; of an uncertain class of growth pale, with stripes."""
+        if cell.step is None:
+            return "" if cell.shade is None else shade_style(cell.shade)
+        colour, stripes = STEPS[cell.step], ""
+        if not cell.is_sure:
+            # The plain colour below the stripes is what a reader without pictures has: contrast is measured against it.
+            colour = pale(colour)
+            stripes = f" repeating-linear-gradient(135deg,{colour} 0 5px,{pale(colour)} 5px 8px)"
+        return f"background:{colour}{stripes};color:{text_on(colour)}"
 
     def reachable(self, links: Sequence[Link]) -> list[Link]:
         return [link for link in links if self.address(link.path, link.query) is not None]
@@ -232,21 +207,17 @@ class Writer:
         feed, place = (self.address((*chart.live.path, *more), {}) or "" for more in (("",), ()))
         return json.dumps({**chart.live.settings, "feed": FEED + feed, "place": place, "label": chart.alternative})
 
-    def picture(self, live: Live) -> str:
-        return FEED + (self.address((*live.path, "picture"), live.query) or "")
+    def svg(self, block: Chart | Graph) -> str:
+        """Return a chart or a declared plot as a drawing."""
+        if isinstance(block, Graph):
+            from perf_views.marks import draw_plot
 
-    def svg(self, chart: Chart) -> str:
-        return chart_svg(chart, self.next_name())
-
-    def svg_of_plot(self, plot: Plot) -> str:
-        """Return a declared plot as a drawing."""
-        from perf_views.marks import draw_plot
-
-        def draw(figure: Figure) -> None:
-            draw_plot(plot, figure.add_subplot())
-
-        size = (10.0, plot.height or 4.0)
-        return self.svg(Chart(draw, plot.title or plot.name, size=size))
+            plot = block.plot
+            block = Chart(
+                lambda figure: draw_plot(plot, figure.add_subplot()), plot.title or plot.name,
+                size=(10.0, plot.height or 4.0),
+            )  # fmt: skip
+        return chart_svg(block, self.next_name())
 
     @staticmethod
     def is_upright(drawing: str) -> bool:

@@ -163,17 +163,14 @@ def report_text(
         from perf_views.bokeh_marks import bokeh_script
 
         scripts.insert(0, bokeh_script())
-    return document(
-        subject.title, "report.html", ("page.css", "report.css"), _policy(scripts), items=_items(views), more=more,
-        has_top=views[0].title != subject.title, sections=sections, scripts=scripts,
-    )  # fmt: skip
-
-
-def _policy(scripts: Sequence[str]) -> str:
-    """Return what a browser may do with a report: run these scripts, and fetch nothing."""
+    # A browser may run these scripts, and fetch nothing.
     sums = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{each}'" for each in sums)
-    return f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {allowed}"
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {allowed}"
+    return document(
+        subject.title, "report.html", ("page.css", "report.css"), policy, items=_items(views), more=more,
+        has_top=views[0].title != subject.title, sections=sections, scripts=scripts,
+    )  # fmt: skip
 
 
 def _items(views: Sequence[View]) -> list[dict[str, Any]]:

@@ -139,7 +139,7 @@ class Page:
             *(Route(path, self._script) for path in (*SCRIPTS, BOKEH)),
             Route(WINDOW, self._window),
             Route(f"{FEED}/{{path:any_text}}", self._feed),
-            Route(UNDO, self._undo, methods=["POST"]),
+            Route(UNDO, self._change, methods=["POST"]),
             Route("/{path:any_text}", self._view, methods=["GET"]),
             Route("/{path:any_text}", self._change, methods=["POST"]),
         ]
@@ -153,14 +153,15 @@ class Page:
         """Return what others than the page get, and who opens it by a link."""
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if origin != f"http://{host}" and (origin is not None or request.method == "POST"):
-            return _page(_plain("Refused", "This page answers only on its own address and to its own forms."), 403)
+            text = "This page answers only on its own address and to its own forms."
+            return HTMLResponse(document("Refused", text=text), 403)
         key = request.query_params.get("key")
         if request.method == "GET" and request.scope["path"] == "/" and key is not None and self._is_spent(key):
             cookie = f"{self._cookie}={self._secret}; Path=/; HttpOnly; SameSite=Strict"
-            return _page(document("perf explore", text=""), 200, {"Set-Cookie": cookie, "Refresh": "0; url=/"})
+            return HTMLResponse(document("perf explore", text=""), 200, {"Set-Cookie": cookie, "Refresh": "0; url=/"})
         if not hmac.compare_digest(request.cookies.get(self._cookie, "").encode(), self._secret.encode()):
             message = "Open the address that `perf explore` printed last: each opens the page once, in one browser."
-            return _page(_plain("Refused", message), 403)
+            return HTMLResponse(document("Refused", text=message), 403)
         return None
 
     def _is_spent(self, key: str) -> bool:
@@ -226,43 +227,39 @@ class Page:
         with self._lock:
             try:
                 view = self.session.view(path, query)
-                return _page(replace(self._frame(), ways=self.session.ways(path, query)).view(view, query))
+                return HTMLResponse(replace(self._frame(), ways=self.session.ways(path, query)).view(view, query))
             except PerfError as error:
                 is_absent = isinstance(error, NoViewError)
                 title, status = ("Not here", 404) if is_absent else ("Cannot show this view", 422)
-                return _page(self._frame().failed(title, str(error)), status)
+                return HTMLResponse(self._frame().failed(title, str(error)), status)
 
     async def _change(self, request: Request) -> Response:
+        """Preview, keep, leave or undo a change."""
         form = await _form(request)
         if form is None:
-            return _page(_plain("Too long", "The form is longer than 4 MiB."), 413)
-        return await run_in_threadpool(self._changed, path_of(_raw(request)), form)
+            return HTMLResponse(document("Too long", text="The form is longer than 4 MiB."), 413)
+        return await run_in_threadpool(self._changed, _raw(request), form)
 
-    def _changed(self, path: ViewPath, form: dict[str, str]) -> Response:
+    def _changed(self, raw: str, form: dict[str, str]) -> Response:
         version, step, place_text = form.pop(VERSION, ""), form.pop(STEP, "preview"), form.pop(PLACE, "")
+        path = path_of(raw)
         place = place_of(place_text) if place_text else (path, {})
         with self._lock:
             try:
+                if raw == UNDO:
+                    return HTMLResponse("", 303, {"Location": address(*self.session.undo(version))})
                 if step == "leave":
                     return self._left(path, form, version, place)
                 if step == "keep":
                     kept = self.session.keep(path, form, version, place)
-                    return _page("", 303, {"Location": address(kept.path, kept.query)})
+                    return HTMLResponse("", 303, {"Location": address(kept.path, kept.query)})
                 change = self.session.preview(path, form, version)
-                return _page(self._frame().preview(change, path, form, address(*place)))
+                return HTMLResponse(self._frame().preview(change, path, form, address(*place)))
             except PerfError as error:
-                return _page(self._refused(str(error), path, form, place), _refused_status(error))
-
-    async def _undo(self, request: Request) -> Response:
-        form = await _form(request) or {}
-        return await run_in_threadpool(self._undone, form.get(VERSION, ""))
-
-    def _undone(self, version: str) -> Response:
-        with self._lock:
-            try:
-                return _page("", 303, {"Location": address(*self.session.undo(version))})
-            except PerfError as error:
-                return _page(self._frame().failed("Change refused", str(error)), _refused_status(error))
+                status = 409 if isinstance(error, StaleEditError) else 422
+                if raw == UNDO:
+                    return HTMLResponse(self._frame().failed("Change refused", str(error)), status)
+                return HTMLResponse(self._refused(str(error), path, form, place), status)
 
     def _left(self, path: ViewPath, form: Query, version: str, place: Place) -> Response:
         """Return the view that a change was begun in, with what was typed."""
@@ -271,7 +268,7 @@ class Page:
         notice = Notice("Nothing was kept. Your input is still here.")
         # What was typed stays of the version that it was begun at: an edit of another tab is not passed over.
         frame = replace(self._frame(), version=version, ways=self.session.ways(*place))
-        return _page(frame.view(view, place[1], [notice]))
+        return HTMLResponse(frame.view(view, place[1], [notice]))
 
     def _refused(self, message: str, path: ViewPath, form: Query, place: Place) -> str:
         try:
@@ -302,16 +299,8 @@ async def _form(request: Request) -> dict[str, str] | None:
     return {name: value.replace("\r\n", "\n") for name, value in fields}
 
 
-def _page(text: str, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return HTMLResponse(text, status, headers)
-
-
 def _json(content: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(content), status, media_type="application/json")
-
-
-def _refused_status(error: PerfError) -> int:
-    return 409 if isinstance(error, StaleEditError) else 422
 
 
 def listen(port: int = 0) -> socket.socket:
@@ -366,8 +355,4 @@ def served(subject: Viewable) -> Iterator[str]:
 async def _bug(request: Request, error: Exception) -> Response:
     """Return what the browser gets if the program has a bug, whose traceback goes to the terminal."""
     text = "This is a bug of perfcore; the terminal has its traceback. Nothing was changed; go back to what you had."
-    return _page(_plain("Internal error", text), 500, _HEADERS)
-
-
-def _plain(title: str, text: str) -> str:
-    return document(title, text=text)
+    return HTMLResponse(document("Internal error", text=text), 500, _HEADERS)

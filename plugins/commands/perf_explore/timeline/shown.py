@@ -6,7 +6,6 @@ import fnmatch
 import functools
 import itertools
 import threading
-import weakref
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
@@ -210,6 +209,7 @@ class TimelineData:
         self.given = trace
         self.trace = trace.recorded if isinstance(trace, LocatedTrace) else trace
         self.run_ns = run_of(trace)
+        self.shown_from_ns = shown_start_ns(self.run_ns)
         self.duration_ns = self.run_ns[1] - self.run_ns[0]
         self.time_unit = trace.time_unit
         self.lanes = Lanes(self.trace)
@@ -217,23 +217,16 @@ class TimelineData:
         present = dict.fromkeys(self.class_of_state)
         self.classes = tuple(name for name in (*CLASSES, OTHER) if name in present)
         self._lock = threading.Lock()
+        self._index: SortedIntervals | None = None
         self._searches: dict[str, tuple[SortedIntervals, str]] = {}
-
-    @property
-    def shown_from_ns(self) -> int:
-        """What addresses and tables show for the run's start."""
-        return shown_start_ns(self.run_ns)
-
-    @functools.cached_property
-    def _index(self) -> SortedIntervals:
-        codes = {name: code for code, name in enumerate(self.classes)}
-        groups = np.array([codes[name] for name in self.class_of_state], dtype=np.int64)
-        return SortedIntervals.of(self.trace, groups, len(self.classes))
 
     @property
     def index(self) -> SortedIntervals:
         """All intervals, by location and class."""
         with self._lock:
+            if self._index is None:
+                groups = np.array([self.classes.index(name) for name in self.class_of_state], dtype=np.int64)
+                self._index = SortedIntervals.of(self.trace, groups, len(self.classes))
             return self._index
 
     @functools.cached_property
@@ -252,9 +245,6 @@ class TimelineData:
         offset = float(self.curve.start) * factor - self.run_ns[0]
         edges = self.curve.relative_edges * factor + offset
         return edges, np.concatenate([[0.0], np.cumsum(np.diff(edges) * self.curve.heights)])
-
-    def window(self, query: Any) -> Window:
-        return Window.of(query, self.given, self.run_ns)
 
     def states_like(self, find: str) -> npt.NDArray[np.bool_]:
         """Return states that a search finds: a part of the name, a pattern with ``*`` and ``?``, or ``class:NAME``.
@@ -323,12 +313,18 @@ class TimelineData:
         for location in lane.locations:
             overlapping.append(index.within(location, start, end))
             if sum(map(len, overlapping)) > _MOST_TOLD:
-                return [*self._classes_at(lane, start, end), self._where(lane, start, end)]
+                members = np.array(lane.locations, dtype=np.int64)
+                in_class = index.time_in(np.array([start, end]), members, np.zeros_like(members), 1)[0, :, 0]
+                shares = in_class / ((end - start) * len(members))
+                present = [number for number in np.argsort(-shares, kind="stable").tolist() if shares[number] > 0]
+                return [*(f"{self.classes[k]}: {shares[k]:.1%}" for k in present), self._where(lane, start, end)]
         which = np.concatenate(overlapping)
         if not len(which):
             return ["in no state", self._where(lane, start, end)]
         if len(which) == 1 and len(lane.locations) == 1:
-            return self._interval_lines(int(which[0]), lane)
+            state, start, end = int(index.state[which[0]]), int(index.start_ns[which[0]]), int(index.end_ns(which[0]))
+            name = f"{state_name(self.trace.states[state])} ({self.class_of_state[state]})"
+            return [name, readable(float(end - start), "ns"), self._where(lane, start, end)]
         inside = np.minimum(index.end_ns(which), end) - np.maximum(index.start_ns[which], start)
         time = np.bincount(index.state[which], weights=inside, minlength=len(self.trace.states))
         order = [state for state in np.argsort(-time, kind="stable")[:_MOST_STATES].tolist() if time[state] > 0]
@@ -340,23 +336,6 @@ class TimelineData:
         left = int((time > 0).sum()) - len(order)
         more = [f"and {left} more states"] if left else []
         return [*lines, *more, f"{len(which):,} intervals", self._where(lane, start, end)]
-
-    def _classes_at(self, lane: Lane, start: int, end: int) -> list[str]:
-        members = np.array(lane.locations, dtype=np.int64)
-        time = self.index.time_in(np.array([start, end]), members, np.zeros_like(members), 1)[0, :, 0]
-        shares = time / ((end - start) * len(members))
-        order = np.argsort(-shares, kind="stable")
-        present = [number for number in order.tolist() if shares[number] > 0]
-        return [f"{self.classes[number]}: {shares[number]:.1%}" for number in present]
-
-    def _interval_lines(self, which: int, lane: Lane) -> list[str]:
-        index, state = self.index, int(self.index.state[which])
-        start, end = int(index.start_ns[which]), int(index.end_ns(which))
-        return [
-            f"{state_name(self.trace.states[state])} ({self.class_of_state[state]})",
-            readable(float(end - start), "ns"),
-            self._where(lane, start, end),
-        ]
 
     def _where(self, lane: Lane, start: int, end: int) -> str:
         since = self.run_ns[0] - self.shown_from_ns
@@ -375,17 +354,6 @@ class TimelineData:
         name = state_name(self.trace.states[int(intervals.state[which])])
         text = f"longest: {name}, {readable(float(end - start), 'ns')} on {state_name(self.trace.locations[location])}"
         return Longest(location, start - self.run_ns[0], end - self.run_ns[0], text)
-
-
-_known: weakref.WeakValueDictionary[int, TimelineData] = weakref.WeakValueDictionary()
-
-
-def timeline_data(trace: Trace) -> TimelineData:
-    """Return a trace ready to be asked; for all views of one trace the same, so that it is sorted once."""
-    data = _known.get(id(trace))  # which holds the trace, so that nothing else has its id
-    if data is None:
-        data = _known[id(trace)] = TimelineData(trace)
-    return data
 
 
 @dataclass(frozen=True)
@@ -419,6 +387,9 @@ class Lanes:
                 finer = count
         self.all: list[Lane] = []
         self._add(trace.locations, kinds, columns, range(len(trace.locations)), 0)
+        # Groups of this depth and deeper ones are folded unless the user opens them.
+        depths = np.array([lane.depth for lane in self.all])
+        self.deepest_open = next((d for d in range(len(_LEVELS), 0, -1) if (depths <= d).sum() <= _MOST_OPEN), 0)
 
     def _add(
         self,
@@ -443,12 +414,6 @@ class Lanes:
             self.all.append(Lane(name, depth, tuple(members), 0, kinds[level], name))
             self._add(names, kinds, columns, members, depth + 1)
             self.all[place] = replace(self.all[place], end=len(self.all))
-
-    @functools.cached_property
-    def deepest_open(self) -> int:
-        """Groups of this depth and deeper ones are folded unless the user opens them."""
-        depths = np.array([lane.depth for lane in self.all])
-        return next((depth for depth in range(len(_LEVELS), 0, -1) if (depths <= depth).sum() <= _MOST_OPEN), 0)
 
     def is_open(self, position: int, toggled: Set[int]) -> bool:
         """Return whether the lanes below a group are shown."""

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_explore.blocks import chart_svg, class_colour
+from perf_explore.blocks import chart_svg
 from perf_explore.timeline.shown import (
     CLASS_PREFIX,
     MOST_COLUMNS,
@@ -25,7 +25,6 @@ from perf_explore.timeline.shown import (
     TimelineData,
     Window,
     state_name,
-    timeline_data,
 )
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
 from perf_traces.windows import model_edges
@@ -60,12 +59,13 @@ class TimelineViews(page.Viewable):
     def __init__(self, data: TimelineData, model: Any = None) -> None:
         self.data, self._model = data, model
         self._lock = threading.Lock()
+        self._marker_times = np.array([each[1:] for each in data.given.markers], dtype=np.int64).reshape(-1, 2)
 
     @classmethod
     def of(cls, trace: Trace, model: Any = None) -> TimelineViews | None:
         """Return the timeline of a trace, with the phases of a model; None if it has no intervals that can be shown."""
         try:
-            return cls(timeline_data(trace), model if getattr(model, "phases", ()) else None)
+            return cls(TimelineData(trace), model if getattr(model, "phases", ()) else None)
         except DataError:
             return None
 
@@ -73,22 +73,31 @@ class TimelineViews(page.Viewable):
         """Return the window that the address names, and where its classes and markers are."""
         if path:
             raise page.NoViewError(path)
-        return page.View(self.title, (self._chart(self.data.window(query)), *self._tables()))
+        tables = (self._phase_table(), self._class_table(), self._marker_table())
+        window = Window.of(query, self.data.given, self.data.run_ns)
+        return page.View(self.title, (self._chart(window), *(table for table in tables if table.rows)))
 
     def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
         """Return what the page's script asks for; see `Viewable.feed`."""
-        answers = {
-            "lanes": self._lanes, "window": self._window, "at": self._lane_lines, "longest": self._longest,
-            "phases": self._phases, "picture": self._picture, "perfetto": self._perfetto,
-        }  # fmt: skip
-        if len(path) != 1 or path[0] not in answers:
-            raise page.NoViewError(path)
-        return answers[path[0]](self.data.window(query), query)
+        window = Window.of(query, self.data.given, self.data.run_ns)
+        match path:
+            case ("lanes",):
+                return self._lanes(window, query)
+            case ("window",):
+                return _json({"from": window.start_ns, "to": window.end_ns})
+            case ("at",):
+                return self._lane_lines(window, query)
+            case ("longest",):
+                return self._longest(window)
+            case ("phases",):
+                return self._phases()
+            case ("picture",):
+                return page.Feed(chart_svg(self._chart(window), _KIND).encode(), "image/svg+xml")
+            case ("perfetto",):
+                return self._perfetto(window)
+        raise page.NoViewError(path)
 
-    def _picture(self, window: Window, query: page.Query) -> page.Feed:
-        return page.Feed(chart_svg(self._chart(window), _KIND).encode(), "image/svg+xml")
-
-    def _perfetto(self, window: Window, query: page.Query) -> page.Feed:
+    def _perfetto(self, window: Window) -> page.Feed:
         """Return everything that overlaps a window, of all lanes, uncut; times count as those of the trace."""
         trace, written = self.data.trace, io.BytesIO()
         start, end = window.start_ns + self.data.run_ns[0], window.end_ns + self.data.run_ns[0]
@@ -109,7 +118,7 @@ class TimelineViews(page.Viewable):
             "durationNs": data.duration_ns,
             "shownFromNs": data.shown_from_ns,
             "locations": len(data.given.locations),
-            "classes": [{"name": name, "colour": class_colour(name)} for name in data.classes],
+            "classes": [{"name": name, "colour": f"var(--class-{name})"} for name in data.classes],
             "found": "var(--found)",
             "rows": ROWS,
             "letters": max(len(state_name(lane.label)) + 2 * lane.depth + 2 for lane in data.lanes.all),
@@ -136,13 +145,10 @@ class TimelineViews(page.Viewable):
                 ("Whole run", replace(window, start_ns=0, end_ns=duration)),
             ]
         if window.top:
-            steps.append(("Lanes above", _moved(window, -1)))
+            steps.append(("Lanes above", replace(window, top=max(window.top - window.rows, 0))))
         if window.top + window.rows < n_lanes:
-            steps.append(("Lanes below", _moved(window, 1)))
+            steps.append(("Lanes below", replace(window, top=window.top + window.rows)))
         return steps
-
-    def _tables(self) -> list[page.Block]:
-        return [table for table in (self._phase_table(), self._class_table(), self._marker_table()) if table.rows]
 
     def _phase_table(self) -> page.Table:
         rows = []
@@ -242,7 +248,7 @@ class TimelineViews(page.Viewable):
     def _markers(self, window: Window) -> list[tuple[str, int, int]]:
         """Return the longest of those that are seen, in the order of time."""
         start, end = (each + self.data.run_ns[0] for each in (window.start_ns, window.end_ns))
-        starts, ends = self._marker_times
+        starts, ends = self._marker_times.T
         visible = np.flatnonzero((starts < end) & (ends >= start))
         if len(visible) > _MOST_MARKERS:
             visible = np.sort(visible[np.argsort(starts[visible] - ends[visible], kind="stable")[:_MOST_MARKERS]])
@@ -252,26 +258,18 @@ class TimelineViews(page.Viewable):
             for each in visible.tolist()
         ]
 
-    @functools.cached_property
-    def _marker_times(self) -> tuple[Any, Any]:
-        times = np.array([marker[1:] for marker in self.data.given.markers], dtype=np.int64).reshape(-1, 2)
-        return times[:, 0], times[:, 1]
-
     def _lane_lines(self, window: Window, query: page.Query) -> page.Feed:
         lanes, position = self.data.lanes.all, _count(query, "lane", None)
         if position >= len(lanes):
             raise OptionError(f"there is no lane {position}; there are {len(lanes)}")
         return _json({"lines": self.data.lines_at(lanes[position], window.start_ns, window.end_ns)})
 
-    def _window(self, window: Window, query: page.Query) -> page.Feed:
-        return _json({"from": window.start_ns, "to": window.end_ns})
-
-    def _longest(self, window: Window, query: page.Query) -> page.Feed:
+    def _longest(self, window: Window) -> page.Feed:
         longest = self.data.longest(window.find)
         place = self._lane_query(longest.location, window)
         return _json({"text": longest.text, "top": place.get("top"), "from": longest.start_ns, "to": longest.end_ns})
 
-    def _phases(self, window: Window, query: page.Query) -> page.Feed:
+    def _phases(self) -> page.Feed:
         """Return where the phases of the whole run are; none if it cannot be fitted."""
         with self._lock:
             try:
@@ -289,10 +287,6 @@ class TimelineViews(page.Viewable):
             subject = self.data.curve or self.data.given
             model = fit(subject, fitter=default_fitter(subject)[0])
         return [edge - self.data.run_ns[0] for edge in model_edges(model)]
-
-
-def _moved(window: Window, pages: int) -> Window:
-    return replace(window, top=max(window.top + pages * window.rows, 0))
 
 
 def _count(query: page.Query, name: str, most: int | None) -> int:
