@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import numpy.typing as npt
 from perf_formulas.formula import Formula, read_toml
 from perf_formulas.parser import FormulaError
 from perf_traces.levels import parts_of
-from perf_traces.states import COMPUTING, MARKER, OTHER, state_classes
+from perf_traces.states import COMPUTING, MARKER, OTHER, matches, state_classes
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError, InputError, UnknownNameError, key_first, listing
 from perfcore.data.trace import Trace
@@ -170,7 +169,7 @@ def classify(
         if name not in rules.classes:
             raise UnknownNameError("class", name, rules.classes)
     patterns = [pattern for group in user_classes.values() for pattern in group]
-    unmet = tuple(p for p in patterns if not any(_matches(state, p) for state in of_trace))
+    unmet = tuple(p for p in patterns if not any(matches(state, p) for state in of_trace))
     chosen = named_classes(trace, rules, user_classes, also=also)
     lost = [state for state, name in zip(of_trace, chosen, strict=True) if name is None]
     if lost:
@@ -190,7 +189,7 @@ def classify(
         if name in classes:
             present, hint = bool(classified.states_of(name)), f"say which with --class {name}=STATE,..."
         else:
-            present = any(_matches(state, p) for state in states for p in rules.counts[name])
+            present = any(matches(state, p) for state in states for p in rules.counts[name])
             hint = f"correct counts.{name} in {rules.source}, or leave it out of `needs`"
         if not present:
             raise DataError(
@@ -239,10 +238,6 @@ def named_classes(
     return named
 
 
-def _matches(state: str, pattern: str) -> bool:
-    return fnmatch.fnmatchcase(state.strip().lower(), pattern.strip().lower())
-
-
 def _by_patterns(state: str, trace: Trace, rules: CategorySet, user_classes: Mapping[str, Sequence[str]]) -> str | None:
     """The class whose patterns name a state; None where none does."""
     for patterns in (user_classes, rules.classes):
@@ -250,7 +245,7 @@ def _by_patterns(state: str, trace: Trace, rules: CategorySet, user_classes: Map
             (not any(letter in pattern for letter in "*?["), len(pattern), name)
             for name, group in patterns.items()
             for pattern in group
-            if _matches(state, pattern)
+            if matches(state, pattern)
         ]
         if rated:
             best = max(rated)[:2]
@@ -301,7 +296,7 @@ def _counts(
         if name in classes:
             column = class_of == classes.index(name)
         elif name in rules.counts:
-            column = np.array([any(_matches(state, p) for p in rules.counts[name]) for state in states])
+            column = np.array([any(matches(state, p) for p in rules.counts[name]) for state in states])
         elif name in states:
             column = np.array([state == name for state in states])
         else:

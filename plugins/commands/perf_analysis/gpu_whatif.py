@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,6 +13,7 @@ from perf_analysis.gpu_path import COLLECTIVES, GPU, CriticalPath, HostGpuRun, H
 from perf_io.traces.gpu_activity import COPY, GpuActivity, read_gpu_activity
 from perf_traces.levels import level_names, parts_of
 from perf_traces.messages.communication import COLLECTIVE, COLUMNS, codes_of, communication_of
+from perf_traces.states import matches
 from perf_traces.windows import families
 from perf_views.names import plain_name
 from perfcore.base.arrays import Floats, Ints
@@ -250,8 +250,7 @@ def _fitting(activity: GpuActivity, name: str) -> Any:
     if name == "collectives":
         fits = [bool(COLLECTIVES.search(each)) for each in activity.names]
     else:
-        fits = [any(fnmatch.fnmatchcase(each.lower(), name.lower()) for each in (full, plain_name(full)))
-                for full in activity.names]  # fmt: skip
+        fits = [matches(full, name) or matches(plain_name(full), name) for full in activity.names]
     return np.array(fits, bool)[activity.pieces["name"]]
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from perf_traces.joined_trace import JoinedTrace, run_of
 from perf_traces.levels import KIND, LocatedTrace, parts_of
 from perf_traces.messages.bursts import FACT as COUNTERS
-from perf_traces.messages.communication import FACT, Communication, carry
+from perf_traces.messages.communication import FACT, carry
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import CUT, cut_trace
 from perfcore.base.arrays import Ints
@@ -69,20 +68,7 @@ def _only(trace: Trace, chosen: Ints, silent: Ints) -> Trace:
     part = cut_trace(trace, span[0], span[1] + 1, chosen.tolist(), range(len(trace.states)), facts)
     assert part is not None  # each of its locations is in a state
     if (read := trace.facts.get(FACT)) is not None:
-        carry(part, lambda: _of_locations(read(), chosen))
+        carry(part, lambda: read().at(chosen))
     if (counters := trace.facts.get(COUNTERS)) is not None:
         part.facts[COUNTERS] = counters.at(chosen)
     return part
-
-
-def _of_locations(communication: Communication, chosen: Ints) -> Communication:
-    """Calls of some locations, and the messages and collectives between them."""
-    place = np.full(len(communication.locations), -1, np.int32)
-    place[chosen] = np.arange(len(chosen))
-    part = communication.only(place[communication.calls.location] >= 0)
-    return replace(
-        part,
-        locations=tuple(communication.locations[k] for k in chosen.tolist()),
-        end_ns=communication.end_ns[chosen],
-        calls=replace(part.calls, location=place[part.calls.location]),
-    )

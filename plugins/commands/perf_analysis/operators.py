@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from perf_formulas.formula import read_toml
 from perf_io.traces.gpu_activity import NO_OPERATOR, OPERATOR, GpuActivity, require_gpu_activity
 from perf_traces.reading import next_step
 from perf_traces.runs import fields_of, known_files, symbols_of
+from perf_traces.states import matches
 from perf_views.names import plain_name
 from perfcore.base import pd
 from perfcore.base.arrays import Floats, Ints
@@ -388,14 +388,12 @@ def group_of_pieces(activity: GpuActivity, groups: Sequence[Group]) -> tuple[lis
 def _name(groups: Sequence[Group], kernel: str, operator: str, marked: int) -> str:
     """The first group that the markers, the kernel or the operator fit."""
     by_kernel = [number for number, group in enumerate(groups)
-                 if _fits(kernel, group.kernels) or _fits(plain_name(kernel), group.kernels)]  # fmt: skip
-    by_operator = [number for number, group in enumerate(groups) if _fits(operator, group.operators)]
+                 if any(matches(name, each) for name in (kernel, plain_name(kernel)) for each in group.kernels)
+                ]  # fmt: skip
+    by_operator = [number for number, group in enumerate(groups)
+                   if any(matches(operator, each) for each in group.operators)]  # fmt: skip
     found = [*([marked] if marked >= 0 else []), *by_kernel[:1], *by_operator[:1]]
     return groups[min(found)].name if found else OTHER
-
-
-def _fits(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatch.fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns)
 
 
 def _within_markers(activity: GpuActivity, groups: Sequence[Group]) -> Ints:
@@ -403,7 +401,9 @@ def _within_markers(activity: GpuActivity, groups: Sequence[Group]) -> Ints:
     launch = activity.pieces["launch"]
     found = np.full(len(launch), -1)
     for number, group in reversed(list(enumerate(groups))):
-        spans = sorted((start, end) for name, start, end in activity.markers if _fits(name, group.markers))
+        spans = sorted(
+            (start, end) for name, start, end in activity.markers if any(matches(name, each) for each in group.markers)
+        )
         if spans and len(activity.host["start"]):
             starts, ends = np.array(spans, np.int64).T
             moment = activity.host["start"][launch]

@@ -16,7 +16,7 @@ from perf_analysis.collectives import RankTimes, collective_speeds
 from perf_analysis.concurrency import DeviceTimes, MarkerTimes, ThreadTimes, thread_times, threads_beside
 from perf_analysis.efficiencies import COMPUTING, Efficiencies, efficiencies, level_factors, of_gpus
 from perf_analysis.groups import GROUP
-from perf_traces.joined_trace import JoinedTrace
+from perf_traces.joined_trace import JoinedTrace, run_of
 from perf_traces.messages.bursts import BurstClasses, Definition, PopFactors, burst_classes, pop_factors
 from perf_traces.messages.communication import communication_of
 from perf_traces.messages.replay import startup_calls
@@ -193,9 +193,7 @@ def summary_breakdown(
     Categories of one class of states that differ in what other locations do at the same moment are one
     here: sums over time do not know it.
     """
-    start, end = trace.span_ns
-    if end <= start:
-        raise DataError(f"{trace.source}: the trace has no duration")
+    start, end = run_of(trace)
     names = classify(trace, rules, classes)
     joined = without_counts(rules)
     of_class = [

@@ -32,8 +32,8 @@ from perf_traces.messages.bursts import (
     FACTORS,
     IMBALANCE,
     LOST,
+    OF_MPI,
     Definition,
-    is_of_mpi,
     refuse_different_programs,
 )
 from perf_traces.messages.communication import calls_of
@@ -202,7 +202,7 @@ def _profile(trace: Trace, question: Question, rules: CategorySet | None, ready:
 
 def _with_named_calls(trace: Trace, rules: CategorySet | None, classes: Mapping[str, Sequence[str]] | None) -> Trace:
     """Name states of the class unknown, such as Paraver's Others, by the MPI calls that they are within."""
-    if isinstance(trace, (SummarizedTrace, LazyTrace)):
+    if isinstance(trace, LazyTrace):
         return trace
     unknown = np.array(
         [each == "unknown" for each in named_classes(trace, rules or usual_categories(trace), classes)], bool
@@ -421,9 +421,9 @@ def time_components(profiles: Sequence[OverheadProfile]) -> TimeComponents:
     threads = {each.n_threads for profile in profiles for each in profile.threads}
     for name, lost_ns in losses.items():
         parts[name] = lost_ns  # nothing is lost at one location, or in one process where MPI loses it
-        alone[name] = next(iter(threads)) if len(threads) == 1 and is_of_mpi(name) else 1
+        alone[name] = next(iter(threads)) if len(threads) == 1 and name in OF_MPI else 1
         is_alone[name] = np.array(
-            [len(p.locations) <= alone[name] or (len(p.threads) == 1 and is_of_mpi(name)) for p in profiles]
+            [len(p.locations) <= alone[name] or (len(p.threads) == 1 and name in OF_MPI) for p in profiles]
         )
     locations = np.array([len(each.locations) for each in profiles])
     times = {name: np.asarray(times * 1e-9, float) for name, times in parts.items()}

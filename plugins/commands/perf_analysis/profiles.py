@@ -13,10 +13,10 @@ import numpy as np
 
 from perf_analysis.categories import NO_STATE
 from perf_analysis.nested_calls import CallPaths, UnitedCalls, call_paths, counted_by_function
-from perf_analysis.stretches import Stretches, marker_stretches, phase_stretches, whole_run
+from perf_analysis.stretches import Stretches, marker_stretches, phase_stretches
 from perf_io.traces.intervals import REPLAYED
 from perf_statistics.kernels import kernel
-from perf_traces.joined_trace import JoinedTrace, LazyTrace
+from perf_traces.joined_trace import JoinedTrace, LazyTrace, run_of
 from perf_traces.levels import level_names
 from perf_traces.messages.communication import FUNCTIONS, FunctionChanges, communication_of
 from perf_traces.nesting import BACKGROUND, is_incomplete, merged_states, nesting_of
@@ -362,7 +362,7 @@ def named_calls(trace: Trace) -> Trace:
 
     Paraver's states say only that a location runs or communicates. A trace whose states are calls stays as it is.
     """
-    if isinstance(trace, (SummarizedTrace, JoinedTrace, LazyTrace)) or nesting_of(trace) is not None:
+    if isinstance(trace, LazyTrace) or nesting_of(trace) is not None:
         return trace
     try:
         communication = communication_of(trace)
@@ -415,7 +415,8 @@ def _with_functions(trace: Trace, changes: FunctionChanges) -> Trace:
 def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
     """Exclusive and inclusive time of every function of a run, its calls, and what its counters counted."""
     trace = named_calls(trace)
-    stretches = whole_run(trace) if stretches is None else stretches
+    if stretches is None:
+        stretches = Stretches(("",), np.array(run_of(trace), np.int64), np.zeros(1, np.int64))
     called = {state: state for state in trace.states} | ({NO_STATE: _SO_NAMED} if NO_STATE in trace.states else {})
     functions = tuple(dict.fromkeys([*(called[state] for state in trace.states), NO_STATE]))
     shape = (len(functions), len(trace.locations), len(stretches.names))
@@ -497,7 +498,7 @@ def profile_by(trace: Trace, by: By, phases: str | int | None) -> RunProfile:
     if by == "marker":
         return profile_of(trace, marker_stretches(trace))
     if by != "rank":
-        return profile_of(trace, whole_run(trace))
+        return profile_of(trace)
     ranks = level_names(trace, "process")
     if not any(ranks):
         raise DataError(f"{trace.source}: does not say of which rank its locations are; --by location takes each alone")

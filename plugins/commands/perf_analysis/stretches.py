@@ -15,7 +15,6 @@ import numpy as np
 import perfcore
 from perf_traces.joined_trace import run_of
 from perf_traces.runs import Named
-from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import families, model_edges
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError
@@ -42,20 +41,6 @@ class Stretches:
         return total
 
 
-def run_span(trace: Trace) -> tuple[int, int]:
-    """When the run begins and ends, in nanoseconds; a summary has no intervals to look at."""
-    if not isinstance(trace, SummarizedTrace):
-        return run_of(trace)
-    if trace.span_ns[1] <= trace.span_ns[0]:
-        raise DataError(f"{trace.source}: the trace has no duration")
-    return trace.span_ns
-
-
-def whole_run(trace: Trace) -> Stretches:
-    """One part: the run."""
-    return Stretches(("",), np.array(run_span(trace), dtype=np.int64), np.zeros(1, dtype=np.int64))
-
-
 def phase_edges(
     trace: Trace,
     phases: str | os.PathLike[str] | int | Model,
@@ -79,7 +64,7 @@ def phase_edges(
 
 def _check_belongs(trace: Trace, model: Any, edges: Sequence[int]) -> None:
     """Refuse a model of another run, or of another part of it."""
-    origin, (start, end) = model.origin, run_span(trace)
+    origin, (start, end) = model.origin, run_of(trace)
     rounding = math.floor(2.0 * math.ulp(max(abs(edges[0]), abs(edges[-1]))))  # of times that the model has as floats
     if max(abs(edges[0] - start), abs(edges[-1] - end)) > rounding:
         spans = [" to ".join(readable(time, "ns") for time in span) for span in ((start, end), (edges[0], edges[-1]))]
@@ -103,7 +88,7 @@ def _check_belongs(trace: Trace, model: Any, edges: Sequence[int]) -> None:
 def phase_stretches(trace: Trace, phases: str | int) -> Stretches:
     """Phases of the run, as `phase_edges` finds them."""
     _, *inner, _ = phase_edges(trace, phases)
-    start, end = run_span(trace)
+    start, end = run_of(trace)
     edges = np.array([start, *inner, end], dtype=np.int64)
     if (np.diff(edges) <= 0).any():
         raise DataError(f"a phase lasts no nanosecond of {trace.source}; take fewer phases")
@@ -112,7 +97,7 @@ def phase_stretches(trace: Trace, phases: str | int) -> Stretches:
 
 def marker_stretches(trace: Trace) -> Stretches:
     """Markers of the run by name; each moment belongs to the innermost, the one that began last, or to no marker."""
-    start, end = run_span(trace)
+    start, end = run_of(trace)
     clipped = [(max(begin, start), min(until, end), name) for name, begin, until in trace.markers]
     lasting = sorted(each for each in clipped if each[1] > each[0])
     if not lasting:

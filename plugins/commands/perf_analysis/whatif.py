@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from perf_tables.executors import executor_of, in_order
 from perf_traces.messages.bursts import BurstTimes, without_helpers
 from perf_traces.messages.communication import OUTSIDE_CALLS, Communication, codes_of, numbered
 from perf_traces.messages.replay import Replay, bsc_rules
-from perf_traces.states import COMPUTING, OTHER, state_classes
+from perf_traces.states import COMPUTING, OTHER, matches, state_classes
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.trace import Trace
@@ -39,11 +38,10 @@ _NEARLY_ALL = 0.999
 def meant(trace: Trace, classes: Sequence[str], name: str) -> npt.NDArray[np.bool_]:
     """The states of a class, or those that a name or a pattern with * and ? fits."""
     of_class = np.array([each == name for each in classes])
-    named = np.array([fnmatch.fnmatchcase(state.lower(), name.lower()) for state in trace.states])
-    matches = of_class if of_class.any() else named
-    if not matches.any():
+    chosen = of_class if of_class.any() else np.array([matches(state, name) for state in trace.states])
+    if not chosen.any():
         raise UnknownNameError("class or state", name, [*dict.fromkeys(classes), *trace.states])
-    return matches
+    return chosen
 
 
 def balanced(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 import os
 import re
@@ -72,6 +73,11 @@ class ClassTable:
         wild = sorted((pair for pair in pairs if _WILD.search(pair[0])), key=lambda pair: -len(pair[0]))
         pattern = re.compile("|".join(f"({_expression(name)})" for name, _ in wild) or "(?!)", re.DOTALL)
         return {name: kind for name, kind in pairs if not _WILD.search(name)}, [kind for _, kind in wild], pattern
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Return whether a name fits a pattern with ``*`` and ``?``, in whatever case."""
+    return fnmatch.fnmatchcase(name.strip().lower(), pattern.strip().lower())
 
 
 def _expression(pattern: str) -> str:

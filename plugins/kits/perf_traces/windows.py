@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from perf_traces.joined_trace import positions, run_of
 from perf_traces.options import CurveOptions, TraceOptions
+from perf_traces.states import matches
 from perfcore.base import progress
 from perfcore.base.arrays import Booleans, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
@@ -235,14 +235,14 @@ def _chosen(trace: Trace, patterns: Sequence[str]) -> tuple[list[list[int]], lis
         [(name, *(values[k] for values in trace.levels.values())) for k, name in enumerate(trace.locations)],
         [(name,) for name in trace.states],
     ]
-    matches: tuple[dict[str, set[int]], dict[str, set[int]]] = ({}, {})
+    found: tuple[dict[str, set[int]], dict[str, set[int]]] = ({}, {})
     for text in patterns:
         kind, sign, name_pattern = text.partition(":")
         kinds = [_KINDS.index(kind)] if sign and kind in _KINDS else [0, 1]
         pattern = name_pattern if len(kinds) == 1 else text
         for which in kinds:
-            if fitting := {k for k, entry in enumerate(names[which]) if any(_fits(name, pattern) for name in entry)}:
-                matches[which][pattern] = fitting
+            if fitting := {k for k, entry in enumerate(names[which]) if any(matches(name, pattern) for name in entry)}:
+                found[which][pattern] = fitting
                 break
         else:
             candidates = {_short(name): None for which in kinds for entry in names[which] for name in entry if name}
@@ -251,18 +251,14 @@ def _chosen(trace: Trace, patterns: Sequence[str]) -> tuple[list[list[int]], lis
             raise OptionError(f"{trace.source}: --only {text!r} fits no {kinds_text}: {hint}")
     chosen = [
         sorted(set().union(*fitting.values())) if fitting else list(range(len(entries)))
-        for fitting, entries in zip(matches, names, strict=True)
+        for fitting, entries in zip(found, names, strict=True)
     ]
-    fits = [(f"{len(chosen[k])} of {len(names[k])} {_KINDS[k]}s", matches[k]) for k in (0, 1) if matches[k]]
+    fits = [(f"{len(chosen[k])} of {len(names[k])} {_KINDS[k]}s", found[k]) for k in (0, 1) if found[k]]
     return chosen, [words for words, _ in fits], [f"only {words} ({listing(used, 6)})" for words, used in fits]
 
 
 def _short(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
-
-
-def _fits(name: str, pattern: str) -> bool:
-    return fnmatch.fnmatchcase(name.strip().lower(), pattern.strip().lower())
 
 
 def ends_in(data: Trace | UtilizationCurve) -> Callable[[str], tuple[int, int]]:
@@ -325,12 +321,12 @@ def moment_text(time_ns: float) -> str:
     return f"{time_ns / nanoseconds_per(unit):.14g}{unit}"
 
 
-def model_edges(model: Any, name: str = "") -> list[int]:
+def model_edges(model: Any) -> list[int]:
     """Return where the phases of a model begin and end."""
     phases = getattr(model, "phases", None)
     if not phases:
         raise DataError(
-            f"{name or model.origin.source}: the model of {model.origin.fitter} has no phases; `perf fit TRACE "
+            f"{model.origin.source}: the model of {model.origin.fitter} has no phases; `perf fit TRACE "
             "--fitter phases -o model.json` makes one"
         )
     factor = nanoseconds_per(model.time_unit)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.messages.communication import Communication, communication_of, once_more, replayable_communication_of
+from perf_traces.messages.communication import Communication, communication_of, once_more
 from perf_traces.messages.kernels import last_not_after
 from perfcore.base.arrays import Booleans, Ints
 from perfcore.base.errors import DataError, listing
@@ -30,14 +30,14 @@ COPIES, ORCHESTRATION = "GPU communication", "GPU orchestration"
 
 OF_OPENMP = (REGIONS, SCHEDULING, SERIAL)
 _OF_NETWORK = (SERIALISATION, TRANSFER, COMMUNICATION)
-_OF_MPI = (RANKS, *(MPI + name for name in _OF_NETWORK))
-LOST = frozenset({IMBALANCE, *_OF_NETWORK, *OF_OPENMP, *_OF_MPI, COPIES, ORCHESTRATION})
+OF_MPI = (RANKS, *(MPI + name for name in _OF_NETWORK))
+LOST = frozenset({IMBALANCE, *_OF_NETWORK, *OF_OPENMP, *OF_MPI, COPIES, ORCHESTRATION})
 
 # Factors that are the product of those of several steps.
 _PRODUCTS = {
     "communication": (SERIALISATION, TRANSFER, COPIES, ORCHESTRATION),
-    "MPI parallel": _OF_MPI,
-    "MPI communication": _OF_MPI[1:],
+    "MPI parallel": OF_MPI,
+    "MPI communication": OF_MPI[1:],
     "OpenMP parallel": OF_OPENMP,
 }
 # Names, in the order of tables: a product stands before its factors.
@@ -184,7 +184,9 @@ class BurstClasses:
 
 def burst_classes(trace: Trace) -> BurstClasses | None:
     """Return computing of a run by class of burst; None if the trace has neither calls nor counters."""
-    communication = replayable_communication_of(trace)
+    communication = communication_of(trace)
+    if communication is not None and communication.not_replayed:  # not all that a location waits for is recorded
+        communication = None
     busy = np.array([*map(set(trace.busy_states).__contains__, trace.states)])[trace.state]
     rows = np.flatnonzero(busy & (trace.end_ns > trace.start_ns))
     counted, notes = None, []
@@ -365,19 +367,10 @@ def computing_ns(trace: Trace) -> Ints:
 
 def without_helpers(communication: Communication, processes: Sequence[str]) -> Communication:
     """Return the calls without the threads that never call in processes with one that does."""
-    first = communication.first_call
-    calling = first[1:] > first[:-1]
+    calling = np.diff(communication.first_call) > 0
     with_caller = {process for process, calls in zip(processes, calling.tolist(), strict=True) if calls}
     kept = calling | np.array([process not in with_caller for process in processes])
-    place = (np.cumsum(kept) - 1).astype(np.int32)
-    locations = tuple(name for name, keep in zip(communication.locations, kept.tolist(), strict=True) if keep)
-    calls = replace(communication.calls, location=place[communication.calls.location])
-    return replace(communication, locations=locations, end_ns=communication.end_ns[kept], calls=calls)
-
-
-def is_of_mpi(part: str) -> bool:
-    """Return whether a step is between the processes of a run whose processes have threads."""
-    return part in _OF_MPI
+    return communication.at(np.flatnonzero(kept))
 
 
 def factors_of(computing: Any, lost: Mapping[str, Any], products: bool = True) -> dict[str, Any]:

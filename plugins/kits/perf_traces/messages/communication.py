@@ -185,6 +185,15 @@ class Communication:
             collectives=collectives.only(np.bincount(collectives.member_of, minlength=len(collectives)) > 0),
         )  # fmt: skip
 
+    def at(self, chosen: Ints) -> Communication:
+        """Calls of some locations, in rising order, and the messages and collectives between them."""
+        place = np.full(len(self.locations), -1, np.int32)
+        place[chosen] = np.arange(len(chosen))
+        part = self.only(place[self.calls.location] >= 0)
+        locations = tuple(self.locations[k] for k in chosen.tolist())
+        calls = replace(part.calls, location=place[part.calls.location])
+        return replace(part, locations=locations, end_ns=self.end_ns[chosen], calls=calls)
+
     def between(self, first_ns: int, last_ns: int) -> Communication:
         """A part of the run: its calls end there, and what begins before it or ends after it is not waited for."""
         enter, leave, joined = self.calls.enter_ns, self.calls.leave_ns, self.collectives
@@ -296,12 +305,6 @@ def calls_of(trace: Trace) -> Calls | None:
     place = np.array([places.get(name, -1) for name in communication.locations], np.int32)[calls.location]
     order = np.lexsort((calls.enter_ns, place))[np.count_nonzero(place < 0) :]
     return Calls(place[order], calls.enter_ns[order], calls.leave_ns[order], calls.operation[order], calls.operations)
-
-
-def replayable_communication_of(trace: Trace) -> Communication | None:
-    """As `communication_of`, and None also where not all that a location waits for is recorded."""
-    communication = communication_of(trace)
-    return None if communication is None or communication.not_replayed else communication
 
 
 def numbered(group: npt.NDArray[np.integer]) -> Ints:
@@ -425,7 +428,7 @@ def communication_of_ranks(
     location, operation = of["location"].astype(np.int32), of["operation"].astype(np.int32)
     calls = Calls(location, of["enter_ns"], of["leave_ns"], operation, tuple(operations))
     collectives, of_collectives = _collectives(calls, of, rank, world_size in (None, len(parts)))
-    messages, of_messages = _messages(calls, of, rank, world_size)
+    messages, of_messages = _messages(of, rank, world_size)
     ends = np.full(len(locations), span_ns[1], np.int64)
     return Communication(
         tuple(locations), span_ns[0], ends, calls, messages, collectives, unmatched | of_collectives | of_messages,
@@ -509,9 +512,7 @@ def _collectives(calls: Calls, of: Mapping[str, Ints], rank: Ints, are_all: bool
     }
 
 
-def _messages(
-    calls: Calls, of: Mapping[str, Ints], rank: Ints, world_size: int | None
-) -> tuple[Messages, dict[str, int]]:
+def _messages(of: Mapping[str, Ints], rank: Ints, world_size: int | None) -> tuple[Messages, dict[str, int]]:
     sends, receives = np.flatnonzero(of["kind"] == SEND), np.flatnonzero(of["kind"] == RECEIVE)
     both = np.concatenate([sends, receives])
     peer = of["peer"][both]

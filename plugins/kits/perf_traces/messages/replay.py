@@ -139,10 +139,6 @@ class EventGraph:
     last: Codes
     dropped: tuple[tuple[int, int], ...]  # kind and subject of edges that were left out, since they went in circles
 
-    @property
-    def n_nodes(self) -> int:
-        return len(self.begins) - 1
-
 
 def event_graph(communication: Communication, rules: Rules) -> EventGraph:
     """Return the graph of a run."""
@@ -257,10 +253,8 @@ class Replay:
     def runtime_ns(
         self, transfer: float = 1.0, *, burst_ns: Ints | None = None, edge_cost_ns: Ints | None = None
     ) -> int:
-        index, cost = self._table(transfer, burst_ns, edge_cost_ns)
-        times = np.empty(self.graph.n_nodes, np.int64)
-        graph_kernels.longest(self.graph.begins, self.graph.source, index, cost, times)
-        return int(times[self.graph.last].max())
+        """Return how long the run takes with other transfers, bursts, or costs of all edges."""
+        return int(self._times(transfer, burst_ns, edge_cost_ns)[self.graph.last].max())
 
     def runtimes_ns(self, burst_ns: Ints, transfer: float = 1.0) -> Ints:
         """Return how long the run takes with each of several other bursts, (n, n_calls + n_locations), at once."""
@@ -268,7 +262,7 @@ class Replay:
         cost = np.zeros((n_bursts + self._n_calls + 1, several), np.int64)
         cost[:n_bursts] = burst_ns.T
         cost[n_bursts:-1] = self._residual(transfer)[:, None]
-        times = np.empty((self.graph.n_nodes, several), np.int64)
+        times = np.empty((len(self.graph.begins) - 1, several), np.int64)
         graph_kernels.longest_of_several(self.graph.begins, self.graph.source, self._index, cost, times)
         return np.asarray(times[self.graph.last].max(axis=0))
 
@@ -276,7 +270,8 @@ class Replay:
         """Return the critical path; parameters as of `runtime_ns`. Of causes that tie the location's own counts."""
         index, cost = self._table(transfer, burst_ns, edge_cost_ns)
         graph = self.graph
-        times, cause = np.empty(graph.n_nodes, np.int64), np.empty(graph.n_nodes, np.int32)
+        n_nodes = len(graph.begins) - 1
+        times, cause = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int32)
         graph_kernels.longest_with_causes(graph.begins, graph.source, index, cost, times, cause)
         end = int(graph.last[times[graph.last].argmax()])
         edges = graph_kernels.path_to(end, graph.source, cause)[::-1]
@@ -289,10 +284,14 @@ class Replay:
 
     def times_ns(self, transfer: float = 1.0) -> tuple[Ints, Ints]:
         """Return when each call is entered and left in the replay; from the begin of the run."""
-        index, cost = self._table(transfer, None, None)
-        times = np.empty(self.graph.n_nodes, np.int64)
-        graph_kernels.longest(self.graph.begins, self.graph.source, index, cost, times)
+        times = self._times(transfer)
         return times[self.graph.arrival], times[self.graph.end]
+
+    def _times(self, transfer: float, burst_ns: Ints | None = None, edge_cost_ns: Ints | None = None) -> Ints:
+        index, cost = self._table(transfer, burst_ns, edge_cost_ns)
+        times = np.empty(len(self.graph.begins) - 1, np.int64)
+        graph_kernels.longest(self.graph.begins, self.graph.source, index, cost, times)
+        return times
 
     def remarks(self) -> list[str]:
         """Return what was wrong with the trace, and what the replay did with it."""
@@ -334,7 +333,7 @@ class Replay:
     def _residuals(self) -> tuple[Ints, Ints]:
         communication, graph = self.communication, self.graph
         start, calls = communication.start_ns, communication.calls
-        times = np.zeros(graph.n_nodes, np.int64)
+        times = np.zeros(len(graph.begins) - 1, np.int64)
         times[graph.arrival] = calls.enter_ns - start
         latest = graph_kernels.latest_cause(graph.begins, graph.source, times)
         # The moment of a collective is that of its last cause; only ends of calls wait for it.

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from perf_traces.joined_trace import StoredTrace, levels_of_ranks
+from perf_traces.joined_trace import LazyTrace, StoredTrace, levels_of_ranks, run_of
 from perf_traces.nesting import NESTED, mark_nested
 from perf_traces.ranks import ASSUMED, RANK, check_job, is_synchronised, no_common_clock, notes_of_ranks, numbered
 from perf_traces.scratch_arrays import chunks, zeros
@@ -19,19 +19,17 @@ from perfcore.base import pd
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, listing
 from perfcore.data.curve import UtilizationCurve
-from perfcore.data.trace import Trace, busy_mask
+from perfcore.data.trace import busy_mask
 from perfcore.data.units import nanoseconds_per, readable
 
 _MOST_LEFT_OUT = 3
 
 
-class SummarizedTrace(Trace):
+class SummarizedTrace(LazyTrace):
     """A run of which the time of cells, windows and states is known, and no interval; see `perfcore.Trace`."""
 
     def __init__(self, summary: Summary, source: str) -> None:
-        # Trace's own constructor takes arrays, which a summary does not have.
-        self.summary, self.source = summary, source
-        facts = summary.facts
+        facts, self.summary = summary.facts, summary
         parts = [_stored(facts.run, file) for file in facts.files]
         several = len(facts.run.files) > 1
         ranked = _ranked(facts.run, parts, source) if several else [(0, parts[0])]
@@ -39,29 +37,27 @@ class SummarizedTrace(Trace):
         place = {part.path: position for position, part in enumerate(parts)}
         self._order = [place[part.path] for part in traces]  # positions in facts.files
         self._zero = facts.span_ns[0] if several else 0
-        self.span_ns = facts.span_ns[0] - self._zero, facts.span_ns[1] - self._zero
-        self.time_unit = traces[0].time_unit
-        self.states = facts.states
-        self.busy_states = tuple(name for name, busy in zip(facts.states, facts.busy, strict=True) if busy)
-        self.markers = tuple((name, start - self._zero, end - self._zero) for start, end, name, _ in facts.markers)
-        notes = _notes(summary)
+        locations, levels, own_facts, notes = traces[0].locations, traces[0].levels, traces[0].facts, traces[0].notes
         if several:
-            self.locations = tuple(
+            locations = tuple(
                 f"rank {rank} / {name}" for rank, part in zip(ranks, traces, strict=True) for name in part.locations
             )
-            self.levels = levels_of_ranks(traces, ranks)
             unaligned = facts.run.clocks == "unaligned"
             clocks = "not aligned, each rank counts from its own first event" if unaligned else "as recorded"
-            self.facts: dict[str, Any] = {"clocks": "unaligned" if unaligned else "recorded"}
-            if (size := traces[0].facts.get("world_size")) is not None:
-                self.facts["world_size"] = size
+            size = own_facts.get("world_size")
+            own_facts = {"clocks": "unaligned" if unaligned else "recorded"}
+            own_facts |= {} if size is None else {"world_size": size}
             missing = check_job(ranked, source, "")
             missing = [] if facts.missing() else missing  # reported already
             assumed = [ASSUMED] if facts.run.clocks == "auto" and is_synchronised(traces) else []
-            self.notes = (*notes, *missing, f"clocks: {clocks}", *assumed, *notes_of_ranks(ranks, traces))
-        else:
-            self.locations, self.levels = traces[0].locations, dict(traces[0].levels)
-            self.facts, self.notes = dict(traces[0].facts), (*notes, *traces[0].notes)
+            notes = (*missing, f"clocks: {clocks}", *assumed, *notes_of_ranks(ranks, traces))
+        super().__init__(
+            locations, facts.states, time_unit=traces[0].time_unit, source=source, facts=own_facts,
+            busy_states=[name for name, busy in zip(facts.states, facts.busy, strict=True) if busy],
+            span_ns=(facts.span_ns[0] - self._zero, facts.span_ns[1] - self._zero), notes=(*_notes(summary), *notes),
+            markers=[(name, start - self._zero, end - self._zero) for start, end, name, _ in facts.markers],
+            levels=levels_of_ranks(traces, ranks) if several else levels,
+        )  # fmt: skip
         if any(part.facts.get(NESTED) for part in traces):  # times of the innermost ones are kept
             mark_nested(self)
 
@@ -97,8 +93,7 @@ class SummarizedTrace(Trace):
 
     def _curve(self, sums: Ints, bits: int) -> UtilizationCurve:
         """Return means of stretches, part by part, with neighbours of one height joined."""
-        if self.span_ns[1] <= self.span_ns[0]:
-            raise DataError(f"{self.source}: the trace has no duration")
+        _, end = run_of(self)
         factor = nanoseconds_per(self.time_unit)
         edges = zeros((len(sums) + 1,), np.int64 if factor == 1 else np.float64)
         heights = zeros((len(sums),))
@@ -112,7 +107,7 @@ class SummarizedTrace(Trace):
             edges[count:stop] = borders[:-1][begins] if factor == 1 else borders[:-1][begins] / factor
             heights[count:stop] = means[begins]
             count, before = stop, means[-1]
-        edges[count] = self.span_ns[1] if factor == 1 else self.span_ns[1] / factor
+        edges[count] = end if factor == 1 else end / factor
         facts: dict[str, Any] = {"n_locations": len(self.locations), "source": self.source}
         notes = (f"means of {readable(1 << bits, 'ns')} each",)
         curve = UtilizationCurve(edges[: count + 1], heights[:count], self.time_unit, notes=notes, **facts)
@@ -153,13 +148,11 @@ class SummarizedTrace(Trace):
         return self
 
     @property
-    def _no_intervals(self) -> NoReturn:
+    def _arrays(self) -> NoReturn:
         raise DataError(
             f"{self.source}: a summary holds no intervals; anything but time by location, state and window "
             "needs the traces themselves"
         )
-
-    location = state = start_ns = end_ns = _no_intervals  # type: ignore[assignment]
 
 
 def _stored(run: Run, file: FileFacts) -> StoredTrace:
