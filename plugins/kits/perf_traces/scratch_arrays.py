@@ -21,11 +21,6 @@ _IN_MEMORY_BYTES = 1 << 26  # of an array; a fit of a curve has some ten that ar
 _CHUNK = 1 << 20  # numbers that are looked at together
 
 
-def fits(count: int) -> bool:
-    """Return whether so many numbers of 8 bytes are kept in memory."""
-    return 8 * count <= _IN_MEMORY_BYTES
-
-
 def zeros(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
     """Return an array of zeros, in memory up to 64 MiB, else mapped from a file in the folder for temporary files."""
     n_bytes = math.prod(shape) * np.dtype(dtype).itemsize

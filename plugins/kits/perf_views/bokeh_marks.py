@@ -13,7 +13,6 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perf_views.colours import GRID, INK, RULE
 from perf_views.marks import colour_of, is_long, label_of, thinned, unit_of
@@ -26,10 +25,7 @@ _INCH, _HEIGHT, _ROW, _FRAME = 100, 340, 24, 90  # pixels: of an inch, of a plot
 _LABEL, _TICK, _SMALL = "13px", "12px", "11px"
 _NAME_LETTERS = 36  # of a name on an axis
 _MOST_TICKS, _FEW_TICKS, _MOST_LETTERS = 16, 8, 60  # names below a plot, below a small one, letters side by side
-_DASHES = {"solid": "solid", "dashed": "dashed", "dotted": "dotted"}
-_SHAPES = {
-    "circle": "circle", "diamond": "diamond", "square": "square", "triangle": "triangle", "cross": "x", "bar": "dash",
-}  # fmt: skip
+_SHAPES = {"cross": "x", "bar": "dash"}  # others are called as they are
 _PER_CENT = re.compile(r",?\.(\d)%")
 _PIXELS = 4 / 3  # of a typographic point
 
@@ -114,12 +110,11 @@ def window_content(plot: Plot, window: tuple[float, float]) -> dict[str, Any]:
         else:
             continue
         columns["x"] = np.asarray(mark.x) * factor
-        content[f"s{number}.0"] = {name: _listed(values) for name, values in columns.items()}
+        content[f"s{number}.0"] = {
+            name: [value if np.isfinite(value) else None for value in values.tolist()]
+            for name, values in columns.items()
+        }
     return content
-
-
-def _listed(values: npt.ArrayLike) -> list[float | None]:
-    return [value if np.isfinite(value) else None for value in np.asarray(values, dtype=np.float64).tolist()]
 
 
 def _set_axis(chart: _Chart, name: str, axis: Axis, unit: tuple[float, str]) -> dict[str, Any]:
@@ -151,10 +146,9 @@ def _set_axis(chart: _Chart, name: str, axis: Axis, unit: tuple[float, str]) -> 
         drawn.major_label_orientation = 0.8
     chart.plot.add_layout(drawn, "below" if name == "x" else "left")
     chart.plot.add_layout(models.Grid(dimension=0 if name == "x" else 1, axis=drawn, grid_line_color=GRID))
-    scale: Any = models.LogScale() if is_log else models.LinearScale()
     shown = chart.plot.x_range if name == "x" else chart.plot.y_range
     shown.start, shown.end = ranges["log" if is_log else "linear"]
-    setattr(chart.plot, f"{name}_scale", scale)
+    setattr(chart.plot, f"{name}_scale", models.LogScale() if is_log else models.LinearScale())
     return {
         "label": axis.label, "unit": unit[1], "format": axis.format, "scale": "log" if is_log else axis.scale,
         "ranges": ranges, "names": list(axis.names), "base": axis.base, "ticks": len(axis.ticks) > 0,
@@ -191,7 +185,7 @@ def _draw_line(chart: _Chart, mark: Line) -> None:
     columns = {"x": chart.along("x", mark.x), "y": chart.along("y", mark.y)}
     glyph = chart.models.Line(
         x="x", y="y", line_color=colour_of(mark.colour), line_width=max(mark.width * _PIXELS, 1.0),
-        line_dash=_DASHES[mark.style],
+        line_dash=mark.style,
     )  # fmt: skip
     chart.add(mark, "line", columns, glyph)
 
@@ -208,7 +202,7 @@ def _draw_points(chart: _Chart, mark: Points) -> None:
     if len(mark.names):
         columns["name"] = [*mark.names]
     points = chart.models.Scatter(
-        x="x", y="y", marker=_SHAPES[mark.shape], size=max(mark.size * 1.8, 4.0), line_color=colour,
+        x="x", y="y", marker=_SHAPES.get(mark.shape, mark.shape), size=max(mark.size * 1.8, 4.0), line_color=colour,
         fill_color=colour if mark.is_filled else None, line_width=1.5 if mark.shape in ("cross", "bar") else 1.0,
     )  # fmt: skip
     if mark.shape == "bar":
@@ -224,6 +218,14 @@ def _draw_band(chart: _Chart, mark: Band) -> None:
     chart.add(mark, "band", columns, glyph)
 
 
+def _fill(mark: Bars | Spans, columns: dict[str, Any]) -> dict[str, Any]:
+    """Return how an area is filled; where each has a colour of its own, add a column of these."""
+    if isinstance(mark.colour, str):
+        return {"fill_color": colour_of(mark.colour), "line_color": None}
+    columns["colour"] = [colour_of(each) for each in mark.colour]
+    return {"fill_color": "colour", "line_color": None}
+
+
 def _draw_bars(chart: _Chart, mark: Bars) -> None:
     across, along = ("y", "x") if mark.is_horizontal else ("x", "y")
     places = chart.along(across, mark.places, is_seen=False)
@@ -233,10 +235,7 @@ def _draw_bars(chart: _Chart, mark: Bars) -> None:
     ends = chart.along(along, (base + values) / chart.factors[along])
     columns: dict[str, Any] = {"place": places, "base": np.broadcast_to(base, ends.shape).copy(), "end": ends}
     columns["value"] = values
-    colour: Any = colour_of(mark.colour) if isinstance(mark.colour, str) else "colour"
-    if not isinstance(mark.colour, str):
-        columns["colour"] = [colour_of(each) for each in mark.colour]
-    style: dict[str, Any] = {"fill_color": colour, "line_color": None}
+    style = _fill(mark, columns)
     bars: Any = chart.models.VBar(x="place", bottom="base", top="end", width=width, **style)
     if mark.is_horizontal:
         bars = chart.models.HBar(y="place", left="base", right="end", height=width, **style)
@@ -276,12 +275,9 @@ def _draw_steps(chart: _Chart, mark: Steps) -> None:
 
 def _draw_spans(chart: _Chart, mark: Spans) -> None:
     columns: dict[str, Any] = {"left": chart.along("x", mark.starts), "right": chart.along("x", mark.ends)}
-    colour: Any = colour_of(mark.colour) if isinstance(mark.colour, str) else "colour"
-    if not isinstance(mark.colour, str):
-        columns["colour"] = [colour_of(each) for each in mark.colour]
     if len(mark.names):
         columns["name"] = [*mark.names]
-    style: dict[str, Any] = {"fill_color": colour, "line_color": None, "fill_alpha": mark.opacity}
+    style = {**_fill(mark, columns), "fill_alpha": mark.opacity}
     if len(mark.bottoms):
         columns |= {"bottom": chart.along("y", mark.bottoms), "top": chart.along("y", mark.tops)}
         glyph: Any = chart.models.Quad(left="left", right="right", bottom="bottom", top="top", **style)
@@ -303,7 +299,7 @@ def _draw_text(chart: _Chart, mark: Text) -> None:
 
 
 def _draw_rule(chart: _Chart, mark: Rule) -> None:
-    colour, style = colour_of(mark.colour), _DASHES[mark.style]
+    colour, style = colour_of(mark.colour), mark.style
     if mark.slope is not None:
         ratio = chart.factors["y"] / chart.factors["x"]
         x, y = mark.point[0] * chart.factors["x"], mark.point[1] * chart.factors["y"]

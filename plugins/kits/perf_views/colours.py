@@ -65,7 +65,7 @@ _PALE = 0.35  # of a colour that is left in its pale form
 
 def pale(colour: str) -> str:
     """Return the colour of uncertain parts, which are also hatched."""
-    return "#" + "".join(f"{round(255 - _PALE * (255 - part)):02x}" for part in _parts(colour))
+    return "#" + "".join(f"{round(255 - _PALE * (255 - part)):02x}" for part in bytes.fromhex(colour[1:]))
 
 
 def size_colour(place: float) -> str:
@@ -87,11 +87,7 @@ def contrast(one: str, other: str) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def _parts(colour: str) -> list[int]:
-    return [int(colour[first : first + 2], 16) for first in (1, 3, 5)]
-
-
 def _luminance(colour: str) -> float:
-    parts = [part / 255.0 for part in _parts(colour)]
+    parts = [part / 255.0 for part in bytes.fromhex(colour[1:])]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import textwrap
 from collections.abc import Callable, Sequence
@@ -48,7 +49,7 @@ _COLOURS = {
     "data": INK, "model": MODEL, "accent": SERIES[0], "muted": RULE, "dark": DARK, "faint": FAINT, "good": GOOD,
     "careful": CAREFUL, "found": FOUND, "paper": PAPER,
 }  # fmt: skip
-Scaling = Callable[[Any], Floats]
+Scaling = Callable[[Any], Floats]  # turns values of marks into places on an axis, in the unit that is shown
 _STYLES = {"solid": "-", "dashed": "--", "dotted": ":"}
 _SHAPES = {"circle": "o", "diamond": "D", "square": "s", "triangle": "^", "cross": "x", "bar": "|"}
 MOST_POINTS = 1000  # of a line or a step function; longer ones come in bins of the window that is shown
@@ -113,7 +114,8 @@ def heading_of(report: Report) -> str:
 def draw_plot(plot: Plot, axes: Axes) -> None:
     """Draw a plot into axes of any size."""
     set_plain(axes)
-    x, y = (_scaling(axis, plot.marks, name) for axis, name in ((plot.x, "x"), (plot.y, "y")))
+    units = (unit_of(axis, plot.marks, name)[0] for axis, name in ((plot.x, "x"), (plot.y, "y")))
+    x, y = (functools.partial(np.multiply, unit, dtype=np.float64) for unit in units)
     for mark in thinned(plot.marks):
         _DRAW[type(mark)](axes, mark, x, y)
     _set_axis(axes, "x", plot.x, plot.marks)
@@ -179,12 +181,6 @@ def _binned(
         np.r_[edges[first + offsets], edges[last]], np.minimum.reduceat(part, offsets),
         np.maximum.reduceat(part, offsets), mean,
     )  # fmt: skip
-
-
-def _scaling(axis: Axis, marks: Sequence[Mark], name: str) -> Scaling:
-    """Return what turns values of marks into places on an axis: times are in the unit that is shown."""
-    factor, _ = unit_of(axis, marks, name)
-    return lambda values: np.asarray(values, dtype=np.float64) * factor
 
 
 def unit_of(axis: Axis, marks: Sequence[Mark], name: str) -> tuple[float, str]:
@@ -255,17 +251,13 @@ def _set_axis(axes: Axes, name: str, axis: Axis, marks: Sequence[Mark]) -> None:
         set_limits(*get_limits()[::-1])
 
 
-def _label(mark: Any) -> str | None:
-    return mark.label or None
-
-
 def _colours(mark: Any) -> Any:
     return colour_of(mark.colour) if isinstance(mark.colour, str) else [colour_of(name) for name in mark.colour]
 
 
 def _draw_line(axes: Axes, mark: Line, x: Scaling, y: Scaling) -> None:
     style: dict[str, Any] = {"color": _colours(mark), "linestyle": _STYLES[mark.style], "linewidth": mark.width}
-    axes.plot(x(mark.x), y(mark.y), label=_label(mark), **style)
+    axes.plot(x(mark.x), y(mark.y), label=mark.label or None, **style)
 
 
 def _draw_points(axes: Axes, mark: Points, x: Scaling, y: Scaling) -> None:
@@ -279,7 +271,7 @@ def _draw_points(axes: Axes, mark: Points, x: Scaling, y: Scaling) -> None:
     if errors:
         axes.errorbar(places, values, **errors, fmt="none", ecolor=colour, elinewidth=0.8, capsize=2.0, zorder=3)
     axes.plot(
-        places, values, _SHAPES[mark.shape], color=colour, markersize=mark.size, label=_label(mark), zorder=3,
+        places, values, _SHAPES[mark.shape], color=colour, markersize=mark.size, label=mark.label or None, zorder=3,
         markerfacecolor=colour if mark.is_filled else "none", rasterized=len(places) > MOST_VECTORS,
     )  # fmt: skip
 
@@ -287,13 +279,13 @@ def _draw_points(axes: Axes, mark: Points, x: Scaling, y: Scaling) -> None:
 def _draw_band(axes: Axes, mark: Band, x: Scaling, y: Scaling) -> None:
     colour = _colours(mark)
     style: dict[str, Any] = {"color": colour, "alpha": mark.opacity, "linewidth": 0.0}
-    axes.fill_between(x(mark.x), y(mark.low), y(mark.high), label=_label(mark), **style)
+    axes.fill_between(x(mark.x), y(mark.low), y(mark.high), label=mark.label or None, **style)
 
 
 def _draw_bars(axes: Axes, mark: Bars, x: Scaling, y: Scaling) -> None:
     along = x if mark.is_horizontal else y
     values, base = along(mark.values), along(mark.base)
-    style: dict[str, Any] = {"color": _colours(mark), "label": _label(mark)}
+    style: dict[str, Any] = {"color": _colours(mark), "label": mark.label or None}
     if len(mark.low):
         ends = base + values
         style["xerr" if mark.is_horizontal else "yerr"] = np.maximum(
@@ -311,7 +303,7 @@ def _draw_bars(axes: Axes, mark: Bars, x: Scaling, y: Scaling) -> None:
 def _draw_steps(axes: Axes, mark: Steps, x: Scaling, y: Scaling) -> None:
     base: Any = (y(mark.base) if np.ndim(mark.base) else mark.base) if mark.is_filled else None
     style: dict[str, Any] = {"linewidth": 0.0 if mark.is_filled else mark.width, "fill": mark.is_filled}
-    axes.stairs(y(mark.values), x(mark.edges), baseline=base, color=_colours(mark), label=_label(mark), **style)
+    axes.stairs(y(mark.values), x(mark.edges), baseline=base, color=_colours(mark), label=mark.label or None, **style)
 
 
 def _draw_spans(axes: Axes, mark: Spans, x: Scaling, y: Scaling) -> None:
@@ -323,7 +315,7 @@ def _draw_spans(axes: Axes, mark: Spans, x: Scaling, y: Scaling) -> None:
     corners = np.stack([np.stack([starts, ends, ends, starts], 1), np.stack([bottoms, bottoms, tops, tops], 1)], 2)
     where: dict[str, Any] = {} if has_lanes else {"transform": axes.get_xaxis_transform()}
     style: dict[str, Any] = {"facecolors": _colours(mark), "alpha": mark.opacity, "linewidths": 0.0}
-    axes.add_collection(PolyCollection(list(corners), label=_label(mark), **style, **where), autolim=has_lanes)
+    axes.add_collection(PolyCollection(list(corners), label=mark.label or None, **style, **where), autolim=has_lanes)
     axes.update_datalim(np.stack([np.r_[starts, ends], np.r_[bottoms, tops]], 1), updatey=has_lanes)
     axes.autoscale_view()
 
@@ -340,10 +332,10 @@ def _draw_text(axes: Axes, mark: Text, x: Scaling, y: Scaling) -> None:
 def _draw_rule(axes: Axes, mark: Rule, x: Scaling, y: Scaling) -> None:
     style: dict[str, Any] = {"color": _colours(mark), "linestyle": _STYLES[mark.style], "linewidth": 0.9}
     if mark.slope is not None:
-        axes.axline(mark.point, slope=mark.slope, label=_label(mark), **style)
+        axes.axline(mark.point, slope=mark.slope, label=mark.label or None, **style)
     draw, scaled = (axes.axvline, x) if mark.axis == "x" else (axes.axhline, y)
     for number, place in enumerate(scaled(mark.places).tolist()):
-        draw(place, label=None if number else _label(mark), **style)
+        draw(place, label=None if number else mark.label or None, **style)
 
 
 _DRAW: dict[type, Callable[[Any, Any, Scaling, Scaling], None]] = {

@@ -100,18 +100,12 @@ def plot(
     with drawing(svg_hashsalt="perfcore"):  # the same picture gives the same bytes
         figure = _drawn(model, data, names, extent)
         _fit(figure, bool(names), extent, font)
-        if path is not None:
-            _write(figure, path, model, data)
+        if path is not None and (ending := check_ending(path)) == ".html":
+            write_bytes(path, _page(figure, model, data).encode())
+        elif path is not None:
+            with atomic_path(path) as temporary:
+                _save(figure, temporary, ending)
     return Drawing(figure)
-
-
-def _write(figure: Figure, path: str | os.PathLike[str], model: Result | None, data: Any) -> None:
-    if (ending := check_ending(path)) == ".html":
-        title: str = (data.report() if model is None else model).title
-        write_bytes(path, _page(figure, model, title, data).encode())
-        return
-    with atomic_path(path) as temporary:
-        _save(figure, temporary, ending)
 
 
 class Drawing:
@@ -246,7 +240,8 @@ def _save(figure: Figure, target: Path | io.BytesIO, ending: str) -> None:
     _ = target.write(content) if isinstance(target, io.BytesIO) else target.write_bytes(content)
 
 
-def _page(figure: Figure, model: Result | None, title: str, data: Any) -> str:
+def _page(figure: Figure, model: Result | None, data: Any) -> str:
+    title: str = (data.report() if model is None else model).title
     drawing = io.BytesIO()
     _save(figure, drawing, ".svg")
     svg = drawing.getvalue().decode()

@@ -27,6 +27,7 @@ from perf_explore.timeline.shown import (
     state_name,
 )
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
+from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import model_edges
 from perf_views import contents as page
 from perf_views.colours import CLASS_COLOURS, DARK, FOUND
@@ -64,6 +65,8 @@ class TimelineViews(page.Viewable):
     @classmethod
     def of(cls, trace: Trace, model: Any = None) -> TimelineViews | None:
         """Return the timeline of a trace, with the phases of a model; None if it has no intervals that can be shown."""
+        if isinstance(trace, SummarizedTrace):
+            return None
         try:
             return cls(TimelineData(trace), model if getattr(model, "phases", ()) else None)
         except DataError:
