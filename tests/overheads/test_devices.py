@@ -78,11 +78,11 @@ def test_a_gpu_is_one_location_to_its_efficiencies():
     recorded = trace_of([(0, 0, 0, 60), (1, 0, 20, 80), (2, 0, 0, 40), (2, 1, 40, 100)])
     trace = by_gpu(recorded)
     [profile] = overheads(trace, phases=phases_at([0, 50, 100], trace.source))
-    assert profile.efficiencies().parallel[0] == pytest.approx((80 + 40) / 2 / 100)
-    assert profile.efficiencies(by_phase=True).parallel.tolist() == pytest.approx([0.9, 0.3])
+    assert profile.efficiencies()["parallel"][0] == pytest.approx((80 + 40) / 2 / 100)
+    assert profile.efficiencies(by_phase=True)["parallel"].tolist() == pytest.approx([0.9, 0.3])
     assert profile.to_dict()["devices"][1]["communicating_ns"] == 60
     [streams] = overheads(recorded)
-    assert streams.efficiencies().parallel[0] == pytest.approx((60 + 60 + 40) / 3 / 100)
+    assert streams.efficiencies()["parallel"][0] == pytest.approx((60 + 60 + 40) / 3 / 100)
 
 
 def test_what_lies_within_markers():
@@ -201,8 +201,8 @@ def test_mpi_x_openmp_by_hand():
     assert title == "Efficiencies of MPI x OpenMP (2 processes of 2 threads)"
     assert [row[:2] for row in rows[:2]] == [["parallel", "61.3%"], ["MPI parallel", "75.0%"]]
     whole = profile.efficiencies()
-    assert float(whole.parallel[0]) == pytest.approx(expected["parallel"])
-    assert float(whole.transfer[0]) == pytest.approx(0.9)  # threads that never call are not replayed
+    assert float(whole["parallel"][0]) == pytest.approx(expected["parallel"])
+    assert float(whole["transfer"][0]) == pytest.approx(0.9)  # threads that never call are not replayed
 
 
 @st.composite
@@ -252,7 +252,7 @@ def test_as_every_nanosecond_says_and_products_are_exact(threads):
     products = {"parallel", "MPI parallel", "OpenMP parallel", "MPI communication"}
     leaves = [value for name, value in factors.items() if name not in products]
     assert np.prod(leaves) == pytest.approx(factors["parallel"], rel=1e-14)
-    assert factors["parallel"] == pytest.approx(float(profile.efficiencies().parallel[0]), rel=1e-14)
+    assert factors["parallel"] == pytest.approx(float(profile.efficiencies()["parallel"][0]), rel=1e-14)
 
 
 def threads_at(n_processes, n_threads=4, work_ns=1 << 26):

@@ -25,7 +25,7 @@ def test_the_sentence_names_factors_that_the_table_shows():
     assert f"load balance {shown['load balance']}, transfer {shown['transfer']}" in report.answer
     [profile] = perfcore.overheads(HALO)
     values = {each.name: each.value for each in report.figures}
-    assert values["parallel efficiency"] == float(profile.efficiencies().parallel[0])
+    assert values["parallel efficiency"] == float(profile.efficiencies()["parallel"][0])
 
 
 def test_what_would_help_is_what_whatif_replays():
@@ -79,7 +79,7 @@ def test_each_application_of_a_trace_has_its_efficiency_and_silent_locations_non
     names = ["1.1.1", "1.2.1", "2.1.1"]
     runs = perfcore.overheads(trace_of(rows, names, source="two.prv"))
     assert [profile.group for profile in runs] == ["application 1", "application 2"]
-    assert [float(profile.efficiencies().parallel[0]) for profile in runs] == pytest.approx([0.6, 0.3])
+    assert [float(profile.efficiencies()["parallel"][0]) for profile in runs] == pytest.approx([0.6, 0.3])
     answer = runs.report().answer
     assert answer.startswith("2 applications: two.prv, application 1, 2 locations x 100 ns: parallel efficiency 60.0%")
     assert "two.prv, application 2, 1 location x 100 ns: parallel efficiency 30.0%" in answer
@@ -89,7 +89,7 @@ def test_each_application_of_a_trace_has_its_efficiency_and_silent_locations_non
     silent = perfcore.overheads(trace_of(rows[:4], ["1.1.1", "1.2.1", "1.3.1"], source="one.prv"))
     [profile] = silent
     assert profile.locations == ("1.1.1", "1.2.1")
-    assert float(profile.efficiencies().parallel[0]) == pytest.approx(0.6)
+    assert float(profile.efficiencies()["parallel"][0]) == pytest.approx(0.6)
     assert "Left out: 1 location without states: 1.3.1" in silent.report().closing()
 
 
@@ -103,7 +103,7 @@ def test_threads_and_gpu_streams_of_one_trace_have_an_efficiency_each():
                            levels={"kind": kinds}, source="run.otf2")  # fmt: skip
     runs = perfcore.overheads(trace)
     assert [profile.group for profile in runs] == ["host threads", "GPU streams"]
-    assert [float(profile.efficiencies().parallel[0]) for profile in runs] == pytest.approx([0.91, 0.2])
+    assert [float(profile.efficiencies()["parallel"][0]) for profile in runs] == pytest.approx([0.91, 0.2])
     assert runs.report().answer.startswith("2 groups: run.otf2, host threads, 2 locations x 100 ns: parallel")
 
 

@@ -104,7 +104,7 @@ def test_as_every_instant_says(tmp_path, passes):
 
 def test_efficiencies_where_they_are_not_defined():
     idle = np.zeros((2, 1), dtype=np.int64)
-    assert np.isnan(efficiencies(idle, [5]).load_balance).all()
+    assert np.isnan(efficiencies(idle, [5])["load_balance"]).all()
     with pytest.raises(DataError, match="has no duration"):
         efficiencies(idle, [0])
 

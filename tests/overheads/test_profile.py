@@ -22,13 +22,13 @@ def profile():
 def test_efficiencies_by_their_definitions(profile):
     """POP: load balance 70/80; communication 80/100; states alone don't tell serialisation."""
     found = profile.efficiencies()
-    assert found.load_balance == pytest.approx([70 / 80])
-    assert found.communication == pytest.approx([80 / 100])
-    assert found.parallel == pytest.approx([70 / 100])
-    assert (found.serialisation, found.transfer) == (None, None)
+    assert found["load_balance"] == pytest.approx([70 / 80])
+    assert found["communication"] == pytest.approx([80 / 100])
+    assert found["parallel"] == pytest.approx([70 / 100])
+    assert (found["serialisation"], found["transfer"]) == (None, None)
     by_phase = profile.efficiencies(by_phase=True)
-    assert by_phase.load_balance == pytest.approx([1.0, 20 / 30])
-    assert by_phase.communication == pytest.approx([1.0, 30 / 50])
+    assert by_phase["load_balance"] == pytest.approx([1.0, 20 / 30])
+    assert by_phase["communication"] == pytest.approx([1.0, 30 / 50])
 
 
 def test_phases_of_a_trace_are_whole_nanoseconds():

@@ -68,7 +68,7 @@ def test_the_next_run_is_inside_the_bounds(folder, projection):
     value, low, high = near.elapsed
     assert low <= found.elapsed_ns * 1e-9 <= high
     assert value == pytest.approx(found.elapsed_ns * 1e-9, rel=0.05)
-    true = {name.replace("_", " "): float(column[0]) for name, column in found.efficiencies().columns.items()}
+    true = {name.replace("_", " "): float(column[0]) for name, column in found.efficiencies().items()}
     for name, share in true.items():
         _, low, high = near.efficiencies[name]
         assert low <= share <= high

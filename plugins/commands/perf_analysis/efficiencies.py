@@ -7,13 +7,13 @@ on an ideal network, which splits communication efficiency, comes from a replay 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_traces.messages import bursts
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError
 
 COMPUTING = "computing"
@@ -49,43 +49,27 @@ _OF_GPUS = {
 _EXCHANGING = ("communicating", "waiting", "waiting_for_ranks", "transferring")
 
 
-@dataclass(frozen=True, eq=False)
-class Efficiencies:
-    """Efficiencies of the stretches of a run, each in [0, 1]; NaN where nothing computes."""
-
-    load_balance: npt.NDArray[np.float64]  # mean over longest computation of a location
-    communication: npt.NDArray[np.float64]  # longest computation over elapsed time
-    serialisation: npt.NDArray[np.float64] | None  # longest computation over the ideal-network runtime
-
-    @property
-    def transfer(self) -> npt.NDArray[np.float64] | None:
-        """The rest of communication efficiency; None where serialisation is not known."""
-        return None if self.serialisation is None else self.communication / self.serialisation
-
-    @property
-    def parallel(self) -> npt.NDArray[np.float64]:
-        """Load balance times communication efficiency: mean computation over elapsed time."""
-        return self.load_balance * self.communication
-
-    @property
-    def columns(self) -> dict[str, npt.NDArray[np.float64] | None]:
-        """All of them by name, the product first; each (n,) or None."""
-        names = ("parallel", "load_balance", "communication", "serialisation", "transfer")
-        return {name: getattr(self, name) for name in names}
-
-
 def efficiencies(
     computing_ns: npt.NDArray[np.int64], elapsed_ns: npt.ArrayLike, serialisation: npt.ArrayLike | None = None
-) -> Efficiencies:
-    """Efficiencies from each location's times."""
+) -> dict[str, Floats | None]:
+    """Return the efficiencies of stretches of a run by name, each (n,) in [0, 1]; NaN where nothing computes.
+
+    They follow from the computing time of each location (n_locations, n). Serialisation is the longest computing over
+    the ideal-network runtime; transfer, the rest of communication, is known with it.
+    """
     elapsed = np.asarray(elapsed_ns, dtype=np.float64)
     if not (elapsed > 0).all():
         raise DataError("efficiencies are of stretches that last; one has no duration")
     longest = computing_ns.max(axis=0).astype(np.float64)
     with np.errstate(invalid="ignore"):  # nothing computes: undefined
         balance = computing_ns.mean(axis=0) / longest
-    serialisation_shares = None if serialisation is None else np.asarray(serialisation, dtype=np.float64)
-    return Efficiencies(balance, longest / elapsed, serialisation_shares)
+    communication = longest / elapsed
+    shares = None if serialisation is None else np.asarray(serialisation, dtype=np.float64)
+    transfer = None if shares is None else communication / shares
+    return {
+        "parallel": balance * communication, "load_balance": balance, "communication": communication,
+        "serialisation": shares, "transfer": transfer,
+    }  # fmt: skip
 
 
 def of_gpus(profile: Any) -> bool:
@@ -144,14 +128,17 @@ def level_factors(profile: Any) -> dict[str, float]:
 def factors_in_order(profile: Any) -> dict[str, float]:
     """Factors that are no product of others, as tables show them; none of a run in which nothing computes."""
     found = profile.efficiencies()
-    if found is None or np.isnan(found.parallel[0]):
+    if found is None or np.isnan(found["parallel"][0]):
         return {}
     if profile.threads:
         leaves = bursts.factors_of(*losses_of(profile), products=False)
         return {name: value for name, value in level_factors(profile).items() if name in leaves}
-    columns = dict(found.columns)
-    del columns["parallel"], columns["communication" if found.serialisation is not None else "serialisation"]
-    return {name.replace("_", " "): float(of[0]) for name, of in columns.items() if of is not None}
+    products = ("parallel", "communication" if found["serialisation"] is not None else "serialisation")
+    return {
+        name.replace("_", " "): float(values[0])
+        for name, values in found.items()
+        if values is not None and name not in products
+    }
 
 
 def meanings(profile: Any) -> dict[str, str]:

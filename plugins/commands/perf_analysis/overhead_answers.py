@@ -207,7 +207,7 @@ def _host_cause(profile: OverheadProfile, remedies: Remedies | None) -> tuple[st
 def _balance_of_gpus(profile: OverheadProfile) -> float:
     """Mean over longest computing of several GPUs; 1 of one, or where none computes."""
     efficiencies = profile.efficiencies()
-    balance = 1.0 if efficiencies is None else float(efficiencies.load_balance[0])
+    balance = 1.0 if efficiencies is None else float(efficiencies["load_balance"][0])
     return 1.0 if len(profile.locations) == 1 or np.isnan(balance) else balance
 
 
@@ -227,10 +227,10 @@ def _shares_of_all(profile: OverheadProfile) -> dict[str, float]:
 def _limits(profile: OverheadProfile) -> tuple[Figure | None, list[Figure]]:
     """Parallel efficiency, and the lowest of the factors that the table shows; none of a run without communication."""
     efficiencies = profile.efficiencies()
-    if efficiencies is None or np.isnan(efficiencies.parallel[0]):
+    if efficiencies is None or np.isnan(efficiencies["parallel"][0]):
         return None, []
     factors = factors_in_order(profile)
-    parallel = Figure("parallel efficiency", float(efficiencies.parallel[0]), format=".1%")
+    parallel = Figure("parallel efficiency", float(efficiencies["parallel"][0]), format=".1%")
     if not (profile.threads or profile.communicates):
         return parallel, []
     lowest = sorted(factors, key=lambda name: factors[name])[:_MOST_FACTORS]
@@ -243,7 +243,7 @@ def _about(profile: OverheadProfile) -> list[Note]:
     notes = []
     efficiencies = profile.efficiencies()
     if efficiencies is not None and not profile.threads and not profile.devices:
-        lost = 1.0 - float(efficiencies.load_balance[0])
+        lost = 1.0 - float(efficiencies["load_balance"][0])
         if lost > 1.0 - _NEARLY_ALL:
             text = f"load imbalance ({lost:.1%}) is time inside communication calls, which categories count there"
             if not profile.communicates:
@@ -466,8 +466,8 @@ def _efficiency_table(profile: OverheadProfile, by_phase: bool) -> list[Table]:
     parts = profile.efficiencies(by_phase=True) if by_phase else None
     n_parts = 0 if parts is None else profile.n_phases
     columns = [Column("POP efficiency", ["run", *(f"phase {number}" for number in range(1, n_parts + 1))])]
-    for name, shares in efficiencies.columns.items():
-        of_parts = None if parts is None else parts.columns[name]
+    for name, shares in efficiencies.items():
+        of_parts = None if parts is None else parts[name]
         values = [np.nan] if shares is None else shares.tolist()
         values += [np.nan] * n_parts if of_parts is None else of_parts.tolist()
         is_other = name == "communication" and not (profile.communicates or profile.devices)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -14,7 +13,7 @@ import numpy as np
 from perf_analysis.categories import WAITING, Category, CategorySet, StateClasses, classify
 from perf_analysis.collectives import RankTimes, collective_speeds
 from perf_analysis.concurrency import DeviceTimes, MarkerTimes, ThreadTimes, thread_times, threads_beside
-from perf_analysis.efficiencies import COMPUTING, Efficiencies, efficiencies, level_factors, of_gpus
+from perf_analysis.efficiencies import COMPUTING, efficiencies, level_factors, of_gpus
 from perf_analysis.groups import GROUP
 from perf_traces.joined_trace import JoinedTrace, run_of
 from perf_traces.messages.bursts import BurstClasses, Definition, PopFactors, burst_classes, pop_factors
@@ -92,7 +91,7 @@ class OverheadProfile(Result):
         rows = [row for row, name in enumerate(self.classes) if name in ("communicating", "waiting")]
         return bool(self.class_cycles_ns[rows].sum() >= 1e-3 * self.total_ns)
 
-    def efficiencies(self, by_phase: bool = False) -> Efficiencies | None:
+    def efficiencies(self, by_phase: bool = False) -> dict[str, Any] | None:
         """POP's efficiencies of the run, or of each phase; None where the set has no class of computing states."""
         if COMPUTING not in self.classes:
             return None
@@ -176,12 +175,11 @@ def stacked(profiles: Sequence[OverheadProfile], settings: Mapping[str, Sequence
     return Table([Column(name, name, key=name) for name in names], rows, importance="data")
 
 
-def _plain(stretches: Efficiencies) -> list[dict[str, float | None]]:
-    unknown = [math.nan] * len(stretches.load_balance)
-    columns = [unknown if column is None else column.tolist() for column in stretches.columns.values()]
-    rows = zip(*columns, strict=True)
+def _plain(shares: Mapping[str, Any]) -> list[dict[str, float | None]]:
+    """Return a row for each stretch, as JSON has it."""
     return [
-        {name: None if math.isnan(v) else v for name, v in zip(stretches.columns, row, strict=True)} for row in rows
+        {name: None if column is None or np.isnan(column[k]) else float(column[k]) for name, column in shares.items()}
+        for k in range(len(shares["parallel"]))
     ]
 
 

@@ -200,7 +200,7 @@ def efficiencies_of_runs(profiles: Sequence[OverheadProfile]) -> list[dict[str, 
         assert efficiencies is not None
         row: dict[str, float | None] = {
             name.replace("_", " "): None if column is None or np.isnan(column[0]) else float(column[0])
-            for name, column in efficiencies.columns.items()
+            for name, column in efficiencies.items()
         }
         scalability = computing[reference] / time if time and len(set(counts)) > 1 else None
         parallel, counted = row["parallel"], (None,) * 3 if scalability is None else _counted(smallest, profile)

@@ -125,10 +125,10 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
         facts["next"].append(_plot(name))
     if communication:
         facts["next"].insert(0, f"perf {'messages' if communication.not_replayed else 'whatif'} {name}")
-    with contextlib.suppress(PerfError):  # it does not last
-        run_of(trace)
-        facts["next"].insert(0, f"perf overheads {name}")
     if not isinstance(trace, SummarizedTrace):
+        with contextlib.suppress(PerfError):  # it does not last
+            run_of(trace)
+            facts["next"].insert(0, f"perf overheads {name}")
         facts["next"].append(f"perf convert {name} -o trace.parquet")
     return facts
 
