@@ -142,15 +142,15 @@ def test_the_overheads_of_a_summary_are_those_of_the_trace_to_the_nanosecond(ran
 
 def test_an_interrupted_call_keeps_its_sums_and_the_next_goes_on_from_them(ranks, perf, monkeypatch):
     given = ("rank*.csv", "-o", "whole", "--cells", 64, *RECORDED)
-    add_files, seen = summarizing._add_files, []
+    summary_of_files, seen = summarizing.summary_of_files, []
 
-    def adding(parts, folder, positions):
+    def adding(run, folder, positions):
         seen.extend(positions)
         if seen == [0, 1, 2, 3]:
             raise KeyboardInterrupt
-        add_files(parts, folder, positions)
+        return summary_of_files(run, folder, positions)
 
-    monkeypatch.setattr(summarizing, "_add_files", adding)
+    monkeypatch.setattr(summarizing, "summary_of_files", adding)
     assert (
         "3 of 5 files are in whole.unfinished; the same call goes on from there"
         in perf("summarize", *given, status=(1, 130)).err

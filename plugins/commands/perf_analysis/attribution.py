@@ -145,10 +145,10 @@ class Division:
         if len(self.pieces_ns) > 1:
             _, pieces, _ = attributed(moments, ids, names.class_of, clocks, self.edges_ns, self.pieces_ns)
         return Cycles(
-            _summed(spent, single, n_categories),
-            _summed(spent, clocks.classes, len(names.classes)),
-            _summed(timeline[:, None], single, n_categories)[:, 0],
-            _summed(pieces[:, None], single, n_categories)[:, 0],
+            overhead_profile.summed(spent, single, n_categories),
+            overhead_profile.summed(spent, clocks.classes, len(names.classes)),
+            overhead_profile.summed(timeline[:, None], single, n_categories)[:, 0],
+            overhead_profile.summed(pieces[:, None], single, n_categories)[:, 0],
         )
 
     def _violations(
@@ -215,15 +215,6 @@ def _clocks(
         owners += [k] * len(distinct)
         groups += [tuple(g for g in taking if int(mask) >> g & 1) for mask in distinct]
     return Clocks(tuple(owners), tuple(groups), clock_of)
-
-
-def _summed(spent: Ints, owner: Sequence[int], n_owners: int) -> Ints:
-    """Time (n_phases, n_locations, n_clocks) as (n_owners, n_locations, n_phases), summed over each owner's clocks."""
-    result = np.zeros((n_owners, spent.shape[1], spent.shape[0]), dtype=np.int64)
-    for clock, row in enumerate(owner):
-        if row >= 0:
-            result[row] += spent[:, :, clock].T
-    return result
 
 
 def profile_overheads(

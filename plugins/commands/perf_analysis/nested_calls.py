@@ -63,7 +63,8 @@ class UnitedCalls:
         self._stretches = stretches
         calling = self._cells(nesting.location, function[nesting.state])
         rest = np.flatnonzero(~nesting.is_call)
-        self._more_calls = self._count(calling, nesting.start_ns) - self._count(
+        # From how many intervals begin (n_functions, n_locations, n_parts) to calls, these are added.
+        self.more_calls = self._count(calling, nesting.start_ns) - self._count(
             self._cells(trace.location[rest], function[trace.state[rest]]), trace.start_ns[rest]
         )
         self._has_callees = np.zeros(shape[:2], bool)
@@ -76,24 +77,12 @@ class UnitedCalls:
         cell, columns = cell[order], (start[order], end[order], stretches.edges_ns, stretches.part)
         pieces = np.empty((_unite(cell, *columns, np.empty((0, 4), np.int64)), 4), np.int64)
         _unite(cell, *columns, pieces)
-        self._location = cell[pieces[:, 0]] % shape[1]
+        self.location = cell[pieces[:, 0]] % shape[1]
         self._entry = cell[pieces[:, 0]] * shape[2] + pieces[:, 1]
-        self._start_ns, self._end_ns = pieces[:, 2].copy(), pieces[:, 3].copy()
+        self.start_ns, self.end_ns = pieces[:, 2].copy(), pieces[:, 3].copy()
 
-    def calls(self, begun: Ints) -> Ints:
-        """Calls (n_functions, n_locations, n_parts), from how many intervals begin."""
-        return np.asarray(begun + self._more_calls)
-
-    def times(self, exclusive_ns: Ints) -> Ints:
-        """Inclusive times (n_functions, n_locations, n_parts), in nanoseconds, from exclusive ones."""
-        return self._united(exclusive_ns, self._end_ns - self._start_ns)
-
-    def counted(self, exclusive: Ints, passed: Callable[[Ints, Ints], Ints]) -> Ints:
-        """What a counter counted inclusively (n_functions, n_locations, n_parts)."""
-        counts = passed(self._location, self._end_ns) - passed(self._location, self._start_ns)
-        return self._united(exclusive, counts)
-
-    def _united(self, exclusive: Ints, values: Ints) -> Ints:
+    def inclusive(self, exclusive: Ints, values: Ints) -> Ints:
+        """Times or counts with callees (n_functions, n_locations, n_parts), from exclusive ones and those of pieces."""
         # What has no callees is entered by whole intervals only, which do not overlap.
         inclusive = np.where(self._has_callees[:, :, None], 0, exclusive)
         np.add.at(inclusive.reshape(-1), self._entry, values)
@@ -156,9 +145,11 @@ def counted_by_function(
             )
             continue
         exclusive[column], share = _summed(contained, intervals, no_state, stretches, shape)
-        inclusive[column] = (
-            exclusive[column] if united is None else united.counted(exclusive[column], _passed(contained, shape[1]))
-        )
+        inclusive[column] = exclusive[column]
+        if united is not None:
+            passed = _passed(contained, shape[1])
+            counts = passed(united.location, united.end_ns) - passed(united.location, united.start_ns)
+            inclusive[column] = united.inclusive(exclusive[column], counts)
         if share >= _LEAST_SHARE:
             notes.append(f"{share:.1%} of {column} were counted over several functions, and stand in the last of them")
     return Counted(exclusive, inclusive, tuple(notes))

@@ -209,8 +209,8 @@ def summary_breakdown(
         raise DataError(f"{trace.source}: {states} is in a class that no category of {rules.source} takes")
     counted = np.where(category_of < 0, 0, category_of)  # states that never last
     n = len(joined.categories)
-    cycles, timeline = _summed(by_state, counted, n)[:, :, None], _summed(over_time, counted, n)
-    of_classes = _summed(by_state, names.class_of, len(names.classes))[:, :, None]
+    cycles, timeline = summed(by_state, counted, n)[:, :, None], summed(over_time, counted, n)
+    of_classes = summed(by_state, names.class_of, len(names.classes))[:, :, None]
     span = np.array([start, end])
     return profile_of_times(
         trace, joined, names, cycles, of_classes, span, timeline, edges, _notes(rules, joined)
@@ -240,10 +240,11 @@ def without_counts(rules: CategorySet) -> CategorySet:
     return replace(rules, categories=tuple(united))
 
 
-def _summed(times: Ints, to: Ints, count: int) -> Ints:
-    """Times (n, n_states) as (count, n), states of one kind together."""
-    sums = np.zeros((count, len(times)), np.int64)
-    np.add.at(sums, to, times.T)
+def summed(times: Ints, to: Sequence[int] | Ints, count: int) -> Ints:
+    """Return times by state, the last axis, as times by kind, the first one; the kind -1 is none."""
+    kinds = np.asarray(to, np.int64)
+    sums = np.zeros((count, *times.T.shape[1:]), np.int64)
+    np.add.at(sums, kinds[kinds >= 0], times.T[kinds >= 0])
     return sums
 
 

@@ -90,14 +90,12 @@ class RunProfile:
     @functools.cached_property
     def by_location_ns(self) -> Ints:
         """Time of each function in each location (n_functions, n_locations)."""
-        total: Ints = self.times_ns.sum(axis=2)
-        return total
+        return np.asarray(self.times_ns.sum(axis=2))
 
     @functools.cached_property
     def by_function_ns(self) -> Ints:
         """Time of each function in all locations (n_functions,)."""
-        total: Ints = self.by_location_ns.sum(axis=1)
-        return total
+        return np.asarray(self.by_location_ns.sum(axis=1))
 
     @functools.cached_property
     def occurs(self) -> Booleans:
@@ -199,20 +197,22 @@ class Profiles(Result):
         return self.runs[0].source if len(self.runs) == 1 else f"{len(self.runs)} traces"
 
     def table(self) -> pd.DataFrame:
-        functions = self.functions
-        rows = [(index, row) for index, run in enumerate(self.runs) for row in _rows_of(run, self.by, functions)]
+        """Return a row for each function of each run, and of each location, rank or part."""
+        functions, frames = list(self.functions), list[pd.DataFrame]()
+        for number, run in enumerate(self.runs, 1):
+            behind = {**({} if "run" in run.parameters else {"run": number}), "file": run.source}
+            for part, name, members, parts in _groups_of(run, self.by):
+                names: dict[str, Any] = {FUNCTION: functions}
+                if self.by != "function":
+                    paths = [f"{name}{_ARROW}{function}" for function in functions]
+                    names = {PATH: paths, self.by: part, STATE: functions}
+                values = _values(run, functions, members, parts)
+                frames.append(pd.DataFrame({**names, **run.parameters, **values, **behind}))
+        table = pd.concat(frames, ignore_index=True)
         named = FUNCTION if self.by == "function" else PATH
-        values = ("calls", "all_locations_ns", *self.counters)
-        occurring = {row[named] for _, row in rows if not row["calls"] >= 0 or any(row.get(name, 0) for name in values)}
-        table_rows = []
-        for index, row in rows:
-            if row[named] not in occurring:
-                continue
-            names = {key: row.pop(key) for key in (FUNCTION, PATH, self.by, STATE) if key in row}
-            parameters = self.runs[index].parameters
-            number = {} if "run" in parameters else {"run": index + 1}
-            table_rows.append({**names, **parameters, **row, **number, "file": self.runs[index].source})
-        return pd.DataFrame(table_rows)
+        amounts = table[["calls", "all_locations_ns", *self.counters]].fillna(0)
+        occurs = ~(table["calls"] >= 0) | (amounts != 0).any(axis=1)
+        return table.loc[table[named].isin(table.loc[occurs, named])].reset_index(drop=True)
 
     def remarks(self) -> list[str]:
         """What a reader of the numbers must know."""
@@ -248,63 +248,48 @@ class Profiles(Result):
         return {"by": self.by, "runs": runs, "rows": self.table().to_dict("records"), "notes": self.remarks()}
 
 
-def _rows_of(run: RunProfile, by: By, functions: Sequence[str]) -> list[dict[str, Any]]:
-    """Rows of one run: of all functions, and of all locations, ranks or parts that it has."""
+def _groups_of(run: RunProfile, by: By) -> Iterator[tuple[Any, str, list[int] | None, slice]]:
+    """Yield the value, name, locations and parts of each table of functions: the run, or a location, rank or part."""
+    every = slice(None)
     if by == "function":
-        return _values(run, functions, {})
-    rows = []
-    if by in ("phase", "marker"):
+        yield None, "", None, every
+    elif by in ("phase", "marker"):
         for part, name in enumerate(run.parts):
-            label = {by: part + 1 if by == "phase" else name, PATH: name}
-            rows += _values(run, functions, label, parts=slice(part, part + 1))
-        return rows
-    names = run.locations if by == "location" else run.ranks
-    for name in dict.fromkeys(names):
-        members = [index for index, each in enumerate(names) if each == name]
-        rank_name = name or "(no rank)"
-        rows += _values(run, functions, {by: rank_name, PATH: rank_name}, members)
-    return rows
+            yield part + 1 if by == "phase" else name, name, None, slice(part, part + 1)
+    else:
+        owners = run.locations if by == "location" else run.ranks
+        for owner in dict.fromkeys(owners):
+            members = [index for index, each in enumerate(owners) if each == owner]
+            yield owner or "(no rank)", owner or "(no rank)", members, every
 
 
-def _values(
-    run: RunProfile, functions: Sequence[str], label: dict[str, Any], members: list[int] | None = None,
-    parts: slice = slice(None),
-) -> list[dict[str, Any]]:  # fmt: skip
-    """A row for each function, of some locations and parts."""
+def _values(run: RunProfile, functions: Sequence[str], members: list[int] | None, parts: slice) -> dict[str, Any]:
+    """Return columns of functions for some locations and parts; one of another run took no time in this one."""
     chosen: Any = slice(None) if members is None else members
+    index_of = {name: index for index, name in enumerate(run.functions)}
+    index = np.array([index_of.get(name, -1) for name in functions])
 
     def by_function(table: Any) -> Any:
-        return table[:, chosen, parts].sum(axis=(1, 2))
+        return np.where(index >= 0, table[:, chosen, parts].sum(axis=(1, 2))[index], 0)
 
-    counted = {name: by_function(table) for name, table in run.counted.items()}
-    if run.has_calls:
-        counted |= {f"{_INCLUSIVE}{name}": by_function(table) for name, table in run.counted_inclusive.items()}
-    inclusive, calls = by_function(run.inclusive_ns), by_function(run.calls)
     times_ns = run.times_ns[:, chosen, parts].sum(axis=2)
-    n_locations = times_ns.shape[1]
-    longest, spread, total = times_ns.argmax(axis=1), imbalance_of(times_ns), times_ns.sum(axis=1)
-    index_of = {name: index for index, name in enumerate(run.functions)}
-    rows = []
-    for name in functions:
-        index = index_of.get(name, -1)  # a function of another run took no time in this one
-        all_ns = int(total[index]) if index >= 0 else 0
-        row: dict[str, Any] = (
-            {FUNCTION: name} if not label else {**label, PATH: f"{label[PATH]}{_ARROW}{name}", STATE: name}
-        )
-        row |= {"time_s": all_ns / n_locations / 1e9, "inclusive_s": float("nan"), "calls": float("nan")}
-        if run.has_calls:
-            row["inclusive_s"] = int(inclusive[index]) / n_locations / 1e9 if index >= 0 else 0.0
-            row["calls"] = int(calls[index]) if index >= 0 else 0
-        if n_locations > 1 or members is None:
-            row |= {"longest_s": 0.0, "imbalance": float("nan"), "longest_location": ""}
-            if all_ns:
-                where = int(longest[index])
-                row |= {"longest_s": int(times_ns[index, where]) / 1e9, "imbalance": float(spread[index])}
-                row["longest_location"] = run.locations[where if members is None else members[where]]
-        row["all_locations_ns"] = all_ns
-        row |= {key: int(counts[index]) if index >= 0 else 0 for key, counts in counted.items()}
-        rows.append(row)
-    return rows
+    n_locations, total = times_ns.shape[1], by_function(run.times_ns)
+    columns: dict[str, Any] = {"time_s": total / n_locations / 1e9, "inclusive_s": np.nan, "calls": np.nan}
+    if run.has_calls:
+        columns["inclusive_s"] = by_function(run.inclusive_ns) / n_locations / 1e9
+        columns["calls"] = by_function(run.calls)
+    if n_locations > 1 or members is None:
+        where, places = times_ns.argmax(axis=1)[index], np.arange(len(run.locations))[chosen]
+        columns["longest_s"] = np.where(total > 0, times_ns[index, where], 0) / 1e9
+        columns["imbalance"] = np.where(total > 0, imbalance_of(times_ns)[index], np.nan)
+        columns["longest_location"] = [
+            run.locations[places[place]] if time else "" for place, time in zip(where, total, strict=True)
+        ]
+    columns["all_locations_ns"] = total
+    columns |= {name: by_function(table) for name, table in run.counted.items()}
+    if run.has_calls:
+        columns |= {f"{_INCLUSIVE}{name}": by_function(table) for name, table in run.counted_inclusive.items()}
+    return columns
 
 
 def _refuse_different_programs(runs: Sequence[RunProfile]) -> None:
@@ -441,7 +426,8 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
     inclusive, calls, united, paths = times, begun, None, None
     if (nesting := nesting_of(trace)) is not None:
         united = UnitedCalls(trace, nesting, function, stretches, shape)
-        inclusive, calls = united.times(times), united.calls(begun)
+        inclusive = united.inclusive(times, united.end_ns - united.start_ns)
+        calls = begun + united.more_calls
         paths = call_paths(trace, nesting, function) if len(nesting) and shape[2] == 1 else None
     if (background := trace.facts.get(BACKGROUND)) in called:
         calls = calls.copy()

@@ -160,7 +160,7 @@ def summary_of(
         )
     made = _saved(summary, os.fsdecode(names[0] if len(names) == 1 else folder), output, chosen)
     if checkpoint is not None:
-        checkpoint.remove()
+        checkpoint.path.unlink(missing_ok=True)
     return made
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from perf_traces.options import CELLS, CLOCKS, TraceOptions
 from perf_traces.ranks import RANK, named_host, named_ranks, rank_number
-from perf_traces.runs import known_files
+from perf_traces.runs import fields_of, known_files
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
 from perfcore.hooks.options import describe
 from perfcore.reading.recognise import NamePattern, named_files
@@ -148,7 +148,10 @@ def _check_options(options: Mapping[str, str], clocks: str) -> None:
 def _listed(folder: Path, paths: Sequence[Path], from_name: str | None) -> Iterable[ListedFile]:
     pattern = None if from_name is None else NamePattern(from_name)
     for path, named in zip(paths, named_ranks(paths), strict=True):
-        rank = None if pattern is None else _rank(path, pattern)
+        fields = fields_of(path, pattern)
+        if pattern is not None and set(fields) != {RANK}:
+            raise OptionError(f"--from-name {pattern.text!r}: of the files of one run the only field is {{rank:int}}")
+        rank = rank_number(fields[RANK], path) if fields else None
         name = path.relative_to(folder).as_posix()
         if not name.isprintable():
             raise InputError(repr(name), "has a name that cannot be printed; rename it")
@@ -166,12 +169,3 @@ def _size_and_ends(path: Path) -> tuple[int, str]:
     except OSError as error:
         raise InputError(path, f"cannot be read: {error.strerror or error}") from error
     return size, digest.hexdigest()[:16]
-
-
-def _rank(path: Path, pattern: NamePattern) -> int:
-    fields = pattern.fields_of(path)
-    if fields is None:
-        raise InputError(path, f"the name does not fit --from-name {pattern.text!r}")
-    if set(fields) != {RANK}:
-        raise OptionError(f"--from-name {pattern.text!r}: of the files of one run the only field is {{rank:int}}")
-    return rank_number(fields[RANK], path)

@@ -6,7 +6,7 @@ import contextlib
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
@@ -43,11 +43,10 @@ class Parts:
         self._paths: list[Path] = []
         self._count = 0
 
-    def add(self, facts: Facts, sums: Summary | Path) -> None:
-        """Add the sums of further files, which may be in a file that stays."""
-        combined = facts if self.facts is None else joined([self.facts, facts])
-        path = self._save(sums) if isinstance(sums, Summary) else sums
-        self.facts, self._paths = combined, [*self._paths, path]
+    def add(self, facts: Facts, path: Path) -> None:
+        """Add the sums of further files, in a file that may be one that stays."""
+        self.facts = facts if self.facts is None else joined([self.facts, facts])
+        self._paths.append(path)
         if len(self._paths) >= _MOST_PARTS:
             self.total()
 
@@ -57,7 +56,8 @@ class Parts:
             raise DataError("; ".join([*self.left_out.values()][:1]) or "there is nothing to be summarized")
         summary = add_up(self._paths)
         if len(self._paths) > 1:
-            earlier, self._paths = self._paths, [self._save(summary)]
+            earlier, self._paths = self._paths, [self.path_of_next()]
+            save(summary, self._paths[0])
             for path in earlier:
                 if path.parent == self.folder:
                     path.unlink()
@@ -68,11 +68,6 @@ class Parts:
         """Return a new path in the folder."""
         self._count += 1
         return self.folder / f"{self._count}.summary"
-
-    def _save(self, summary: Summary) -> Path:
-        path = self.path_of_next()
-        save(summary, path)
-        return path
 
 
 class Checkpoint:
@@ -112,9 +107,6 @@ class Checkpoint:
             self.due = ended + max(_EVERY_S, _TIMES * (ended - began))
         return len(summary.facts.files)
 
-    def remove(self) -> None:
-        self.path.unlink(missing_ok=True)
-
 
 def summarized(
     run: Run,
@@ -132,11 +124,22 @@ def summarized(
             parts.add(before, checkpoint.path)
         done = frozenset() if parts.facts is None else parts.facts.positions
         remaining = [position for position in positions if position not in done]
+        tasks, encoded = (
+            list(_tasks([run.files[position] for position in remaining], remaining)),
+            msgspec.json.encode(run),
+        )
+        arguments = [(encoded, str(folder), task) for task in tasks]
         try:
             with progress.bar("summarizing", len(positions)) as advance:
                 advance(len(positions) - len(remaining))
-                for count in _collect(parts, folder, remaining, executor):
-                    advance(count)
+                for number, content in as_they_end(executor, summary_of_files, arguments):
+                    problems_of_task, _, summary = content.partition(b"\n")
+                    parts.left_out |= msgspec.json.decode(problems_of_task, type=dict[int, str])
+                    if summary:
+                        path = parts.path_of_next()
+                        path.write_bytes(summary)
+                        parts.add(facts_of(path), path)
+                    advance(len(tasks[number]))
                     if checkpoint is not None and time.monotonic() >= checkpoint.due:
                         checkpoint.save(parts)
         except BaseException:  # Ctrl-C, most of all
@@ -153,26 +156,6 @@ def summarized(
         if problems:
             progress.note(f"left out: {listing(problems, 3)}")
         return parts.total()
-
-
-def _collect(parts: Parts, folder: Path, positions: Sequence[int], executor: Executor | None) -> Iterator[int]:
-    """Add files, here or by an executor, and give how many with each step."""
-    run = parts.run
-    if executor is None:
-        for position in positions:
-            _add_files(parts, folder, [position])
-            yield 1
-        return
-    tasks = list(_tasks([run.files[position] for position in positions], positions))
-    encoded = msgspec.json.encode(run)
-    for number, content in as_they_end(executor, summary_of_files, [(encoded, str(folder), task) for task in tasks]):
-        problems, _, summary = content.partition(b"\n")
-        parts.left_out |= msgspec.json.decode(problems, type=dict[int, str])
-        if summary:
-            path = parts.path_of_next()
-            path.write_bytes(summary)
-            parts.add(facts_of(path), path)
-        yield len(tasks[number])
 
 
 def _tasks(files: Sequence[ListedFile], positions: Sequence[int]) -> Iterator[list[int]]:
@@ -193,13 +176,32 @@ def _tasks(files: Sequence[ListedFile], positions: Sequence[int]) -> Iterator[li
 
 def summary_of_files(run: bytes, folder: str, positions: Sequence[int]) -> bytes:
     """Do a task: which files cannot be summarized, on a line, and the summary of the others; all of it plain bytes."""
+    left_out: dict[int, str] = {}
     with tempfile.TemporaryDirectory(prefix="perf-sums-") as within:
         parts = Parts(msgspec.json.decode(run, type=Run), Path(within))
-        _add_files(parts, Path(folder), positions)
-        left_out, parts.left_out = parts.left_out, {}
-        if len(left_out) < len(positions):
-            save(parts.total(), path := parts.folder / "answer")
-        return msgspec.json.encode(left_out) + b"\n" + (b"" if len(left_out) == len(positions) else path.read_bytes())
+        for position in positions:
+            listed = parts.run.files[position]
+            path = Path(folder) / listed.name
+            try:
+                listed.check(path)
+                trace = read(path, reader=parts.run.reader, wanted=(Trace,), **parts.run.options)
+                if not isinstance(trace, Trace):
+                    raise DataError(f"{path} holds {type_in_words(trace)}; a summary is one of traces")
+                columns = ordered_columns(trace)  # those of tables are read now
+                listed.check(path)
+            except OptionError:  # of all files alike
+                raise
+            except PerfError as error:
+                left_out[position] = str(error).replace(f"{folder}{os.sep}", "")  # folders differ between machines
+            else:  # what is wrong here concerns other files too
+                summary, target = sums_of(parts.run, position, trace, columns), parts.path_of_next()
+                save(summary, target)
+                parts.add(summary.facts, target)
+        content = b""
+        if parts.facts is not None:
+            save(parts.total(), answer := parts.path_of_next())
+            content = answer.read_bytes()
+        return msgspec.json.encode(left_out) + b"\n" + content
 
 
 def prepare() -> None:
@@ -208,28 +210,6 @@ def prepare() -> None:
     trace = Trace(nothing, nothing, nothing, nothing + 1, ("",), ("",))
     run = Run((ListedFile("", 0, ""),), 1 << 4, None, "recorded", {})
     sums_of(run, 0, trace, ordered_columns(trace))
-
-
-def _add_files(parts: Parts, folder: Path, positions: Iterable[int]) -> None:
-    run = parts.run
-    for position in positions:
-        listed = run.files[position]
-        path = folder / listed.name
-        try:
-            listed.check(path)
-            trace = read(path, reader=run.reader, wanted=(Trace,), **run.options)
-            if not isinstance(trace, Trace):
-                raise DataError(f"{path} holds {type_in_words(trace)}; a summary is one of traces")
-            columns = ordered_columns(trace)  # those of tables are read now
-            listed.check(path)
-        except OptionError:  # of all files alike
-            raise
-        except PerfError as error:
-            # Folders differ between machines.
-            parts.left_out[position] = str(error).replace(f"{folder}{os.sep}", "")
-        else:  # what is wrong here concerns other files too
-            summary = sums_of(run, position, trace, columns)
-            parts.add(summary.facts, summary)
 
 
 def merged(paths: Sequence[Named], *, allow_missing: bool = False) -> Summary:

@@ -350,7 +350,11 @@ def add_up(paths: Sequence[str | os.PathLike[str]], name: str | None = None) -> 
         with _named_errors(os.fspath(paths[0]) if name is None else name):
             facts = joined(parts) if len(parts) > 1 else parts[0]
             selections = [_selection(part, facts, folder / str(number)) for number, part in enumerate(parts)]
-            return _summed(connection, facts, selections, sum(map(_most_rows, parts)))
+            most_rows = 0
+            for part in parts:
+                n_cells, n_windows = (n_buckets(part.span_ns, bits) for bits in part.bits)
+                most_rows += n_cells + (n_windows + sum(len(file.locations) for file in part.files)) * len(part.states)
+            return _summed(connection, facts, selections, most_rows)
 
 
 def facts_of(path: str | os.PathLike[str]) -> Facts:
@@ -435,11 +439,6 @@ def _selection(part: Facts, facts: Facts, folder: Path) -> str:
         f"(CASE WHEN state < 0 THEN {cell_shift} WHEN file < 0 THEN {window_shift} ELSE 0 END) AS bucket, sum, count "
         f"FROM read_parquet([{paths}])"
     )
-
-
-def _most_rows(part: Facts) -> int:
-    n_cells, n_windows = (n_buckets(part.span_ns, bits) for bits in part.bits)
-    return n_cells + (n_windows + sum(len(file.locations) for file in part.files)) * len(part.states)
 
 
 def _summed(connection: DuckDBPyConnection, facts: Facts, selections: Sequence[str], most: int) -> Summary:
