@@ -179,12 +179,8 @@ def overheads(
     (1.5, 0.5)
     """
     from perf_analysis.overheads import Question, overheads_of
-    from perf_traces.runs import without_sidecars
-    from perfcore.data.trace import Trace
 
-    sources = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else without_sidecars(traces)
-    if not sources:
-        raise OptionError("there is no trace; give one or several")
+    sources = _sources(traces)
     if pop not in ("strict", "bsc"):
         raise UnknownNameError("definition of serialisation", pop, ("strict", "bsc"))
     if by == "phase" and phases is None:
@@ -205,6 +201,17 @@ def overheads(
     patterns = classes if isinstance(classes, Mapping) else _lists(classes or (), "--class")
     question = Question(phases, str(degree), by, categories, patterns, ready, ready_column, pop, columns)
     return overheads_of(sources, question, _reader(reading))
+
+
+def _sources(traces: Named | Trace | Sequence[Named | Trace]) -> list[Any]:
+    """Return traces, without files that are read with another of them."""
+    from perf_traces.runs import without_sidecars
+    from perfcore.data.trace import Trace
+
+    sources = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else without_sidecars(traces)
+    if not sources:
+        raise OptionError("there is no trace; give one or several")
+    return sources
 
 
 def _reader(reading: Mapping[str, Any] | None) -> Read:
@@ -327,12 +334,9 @@ def profile(
     from perf_analysis.profiles import Profiles, profile_by
     from perf_traces.ranks import RANK
     from perf_traces.runs import parameters_of_run, runs_of
-    from perfcore.data.trace import Trace
     from perfcore.reading.recognise import NamePattern
 
-    sources = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else list(traces)
-    if not sources:
-        raise OptionError("there is no trace; give one or several")
+    sources = _sources(traces)
     chosen = by or ("function" if phases is None else "phase")
     if phases is not None and chosen != "phase":
         raise OptionError(f"--phases is what --by phase takes, not --by {chosen}; leave out one of them")
@@ -422,16 +426,12 @@ def messages(
     [20, 20, 20, 20]
     """
     from perf_analysis.messages import MessageRuns, message_table, trace_and_calls
-    from perf_traces.runs import without_sidecars
-    from perfcore.data.trace import Trace
 
-    sources = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else without_sidecars(traces)
-    if not sources:
-        raise OptionError("there is no trace; give one or several")
+    sources = _sources(traces)
     tables = []
     for trace in sources:
         data, communication = trace_and_calls(trace, _reader(reading))
-        if not len(communication.messages) and not communication.collectives.n_on_communicators:
+        if not len(communication.messages) and not communication.collectives.of_data.any():
             raise DataError(f"{data.source}: holds {len(communication.calls)} calls, and no message or collective")
         tables.append(message_table(communication, data))
     return tables[0] if len(tables) == 1 else MessageRuns(tuple(tables))

@@ -190,9 +190,11 @@ def _answer(profile: OverheadProfile, remedies: Remedies | None = None) -> tuple
         text = f"{head}: start-up {figures[0].text} (until MPI_Init ends); {tail.partition(': ')[0]}"
     known = () if remedies is None or dominates else remedies.gains
     if gains := [each for each in known if each.share >= _LEAST_GAIN][:_MOST_GAINS]:
-        verbs = [f"would save {'at most ' if gains[0].is_bound else ''}", *[""] * len(gains[1:])]
-        gains = [gains[0], *(replace(gain, of="") for gain in gains[1:])]  # all are of the same time
-        text += f"; {', '.join(gain.text(verb) for gain, verb in zip(gains, verbs, strict=True))}"
+        savings = [f"{each.share:.1%}" for each in gains]
+        savings[0] = f"would save {'at most ' * gains[0].is_bound}{savings[0]}{gains[0].of}"  # all are of the same time
+        options = [f" (whatif {g.option})" if g.command == "whatif" and g.option else "" for g in gains]
+        said = zip(gains, savings, options, strict=True)
+        text += f"; {', '.join(f'{gain.question} {saving}{option}' for gain, saving, option in said)}"
         figures += [Figure(each.question, each.share, format=".1%") for each in gains]
     return text, figures
 

@@ -245,11 +245,6 @@ class Gain:
         """Return the share of the runtime that is saved."""
         return 1.0 - self.runtime_ns / self.recorded_ns
 
-    def text(self, verb: str) -> str:
-        """Return what a sentence says of it."""
-        option = f" (whatif {self.option})" if self.command == "whatif" and self.option else ""
-        return f"{self.question} {verb}{self.share:.1%}{self.of}{option}"
-
 
 @dataclass(frozen=True)
 class Remedies:

@@ -421,7 +421,8 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
             for columns, cut in chunks:
                 _add(*columns, function, stretches.edges_ns, stretches.part, times, begun)
                 incomplete |= cut
-    durations = stretches.durations_ns
+    durations = np.zeros(shape[2], np.int64)
+    np.add.at(durations, stretches.part, np.diff(stretches.edges_ns))
     times[place[NO_STATE]] += durations - times.sum(axis=0)
     inclusive, calls, united, paths = times, begun, None, None
     if (nesting := nesting_of(trace)) is not None:

@@ -283,14 +283,11 @@ def limit(profiles: Sequence[OverheadProfile]) -> tuple[str, list[Figure]] | Non
     value, name = min((value, name) for name in steps if (value := row[name]) is not None)
     whole, lowest = Figure("global efficiency", row["global"], format=".1%"), Figure(name, value, format=".1%")
     more = _of_computation(profiles, largest, row) if name == "computation scalability" else ""
-    size = f"{counts[largest]} {_locations(profile)}"
-    return f"{whole.name} {whole.text} with {size}, limited by {name} ({lowest.text}){more}", [whole, lowest]
-
-
-def _locations(profile: OverheadProfile) -> str:
+    locations = "GPUs" if of_gpus(profile) else "locations"
     if profile.threads:
-        return f"threads in {len(profile.threads)} process{'es' if len(profile.threads) > 1 else ''}"
-    return "GPUs" if of_gpus(profile) else "locations"
+        locations = f"threads in {len(profile.threads)} process{'es' if len(profile.threads) > 1 else ''}"
+    size = f"{counts[largest]} {locations}"
+    return f"{whole.name} {whole.text} with {size}, limited by {name} ({lowest.text}){more}", [whole, lowest]
 
 
 def _of_computation(profiles: Sequence[OverheadProfile], largest: int, row: dict[str, float | None]) -> str:

@@ -34,12 +34,6 @@ class Stretches:
     edges_ns: Ints  # where stretches begin and end; the outermost are the run's start and end
     part: Ints  # index into ``names`` of each stretch
 
-    @property
-    def durations_ns(self) -> Ints:
-        total = np.zeros(len(self.names), dtype=np.int64)
-        np.add.at(total, self.part, np.diff(self.edges_ns))
-        return total
-
 
 def phase_edges(
     trace: Trace,

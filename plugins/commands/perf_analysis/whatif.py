@@ -139,7 +139,7 @@ def answers_of(
     speed = measured(replay)
     return Answers(
         data.source, int((np.diff(communication.first_call) > 0).sum()), len(communication.calls),
-        len(communication.messages), communication.collectives.n_on_communicators,
+        len(communication.messages), int(communication.collectives.of_data.sum()),
         replay.runtime_ns() + run.silent_ns,
         path_shares(replay.path(), replay, run.times, run.classes, silent_ns=run.silent_ns),
         tuple(run.answer(each, speed) for each in questions), replay.rules, replay.n_contradictions,

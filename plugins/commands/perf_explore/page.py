@@ -35,12 +35,9 @@ class _Branch:
     """What stands below one part of a path."""
 
     path: ViewPath = ()
+    text: str = ""
     link: Link | None = None
     below: dict[str, _Branch] = field(default_factory=dict)
-
-    @property
-    def text(self) -> str:
-        return (self.link and self.link.text) or (self.path[-1] if self.path else "")
 
 
 def _tree(ways: Iterable[Link], current: Link) -> _Branch | None:
@@ -52,8 +49,8 @@ def _tree(ways: Iterable[Link], current: Link) -> _Branch | None:
         paths.add(way.path)
         branch = top
         for part in way.path:
-            branch = branch.below.setdefault(part, _Branch((*branch.path, part)))
-        branch.link = way
+            branch = branch.below.setdefault(part, _Branch((*branch.path, part), part))
+        branch.link, branch.text = way, way.text or branch.text
     return top if len(paths) > 1 else None
 
 

@@ -77,14 +77,14 @@ def occurrences(trace: Trace, name: str) -> Occurrences:
     if members := families(spans).get(name):
         return _in_order({member: merged_spans(spans[member]) for member in members.values()})
     if own_states := [name] if name in trace.states else list(families(trace.states).get(name, {}).values()):
-        return _in_order({state: hull for state in own_states if (hull := _hull(trace, state))})
+        hulls: dict[str, list[tuple[int, int, bool]]] = {}
+        for state in own_states:
+            rows = np.flatnonzero(trace.state == trace.states.index(state))
+            if len(rows):
+                hulls[state] = [(int(trace.start_ns[rows].min()), int(trace.end_ns[rows].max()), False)]
+        return _in_order(hulls)
     candidates = [*spans, *families(spans)] or [*trace.states, *families(trace.states)]
     raise UnknownNameError(f"time or marker of {trace.source}", name, dict.fromkeys(candidates))
-
-
-def _hull(trace: Trace, state: str) -> list[tuple[int, int, bool]]:
-    in_state = trace.state == trace.states.index(state)
-    return [(int(trace.start_ns[in_state].min()), int(trace.end_ns[in_state].max()), False)] if in_state.any() else []
 
 
 def merged_spans(spans: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int, bool]]:
@@ -245,7 +245,9 @@ def _chosen(trace: Trace, patterns: Sequence[str]) -> tuple[list[list[int]], lis
                 found[which][pattern] = fitting
                 break
         else:
-            candidates = {_short(name): None for which in kinds for entry in names[which] for name in entry if name}
+            known = (name for which in kinds for entry in names[which] for name in entry if name)
+            most = _LONGEST_NAME
+            candidates = [name if len(name) <= most else f"{name[: most - 3]}..." for name in dict.fromkeys(known)]
             hint = str(UnknownNameError("name", pattern.strip("*?"), candidates)).partition(": ")[2]
             kinds_text = " or ".join(_KINDS[which] for which in kinds)
             raise OptionError(f"{trace.source}: --only {text!r} fits no {kinds_text}: {hint}")
@@ -255,10 +257,6 @@ def _chosen(trace: Trace, patterns: Sequence[str]) -> tuple[list[list[int]], lis
     ]
     fits = [(f"{len(chosen[k])} of {len(names[k])} {_KINDS[k]}s", found[k]) for k in (0, 1) if found[k]]
     return chosen, [words for words, _ in fits], [f"only {words} ({listing(used, 6)})" for words, used in fits]
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
 
 
 def ends_in(data: Trace | UtilizationCurve) -> Callable[[str], tuple[int, int]]:

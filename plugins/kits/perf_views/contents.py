@@ -20,7 +20,6 @@ from perfcore.report import Report, Result, interval_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from perfcore.models.model import Model
     from perfcore.report import Plot
 
 ViewPath = tuple[str, ...]

@@ -192,16 +192,6 @@ class Bins:
     busy: npt.NDArray[np.float64]  # locations that compute, on average
 
 
-@dataclass(frozen=True)
-class Longest:
-    """The longest interval of some states: where, and in words."""
-
-    location: int
-    start_ns: int
-    end_ns: int
-    text: str
-
-
 class TimelineData:
     """A trace, ready to be asked for any part of it; several threads may ask."""
 
@@ -341,19 +331,20 @@ class TimelineData:
         since = self.run_ns[0] - self.shown_from_ns
         return f"{state_name(lane.name)}, {readable(start - since, 'ns')} .. {readable(end - since, 'ns')}"
 
-    def longest(self, find: str) -> Longest:
-        """Return the longest interval of the states that a search finds, or of all."""
+    def longest(self, find: str) -> tuple[int, int, int, str]:
+        """Return the longest interval of the states that a search finds, or of all; see `longest_at`."""
         intervals = self.search(find)[0] if find else self.index
         if not len(intervals):
             raise OptionError(self.search(find)[1] if find else "no interval lasts")
         return self.longest_at(intervals, intervals.longest())
 
-    def longest_at(self, intervals: SortedIntervals, which: int) -> Longest:
+    def longest_at(self, intervals: SortedIntervals, which: int) -> tuple[int, int, int, str]:
+        """Return location, start, end since the run's start, and text of an interval that is the longest of some."""
         location, start = intervals.location_of(which), int(intervals.start_ns[which])
         end = int(intervals.end_ns(which))
         name = state_name(self.trace.states[int(intervals.state[which])])
         text = f"longest: {name}, {readable(float(end - start), 'ns')} on {state_name(self.trace.locations[location])}"
-        return Longest(location, start - self.run_ns[0], end - self.run_ns[0], text)
+        return location, start - self.run_ns[0], end - self.run_ns[0], text
 
 
 @dataclass(frozen=True)

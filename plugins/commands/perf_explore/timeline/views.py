@@ -174,13 +174,11 @@ class TimelineViews(page.Viewable):
             name, which = data.classes[class_index], longest[class_index]
             if which is None:
                 continue
-            stretch, share = data.longest_at(index, which), float(time[class_index] / total_time)
-            shares = page.Cell(f"{share:.2%}", bar=share)
-            n_states = data.class_of_state.count(name)
-            ends = stretch.start_ns, stretch.end_ns
-            way = self._link(name, *ends, stretch.location, CLASS_PREFIX + name)
-            heading = page.Cell(name.replace("_", " "), way)
-            rows.append((heading, str(n_states), shares, stretch.text.partition(": ")[2]))
+            share = float(time[class_index] / total_time)
+            location, start, end, text = data.longest_at(index, which)
+            way = self._link(name, start, end, location, CLASS_PREFIX + name)
+            cells = page.Cell(name.replace("_", " "), way), str(data.class_of_state.count(name))
+            rows.append((*cells, page.Cell(f"{share:.2%}", bar=share), text.partition(": ")[2]))
         return page.Table(
             ("class", "states", "share of total time", "longest interval"), tuple(rows), "Time by state class",
             "Click a class to see its longest interval.",
@@ -268,9 +266,9 @@ class TimelineViews(page.Viewable):
         return _json({"lines": self.data.lines_at(lanes[position], window.start_ns, window.end_ns)})
 
     def _longest(self, window: Window) -> page.Feed:
-        longest = self.data.longest(window.find)
-        place = self._lane_query(longest.location, window)
-        return _json({"text": longest.text, "top": place.get("top"), "from": longest.start_ns, "to": longest.end_ns})
+        location, start, end, text = self.data.longest(window.find)
+        place = self._lane_query(location, window)
+        return _json({"text": text, "top": place.get("top"), "from": start, "to": end})
 
     def _phases(self) -> page.Feed:
         """Return where the phases of the whole run are; none if it cannot be fitted."""

@@ -308,20 +308,10 @@ class PopFactors:
     runtime_ns: int  # of the run, and on an ideal network
     ideal_ns: int
     load_balance: float  # mean over longest computation of a location
-    serialisation: float  # their product is ``communication``
+    serialisation: float  # times ``transfer``: longest computation over the run's time
     transfer: float
     contradictions: int  # calls that left before what the rules say they waited for, of how many
     calls: int
-
-    @property
-    def communication(self) -> float:
-        """Longest computation over the run's time."""
-        return self.serialisation * self.transfer
-
-    @property
-    def parallel(self) -> float:
-        """Mean computation over the run's time."""
-        return self.load_balance * self.communication
 
 
 def pop_factors(

@@ -118,10 +118,6 @@ class Collectives:
         """Those of data and barriers, without MPI_Init and the like."""
         return np.asarray(self.communicator != UNKNOWN)
 
-    @property
-    def n_on_communicators(self) -> int:
-        return int(self.of_data.sum())
-
 
 @dataclass(frozen=True, eq=False)
 class Communication:
