@@ -71,7 +71,7 @@ def test_paraver(tmp_path):
     assert info(trace)["messages"] == "1 of 512 bytes in all, 6 calls"
     replayed = whatif(trace, network="0")
     assert (replayed.runtime_ns, replayed.contradictions) == (100, 0)
-    assert {rule.operation: rule.waits for rule in replayed.rules.refutations} == {
+    assert {rule.operation: rule.waits_for for rule in replayed.rules.refutations} == {
         "MPI_Init": "all", "MPI_Bcast": "the root", "sends": "nobody"
     }  # fmt: skip
     # The root computes for 16, 25 and 45 ns after MPI_Init, which lasts until 4 on any network.

@@ -51,8 +51,8 @@ def test_a_late_rank(options, runtime):
     assert found.runtime_ns == 75
     [answer] = found.answers
     assert answer.runtime_ns == runtime
-    assert sum(answer.path.by_class.values()) == answer.path.total_ns == runtime
-    assert sum(answer.path.by_rank.values()) == runtime
+    assert sum(answer.path.by_class_ns.values()) == answer.path.total_ns == runtime
+    assert sum(answer.path.by_rank_ns.values()) == runtime
     assert answer.is_bound == ("balance" in options)
 
 
@@ -119,8 +119,8 @@ def test_a_process_computes_while_any_of_its_threads_does():
     trace = with_messages(Trace(location, state, start, end, PROCESSES, ["solve", "Synchronization", "Idle"]), run)
     for options, runtime in (({"network": "0"}, 90), ({"compute": {"computing": 2}}, 55), ({"balance": "solve"}, 100)):
         [answer] = whatif(trace, **options).answers
-        assert answer.runtime_ns == runtime == sum(answer.path.by_class.values())
-        assert set(answer.path.by_class) <= {"computing", "in MPI_Barrier"}
+        assert answer.runtime_ns == runtime == sum(answer.path.by_class_ns.values())
+        assert set(answer.path.by_class_ns) <= {"computing", "in MPI_Barrier"}
 
 
 def test_applications_of_one_trace_neither_meet_nor_share_work():

@@ -25,7 +25,14 @@ import numpy.typing as npt
 from perf_analysis.categories import StateClasses, classify
 from perf_analysis.concurrency import union, unions_of, usual_categories
 from perf_traces.levels import LocatedTrace, level_names, parts_of
-from perf_traces.messages.communication import NOT_RECORDED, Communication, calls_at_once, numbered
+from perf_traces.messages.communication import (
+    NOT_RECORDED,
+    Communication,
+    calls_at_once,
+    latest_of,
+    numbered,
+    sums_of,
+)
 from perf_traces.nesting import merged_states
 from perf_traces.windows import with_intervals
 from perf_views.names import short_name
@@ -205,9 +212,7 @@ def collective_speeds(
     ranks = np.where(alone, 0, np.concatenate([collectives.size, np.full(len(pairs), 2)]))
     operation = np.concatenate([collectives.operation, np.full(len(pairs), len(calls.operations))])
     n_met = len(sizes)
-    entered, left = np.full(n_met, np.iinfo(np.int64).min), np.full(n_met, np.iinfo(np.int64).min)
-    np.maximum.at(entered, of, enter)
-    np.maximum.at(left, of, leave)
+    entered, left = latest_of(of, enter, n_met), latest_of(of, leave, n_met)
     complete = (np.bincount(of, minlength=n_met) == ranks) & (ranks > 1)
     order = np.lexsort((enter, of))
     rank_in = numbered(of[order])
@@ -223,9 +228,7 @@ def collective_speeds(
     keys = zip(operation.tolist(), sizes.tolist(), ranks.tolist(), strict=True)
     for row, key in sorted(zip(range(n_met), keys, strict=True), key=lambda each: entered[each[0]]):
         groups.setdefault(key, []).extend([row] if known[row] else [])
-    member_ns, hidden_ns = np.zeros(n_met, np.int64), np.zeros(n_met, np.int64)
-    np.add.at(member_ns, of, leave - enter)
-    np.add.at(hidden_ns, of, 0 if hidden is None else hidden)
+    member_ns, hidden_ns = sums_of(of, leave - enter, n_met), sums_of(of, 0 if hidden is None else hidden, n_met)
     labels = [*(name.removeprefix(_LIBRARY) for name in calls.operations), _PAIRS]
     speeds = [
         CollectiveSpeed(
@@ -249,10 +252,11 @@ def _waits(
     """What each rank waited and was waited for, those that held up others most first."""
     ranks = {name: code for code, name in enumerate(dict.fromkeys(names))}
     rank_of = np.array([ranks[name] for name in names])
-    sums = np.zeros((3, len(ranks)), np.int64)
-    np.add.at(sums[0], rank_of[last_place[alone_ns > 0]], 1)
-    np.add.at(sums[1], rank_of[last_place], alone_ns)
-    np.add.at(sums[2], rank_of[place[timed]], waited[timed])
+    n = len(ranks)
+    sums = np.array([
+        sums_of(rank_of[last_place[alone_ns > 0]], 1, n), sums_of(rank_of[last_place], alone_ns, n),
+        sums_of(rank_of[place[timed]], waited[timed], n),
+    ])  # fmt: skip
     there = set(rank_of[place[timed]].tolist())
     rows = [RankTimes(name, 0, *sums[:, code].tolist()) for name, code in ranks.items() if code in there]
     return tuple(sorted(rows, key=lambda row: (-row.held_up_ns, row.waited_ns)))

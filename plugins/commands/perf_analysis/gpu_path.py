@@ -22,6 +22,7 @@ import numpy.typing as npt
 from perf_io.traces.gpu_activity import CALL, COPY, GpuActivity, Sync
 from perf_io.traces.gpu_activity import OPERATOR as OPERATOR_KIND
 from perf_statistics.kernels import kernel
+from perf_traces.messages.communication import earliest_of, latest_of
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError
 from perfcore.data.units import readable
@@ -604,10 +605,7 @@ class Replay:
         inside = self._length[nodes] > 0 if len(nodes) else np.zeros(0, bool)
         nodes, of = nodes[inside], met.of[inside]
         n, end, length = int(met.of.max(initial=-1)) + 1, self._time[nodes], self._length[nodes]
-        begun, ended, shortest = np.full(n, _NEVER), np.full(n, -_NEVER - 1), np.full(n, -_NEVER - 1)
-        np.maximum.at(begun, of, end - length)
-        np.minimum.at(ended, of, end)
-        np.minimum.at(shortest, of, length)
+        begun, ended, shortest = latest_of(of, end - length, n), earliest_of(of, end, n), earliest_of(of, length, n)
         several = np.bincount(of, minlength=n) > 1
         good = several & (ended > begun)
         self.n_met, self.n_apart = int(good.sum()), int((several & ~good).sum())

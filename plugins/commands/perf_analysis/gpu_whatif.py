@@ -12,7 +12,7 @@ import numpy as np
 from perf_analysis.gpu_path import COLLECTIVES, GPU, CriticalPath, HostGpuRun, HostGpuTrace, Meetings, Replay, silence
 from perf_io.traces.gpu_activity import COPY, GpuActivity, read_gpu_activity
 from perf_traces.levels import level_names, parts_of
-from perf_traces.messages.communication import COLLECTIVE, COLUMNS, codes_of, communication_of
+from perf_traces.messages.communication import COLLECTIVE, COLUMNS, codes_of, communication_of, earliest_of
 from perf_traces.states import matches
 from perf_traces.windows import families
 from perf_views.names import plain_name
@@ -199,20 +199,13 @@ def _at_best(activity: GpuActivity) -> Ints:
     chosen = np.flatnonzero(calls["kind"] == COLLECTIVE)
     calls = {name: column[chosen] for name, column in calls.items()}
     kind = codes_of([calls["operation"], calls["bytes"], calls["size"]])
-    least = _least(kind, calls["leave_ns"] - calls["enter_ns"], len(kind))
+    least = earliest_of(kind, calls["leave_ns"] - calls["enter_ns"], len(kind))
     pieces = activity.pieces
     location = np.concatenate([pieces["location"], calls["location"]])
     place = codes_of([location, np.concatenate([pieces["start"], calls["enter_ns"]])])
     of_pieces, of_calls = np.split(place, [len(best)])
-    at_best = _least(of_calls, least[kind], len(place))
+    at_best = earliest_of(of_calls, least[kind], len(place))
     return np.minimum(best, at_best[of_pieces])
-
-
-def _least(group: Ints, values: Ints, n_groups: int) -> Ints:
-    """Return the least value of each group."""
-    least = np.full(n_groups, np.iinfo(np.int64).max)
-    np.minimum.at(least, group, values)
-    return least
 
 
 def _collectives(
@@ -231,9 +224,9 @@ def _collectives(
         mine, rows = np.flatnonzero(rank == k), np.flatnonzero(_fitting(activity, "collectives"))
         row_of = dict(zip(activity.pieces["start"][rows].tolist(), rows.tolist(), strict=True))
         piece[mine] = [row_of.get(at, -1) for at in (calls.enter_ns[call[mine]] - shifts[k]).tolist()]
-    shortest = _least(of, calls.leave_ns[call] - calls.enter_ns[call], len(collectives))
+    shortest = earliest_of(of, calls.leave_ns[call] - calls.enter_ns[call], len(collectives))
     kind = codes_of([collectives.operation, collectives.bytes, collectives.size])
-    least = _least(kind, shortest, len(collectives))
+    least = earliest_of(kind, shortest, len(collectives))
     found = piece >= 0
     for k, times in enumerate(best):
         mine = np.flatnonzero(found & (rank == k))

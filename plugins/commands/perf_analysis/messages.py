@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from perf_analysis.collectives import CollectiveSpeed, RankTimes, collective_speeds
-from perf_traces.messages.communication import Communication, communication_of
+from perf_traces.messages.communication import Communication, communication_of, latest_of, sums_of
 from perf_traces.states import state_classes
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_views.names import existing_file, shortened, unique_suffixes
@@ -75,17 +75,15 @@ def collective_rows(communication: Communication) -> tuple[CollectiveRow, ...]:
     member_counts = np.bincount(collectives.member_of, minlength=len(collectives))
     complete = (member_counts == collectives.size) & (member_counts > 1)
     enter, leave = (times[collectives.member_call] for times in (calls.enter_ns, calls.leave_ns))
-    last = np.full(len(collectives), np.iinfo(np.int64).min)
-    np.maximum.at(last, collectives.member_of, enter)
+    last = latest_of(collectives.member_of, enter, len(collectives))
     arrived = np.clip(last[collectives.member_of], enter, leave)
     operation = collectives.operation
     of_member, timed = operation[collectives.member_of], complete[collectives.member_of]
-    sums = np.zeros((5, len(calls.operations)), np.int64)
-    np.add.at(sums[0], operation, 1)
-    np.add.at(sums[1], operation, collectives.bytes)
-    np.add.at(sums[2], operation[complete], 1)
-    np.add.at(sums[3], of_member[timed], (arrived - enter)[timed])
-    np.add.at(sums[4], of_member[timed], (leave - arrived)[timed])
+    columns = [
+        (operation, 1), (operation, collectives.bytes), (operation[complete], 1),
+        (of_member[timed], (arrived - enter)[timed]), (of_member[timed], (leave - arrived)[timed]),
+    ]  # fmt: skip
+    sums = np.array([sums_of(group, values, len(calls.operations)) for group, values in columns])
     rows = [CollectiveRow(name, *of) for name, of in zip(calls.operations, sums.T.tolist(), strict=True) if of[0]]
     return tuple(sorted(rows, key=lambda row: -row.bytes))
 
@@ -144,16 +142,14 @@ def message_table(communication: Communication, trace: Trace) -> MessageTable:
     pair = code[: len(code) // 2] * len(ranks) + code[len(code) // 2 :]
     size = communication.messages.bytes
     count = np.bincount(pair, minlength=len(ranks) ** 2).reshape(len(ranks), len(ranks))
-    total = np.zeros(len(ranks) ** 2, np.int64)
-    np.add.at(total, pair, size)
+    total = sums_of(pair, size, len(ranks) ** 2)
     ceiling = np.where(size > 0, 1 << np.ceil(np.log2(np.maximum(size, 1))).astype(np.int64), 0)
     sizes, which = np.unique(ceiling, return_inverse=True)
-    of_size, bytes_of_size = np.bincount(which.reshape(-1), minlength=len(sizes)), np.zeros(len(sizes), np.int64)
-    np.add.at(bytes_of_size, which.reshape(-1), size)
+    of_size, bytes_of_size = (sums_of(which.reshape(-1), each, len(sizes)) for each in (1, size))
     names = tuple(communication.locations[place] for place in ranks.tolist())
     return MessageTable(
         communication.source, names, count.astype(np.int64), total.reshape(count.shape), sizes,
-        of_size.astype(np.int64), bytes_of_size, collective_rows(communication), tuple(communication.remark_lines()),
+        of_size, bytes_of_size, collective_rows(communication), tuple(communication.remark_lines()),
         *collective_speeds(communication, trace),
         n_calling=int((np.diff(communication.first_call) > 0).sum()),
     )  # fmt: skip

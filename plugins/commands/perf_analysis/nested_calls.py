@@ -17,6 +17,7 @@ from perf_analysis.stretches import Stretches
 from perf_statistics.kernels import kernel
 from perf_traces.messages import bursts as papi
 from perf_traces.messages.bursts import Readings
+from perf_traces.messages.communication import sums_of
 from perf_traces.messages.kernels import last_not_after
 from perf_traces.nesting import Nesting
 from perfcore.base.arrays import Booleans, Codes, Ints
@@ -182,8 +183,7 @@ def _summed(
     functions = np.where(inside, function[positions], no_state)
     stretch = np.searchsorted(stretches.edges_ns, readings.time_ns, "left") - 1
     part = stretches.part[np.clip(stretch, 0, len(stretches.part) - 1)]
-    total = np.zeros(shape, np.int64)
-    np.add.at(total, (functions, readings.location, part), readings.value)
+    total = sums_of((functions, readings.location, part), readings.value, shape)
     before = np.roll(readings.time_ns, 1)
     follows = np.zeros(len(before), bool)
     follows[1:] = readings.location[1:] == readings.location[:-1]

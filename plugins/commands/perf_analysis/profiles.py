@@ -18,7 +18,7 @@ from perf_io.traces.intervals import REPLAYED
 from perf_statistics.kernels import kernel
 from perf_traces.joined_trace import JoinedTrace, LazyTrace, run_of
 from perf_traces.levels import level_names
-from perf_traces.messages.communication import FUNCTIONS, FunctionChanges, communication_of
+from perf_traces.messages.communication import FUNCTIONS, FunctionChanges, communication_of, sums_of
 from perf_traces.nesting import BACKGROUND, is_incomplete, merged_states, nesting_of
 from perf_traces.reading import next_step
 from perf_traces.runs import REPETITIONS, symbols_of
@@ -421,8 +421,7 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
             for columns, cut in chunks:
                 _add(*columns, function, stretches.edges_ns, stretches.part, times, begun)
                 incomplete |= cut
-    durations = np.zeros(shape[2], np.int64)
-    np.add.at(durations, stretches.part, np.diff(stretches.edges_ns))
+    durations = sums_of(stretches.part, np.diff(stretches.edges_ns), shape[2])
     times[place[NO_STATE]] += durations - times.sum(axis=0)
     inclusive, calls, united, paths = times, begun, None, None
     if (nesting := nesting_of(trace)) is not None:

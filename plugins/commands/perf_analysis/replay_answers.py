@@ -7,7 +7,7 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from perf_tables.arguments import parse_values
 from perf_traces.messages.bursts import BurstTimes
+from perf_traces.messages.communication import sums_of
 from perf_traces.messages.replay import BURST, CALL, COLLECTIVE, MESSAGE, POSTED, Path, Replay, Rules
 from perf_traces.options import parse_compute, parse_factor
 from perf_traces.states import COMPUTING
@@ -39,18 +40,10 @@ class PathShares:
     """Nanoseconds of a critical path."""
 
     total_ns: int
-    by_class: Mapping[str, int]  # classes of states between calls
-    by_rank: Mapping[str, int]  # A message counts to who receives it
-    messages: Sequence[tuple[str, str, int, int]]
+    by_class_ns: dict[str, int]  # classes of states between calls
+    by_rank_ns: dict[str, int]  # a message counts to who receives it
     n_messages: int  # all by which the path goes from one rank to another
-
-    def to_dict(self) -> dict[str, Any]:
-        fields = ("sender", "receiver", "messages", "time_ns")
-        return {
-            "total_ns": self.total_ns, "by_class_ns": dict(self.by_class), "by_rank_ns": dict(self.by_rank),
-            "n_messages": self.n_messages,
-            "by_message": [dict(zip(fields, row, strict=True)) for row in self.messages],
-        }  # fmt: skip
+    by_message: list[dict[str, Any]]  # sender, receiver, messages and time_ns of pairs of ranks
 
 
 def path_shares(
@@ -90,25 +83,27 @@ def path_shares(
     rank = np.where(bursts, times.location[np.where(bursts, path.subject, 0)], 0)
     in_calls = path.call >= 0
     rank[in_calls] = calls.location[path.call[in_calls]]
-    of_rank = np.zeros(len(communication.locations), np.int64)
-    np.add.at(of_rank, rank, path.cost_ns)
+    of_rank = sums_of(rank, path.cost_ns, len(communication.locations))
     by_rank = {communication.locations[k]: int(of_rank[k]) for k in np.argsort(-of_rank, kind="stable") if of_rank[k]}
     ordered = dict(sorted(by_class.items(), key=lambda item: -item[1]))
     rounded = {name: round(spent) for name, spent in ordered.items()}
-    return PathShares(path.runtime_ns + silent_ns, rounded, by_rank, _pairs(path, replay), path.n_messages)
+    return PathShares(path.runtime_ns + silent_ns, rounded, by_rank, path.n_messages, _pairs(path, replay))
 
 
-def _pairs(path: Path, replay: Replay) -> list[tuple[str, str, int, int]]:
+def _pairs(path: Path, replay: Replay) -> list[dict[str, Any]]:
     """Pairs of ranks whose messages take longest on the path."""
     communication = replay.communication
     rows = path.kind == MESSAGE
     sender, receiver = communication.sender[path.subject[rows]], communication.receiver[path.subject[rows]]
     pair, which, count = np.unique(np.stack([sender, receiver], 1), axis=0, return_inverse=True, return_counts=True)
-    spent: npt.NDArray[np.int64] = np.zeros(len(pair), np.int64)
-    np.add.at(spent, which.reshape(-1), path.cost_ns[rows])
+    spent = sums_of(which.reshape(-1), path.cost_ns[rows], len(pair))
     order = np.lexsort((-count, -spent))[:_MOST_MESSAGES]
+    ends = zip(order.tolist(), pair[order].tolist(), strict=True)
     names = communication.locations
-    return [(names[pair[k, 0]], names[pair[k, 1]], int(count[k]), int(spent[k])) for k in order.tolist()]
+    return [
+        {"sender": names[one], "receiver": names[other], "messages": int(count[k]), "time_ns": int(spent[k])}
+        for k, (one, other) in ends
+    ]
 
 
 @dataclass(frozen=True)
@@ -280,17 +275,15 @@ class Answer:
         return {
             "question": self.question, "runtime_ns": self.runtime_ns, "is_bound": self.is_bound,
             "assumptions": list(self.assumptions), "otherwise_ns": dict(self.otherwise_ns),
-            "value": None if self.value is None else self.value.to_dict(), "critical_path": self.path.to_dict(),
+            "value": None if self.value is None else self.value.to_dict(), "critical_path": asdict(self.path),
         }  # fmt: skip
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Answer:
         """Return the answer that `to_dict` wrote, such as one of another process."""
-        path, value = content["critical_path"], content["value"]
-        pairs = [tuple(row.values()) for row in path["by_message"]]
-        shares = PathShares(path["total_ns"], path["by_class_ns"], path["by_rank_ns"], pairs, path["n_messages"])
+        path, value = PathShares(**content["critical_path"]), content["value"]
         return cls(
-            content["question"], content["runtime_ns"], shares, tuple(content["assumptions"]), content["otherwise_ns"],
+            content["question"], content["runtime_ns"], path, tuple(content["assumptions"]), content["otherwise_ns"],
             content["is_bound"], None if value is None else from_dict(value),
         )  # fmt: skip
 
@@ -327,13 +320,9 @@ class Answers(Result):
     def to_dict(self) -> dict[str, Any]:
         return {
             "source": self.source, "ranks": self.n_ranks, "calls": self.n_calls, "messages": self.n_messages,
-            "collectives": self.n_collectives, "runtime_ns": self.runtime_ns, "critical_path": self.path.to_dict(),
+            "collectives": self.n_collectives, "runtime_ns": self.runtime_ns, "critical_path": asdict(self.path),
             "answers": [answer.to_dict() for answer in self.answers], "contradictions": self.contradictions,
             "eager_bytes": self.rules.eager_bytes,
-            "rules": [
-                {"operation": each.operation, "calls": each.calls, "tested": each.tested, "refuted": each.refuted,
-                 "waits_for": each.waits}
-                for each in self.rules.refutations
-            ],
+            "rules": [asdict(each) for each in self.rules.refutations],
             "network": self.network, "remarks": list(self.remarks), "sweep": list(self.sweep), "swept": self.swept,
         }  # fmt: skip

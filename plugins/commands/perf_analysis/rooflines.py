@@ -18,6 +18,7 @@ import numpy as np
 
 from perf_io.traces.gpu_activity import GpuActivity
 from perf_io.traces.trace_events import bytes_of
+from perf_traces.messages.communication import sums_of
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import OptionError
 
@@ -154,10 +155,9 @@ def add_work(activity: GpuActivity, rows: list[dict[str, Any]], of_host: Ints, p
     called = np.flatnonzero(host["text"] >= 0).tolist()
     works = [work_of(activity.names[host["name"][call]], texts[host["text"][call]]) for call in called]
     known = {call: work for call, work in zip(called, works, strict=True) if work is not None}
-    own, total = np.zeros(len(host["name"]), np.int64), np.zeros(len(host["name"]), np.int64)
-    np.add.at(own, owner[owner >= 0], activity.time_ns[owner >= 0])
     piece, _, around = activity.within("shape")
-    np.add.at(total, around, activity.time_ns[piece])
+    own = sums_of(owner[owner >= 0], activity.time_ns[owner >= 0], len(host["name"]))
+    total = sums_of(around, activity.time_ns[piece], len(host["name"]))
     convolves = {call for call in known if "conv" in activity.names[host["name"][call]]}
     counted = {call for call in known if total[call] > 0 and (own[call] > 0 or call in convolves)}
     for call in sorted(counted):

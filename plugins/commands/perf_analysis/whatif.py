@@ -17,7 +17,7 @@ from perf_analysis.messages import trace_and_calls
 from perf_analysis.replay_answers import Answer, Answers, Network, measured, network_from_text, path_shares
 from perf_tables.executors import executor_of, in_order
 from perf_traces.messages.bursts import BurstTimes, without_helpers
-from perf_traces.messages.communication import OUTSIDE_CALLS, Communication, codes_of, numbered
+from perf_traces.messages.communication import OUTSIDE_CALLS, Communication, codes_of, numbered, sums_of
 from perf_traces.messages.replay import Replay, bsc_rules
 from perf_traces.states import COMPUTING, OTHER, matches, state_classes
 from perfcore.base.arrays import Ints
@@ -59,8 +59,8 @@ def balanced(
         ranks = np.flatnonzero((application_of == application) & has_calls)
         stretch = _stretches(communication, len(ranks))
         of_group = np.isin(calls.location, ranks)
-        count = np.zeros((int(stretch.max()) + 1, len(communication.locations)), np.int64)
-        np.add.at(count, (stretch[of_group], calls.location[of_group]), 1)
+        shape = int(stretch.max()) + 1, len(communication.locations)
+        count = sums_of((stretch[of_group], calls.location[of_group]), 1, shape)
         matching = (count[:, ranks] == count[:, ranks[:1]]).all(axis=1)
         number = numbered(codes_of([stretch, calls.location]))
         chosen = np.flatnonzero(matching[stretch] & of_group)

@@ -29,7 +29,7 @@ _MESSAGES = [
 ]  # fmt: skip
 _RULES = [
     Column("operation", "operation"), Column("calls", "calls"), Column("returned before", "tested"),
-    Column("refuted", "refuted"), Column("blocks on", "waits"),
+    Column("refuted", "refuted"), Column("blocks on", "waits_for"),
 ]  # fmt: skip
 _SCENARIOS = [Column("scenario", 0), Column("runtime", 1, "ns", "time"), Column("change", 2, format="+.1%")]
 
@@ -44,7 +44,7 @@ def report_of_messages(result: Answers, data: Any = None) -> Report:
     times = [each.runtime_ns for each in result.answers]
     if result.sweep:
         answer = _sweep_sentence(result.swept, result.sweep, times)
-    path = sorted(result.path.by_class.items(), key=lambda each: -each[1])[:_MOST_SHARES]
+    path = sorted(result.path.by_class_ns.items(), key=lambda each: -each[1])[:_MOST_SHARES]
     shares = [f"{time / max(result.path.total_ns, 1):.0%} {name}" for name, time in path]
     shared = [text for text in result.answers[0].assumptions if all(text in a.assumptions for a in result.answers)]
     violated = f"{result.contradictions} of {result.n_calls} calls violate the inferred synchronisation rules"
@@ -82,7 +82,8 @@ def _details(result: Answers) -> list[str]:
 
 def _tables_of_messages(result: Answers) -> list[Table]:
     paths = _paths(result)
-    messages = [(name, path, *row) for name, path in (paths if len(paths) == 2 else paths[:1]) for row in path.messages]
+    messages = [(name, path, *row.values()) for name, path in (paths if len(paths) == 2 else paths[:1])
+                for row in path.by_message]  # fmt: skip
     runs: list[Any] = [("baseline", result.runtime_ns, None, None)]
     for each in _changing(result.answers, result):
         ends = None if each.value is None else [1e9 * float(each.value.quantile(share)) for share in (0.025, 0.975)]
@@ -91,15 +92,15 @@ def _tables_of_messages(result: Answers) -> list[Table]:
         Column("question", "question"), Column("runtime_ns", "runtime_ns"),
         Column("before_ns", lambda _: result.runtime_ns), Column("is_bound", "is_bound"),
     ]  # fmt: skip
-    by_class = [(each, *item, result.runtime_ns) for each in result.answers for item in each.path.by_class.items()]
+    by_class = [(each, *item, result.runtime_ns) for each in result.answers for item in each.path.by_class_ns.items()]
     of_paths = [
         Column("question", lambda row: row[0].question), Column("runtime_ns", lambda row: row[0].runtime_ns),
         Column("before_ns", 3), Column("class", 1), Column("path_ns", 2),
     ]  # fmt: skip
     return [
         Table([*_SCENARIOS, Column("95% interval", 3, "ns", "time")], runs, importance="brief"),
-        _path_table("class", paths, [each.by_class for _, each in paths]),
-        _path_table("rank", paths, [each.by_rank for _, each in paths]),
+        _path_table("class", paths, [each.by_class_ns for _, each in paths]),
+        _path_table("rank", paths, [each.by_rank_ns for _, each in paths]),
         *([Table(_MESSAGES, messages, "Messages on the critical path", "verbose")] if messages else []),
         *([Table(_RULES, result.rules.refutations, "Observed synchronisation rules", "verbose")]
           if result.rules.refutations else []),
@@ -139,12 +140,14 @@ def _plot_of_paths(result: Answers) -> Plot:
     paths = _paths(result)
     totals: Counter[str] = Counter()
     for _, path in paths:
-        totals.update(path.by_class)
+        totals.update(path.by_class_ns)
     names = [name for name, _ in totals.most_common(_MOST_COLOURS - 1)]
-    parts = [[path.by_class.get(name, 0) for name in names] for _, path in paths]
+    parts = [[path.by_class_ns.get(name, 0) for name in names] for _, path in paths]
     if len(totals) > len(names):
         names.append(_OTHERS)
-        parts = [[*part, sum(path.by_class.values()) - sum(part)] for part, (_, path) in zip(parts, paths, strict=True)]
+        parts = [
+            [*part, sum(path.by_class_ns.values()) - sum(part)] for part, (_, path) in zip(parts, paths, strict=True)
+        ]
     left, bars = [0] * len(paths), []
     for number, name in enumerate(names):
         widths = [part[number] for part in parts]

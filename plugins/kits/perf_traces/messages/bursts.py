@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.messages.communication import Communication, communication_of, once_more
+from perf_traces.messages.communication import Communication, communication_of, once_more, sums_of
 from perf_traces.messages.kernels import last_not_after
 from perfcore.base.arrays import Booleans, Ints
 from perfcore.base.errors import DataError, listing
@@ -197,9 +197,8 @@ def burst_classes(trace: Trace) -> BurstClasses | None:
     if communication is None and counted is None:
         return None
     names, class_of = _classes(trace, communication, rows)
-    time_ns = np.zeros((len(names), len(trace.locations)), np.int64)
     length = trace.end_ns[rows] - trace.start_ns[rows]
-    np.add.at(time_ns, (class_of, trace.location[rows]), length)
+    time_ns = sums_of((class_of, trace.location[rows]), length, (len(names), len(trace.locations)))
     if counted is None:
         return BurstClasses(names, time_ns, notes=tuple(notes))
     uncounted = int(length[(counted[0] < 0) | (counted[1] < 0)].sum())
@@ -210,10 +209,8 @@ def burst_classes(trace: Trace) -> BurstClasses | None:
             f"{CYCLES} for {share:.2%} of its computing time"
         )
         return BurstClasses(names, time_ns, notes=tuple(notes))
-    sums = np.zeros((2, len(names)), np.int64)
-    for total, values in zip(sums, counted, strict=True):
-        np.add.at(total, class_of, np.maximum(values, 0))
-    return BurstClasses(names, time_ns, sums[0], sums[1])
+    instructions, cycles = (sums_of(class_of, np.maximum(each, 0), len(names)) for each in counted)
+    return BurstClasses(names, time_ns, instructions, cycles)
 
 
 def _classes(trace: Trace, communication: Communication | None, rows: Ints) -> tuple[tuple[str, ...], Ints]:
@@ -337,9 +334,7 @@ def pop_factors(
     outside = longest
     if definition == "bsc" and processes is None:  # the longest time that a location is outside of calls
         location = np.concatenate([communication.calls.location, np.arange(len(communication.locations))])
-        outside_ns = np.zeros(len(communication.locations), np.int64)
-        np.add.at(outside_ns, location, replay.burst_ns)
-        outside = int(outside_ns.max())
+        outside = int(sums_of(location, replay.burst_ns, len(communication.locations)).max())
     serialisation = outside / ideal
     return PopFactors(
         definition, elapsed, ideal, float(useful.mean() / longest), serialisation, longest / elapsed / serialisation,
@@ -350,9 +345,7 @@ def pop_factors(
 def computing_ns(trace: Trace) -> Ints:
     """Return how long each location of a trace computes."""
     busy = np.array([*map(set(trace.busy_states).__contains__, trace.states)])[trace.state]
-    useful = np.zeros(len(trace.locations), np.int64)
-    np.add.at(useful, trace.location[busy], trace.end_ns[busy] - trace.start_ns[busy])
-    return useful
+    return sums_of(trace.location[busy], trace.end_ns[busy] - trace.start_ns[busy], len(trace.locations))
 
 
 def without_helpers(communication: Communication, processes: Sequence[str]) -> Communication:

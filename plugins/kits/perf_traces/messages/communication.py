@@ -328,13 +328,31 @@ def called_jointly(calls: Calls, application: Ints) -> Booleans:
     found = np.zeros(len(calls), bool)
     if not jointly.any():
         return found
-    count = np.zeros((len(calls.operations), len(application)), np.int64)
-    np.add.at(count, (calls.operation, calls.location), 1)
+    count = sums_of((calls.operation, calls.location), 1, (len(calls.operations), len(application)))
     for number in np.unique(application).tolist():
         counts = count[:, (application == number) & count.any(axis=0)]
         everyone = jointly & (counts.min(axis=1, initial=len(calls)) == counts.max(axis=1, initial=0))
         found |= everyone[calls.operation] & (application == number)[calls.location]
     return found
+
+
+def sums_of(group: Any, values: Any, shape: int | tuple[int, ...]) -> Ints:
+    """Return the whole sum of the values of each group, which indices into the shape name."""
+    sums = np.zeros(shape, np.int64)
+    np.add.at(sums, group, values)
+    return sums
+
+
+def latest_of(group: Ints, values: npt.NDArray[np.integer], n_groups: int) -> Ints:
+    """Return the largest value of each group; the least number of 64 bits of one without any."""
+    latest = np.full(n_groups, np.iinfo(np.int64).min)
+    np.maximum.at(latest, group, values)
+    return latest
+
+
+def earliest_of(group: Ints, values: npt.NDArray[np.integer], n_groups: int) -> Ints:
+    """Return the smallest value of each group; the largest number of 64 bits of one without any."""
+    return -1 - latest_of(group, -1 - values, n_groups)
 
 
 def codes_of(columns: Sequence[npt.NDArray[np.integer]]) -> Ints:
@@ -359,16 +377,13 @@ def collectives_in_order(
     named = np.empty(n_met, np.int64)
     named[member_of] = communicator
     operation = calls.operation[taking_part]
-    least, most = np.full(n_met, np.iinfo(np.int32).max, np.int32), np.full(n_met, -1, np.int32)
-    np.minimum.at(least, member_of, operation)
-    np.maximum.at(most, member_of, operation)
-    size, data = np.full(n_met, -1, np.int64), np.zeros(n_met, np.int64)
-    np.maximum.at(size, member_of, sizes)
-    np.maximum.at(data, member_of, n_bytes)
-    counts = np.bincount(member_of, minlength=n_met)
-    size = np.where(size < 0, counts, size)
+    least = earliest_of(member_of, operation, n_met)
+    most, size, data = (latest_of(member_of, column, n_met) for column in (operation, sizes, n_bytes))
+    size = np.where(size < 0, np.bincount(member_of, minlength=n_met), size)
     good = least == most
-    collectives = Collectives(most, named, data, size, member_of, taking_part, is_root)
+    collectives = Collectives(
+        most.astype(np.int32), named, np.maximum(data, 0), size, member_of, taking_part, is_root
+    )  # fmt: skip
     return collectives.only(good), int((~good[member_of]).sum())
 
 
@@ -494,11 +509,9 @@ def _collectives(calls: Calls, of: Mapping[str, Ints], rank: Ints, are_all: bool
         calls, rows, np.where(group < 0, NOT_RECORDED, group), of["bytes"][rows], np.zeros(len(rows), np.bool_),
         of["size"][rows], together,
     )  # fmt: skip
-    begun = np.full(len(collectives), np.iinfo(np.int64).min)
-    ended = np.full(len(collectives), np.iinfo(np.int64).max)
+    begun = latest_of(collectives.member_of, calls.enter_ns[collectives.member_call], len(collectives))
+    ended = earliest_of(collectives.member_of, calls.leave_ns[collectives.member_call], len(collectives))
     is_numbered = np.zeros(len(collectives), np.bool_)
-    np.maximum.at(begun, collectives.member_of, calls.enter_ns[collectives.member_call])
-    np.minimum.at(ended, collectives.member_of, calls.leave_ns[collectives.member_call])
     is_numbered[collectives.member_of] = of["number"][collectives.member_call] >= 0
     refuted = ~is_numbered & (begun > ended + _APART_NS)
     n_refuted = int(refuted[collectives.member_of].sum())

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_traces.messages import kernels as graph_kernels
-from perf_traces.messages.communication import Communication
+from perf_traces.messages.communication import Communication, latest_of
 from perfcore.base.arrays import Booleans, Codes, Ints
 from perfcore.base.errors import DataError
 
@@ -45,7 +45,7 @@ class Refutation:
     calls: int  # how many there are
     tested: str  # the prerequisite
     refuted: int  # calls that left before it was met
-    waits: str  # whom it is taken to wait for
+    waits_for: str  # whom it is taken to wait for
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,7 @@ def observed_rules(communication: Communication) -> Rules:
     waits: dict[str, Waits] = {}
     table = []
     calls, joined = communication.calls, communication.collectives
-    last = np.full(len(joined), np.iinfo(np.int64).min)
-    np.maximum.at(last, joined.member_of, calls.enter_ns[joined.member_call])
+    last = latest_of(joined.member_of, calls.enter_ns[joined.member_call], len(joined))
     left = calls.leave_ns[joined.member_call]
     early = left < last[joined.member_of]
     operation = joined.operation[joined.member_of]
