@@ -18,20 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_analysis import categories as kinds
 from perf_analysis import concurrency, overhead_profile
-from perf_analysis.categories import (
-    GPU,
-    LOCATIONS,
-    READY,
-    STREAMS,
-    UNSEEN,
-    WAITING,
-    WORK_EXISTS,
-    CategorySet,
-    StateClasses,
-    classify,
-    time_by_state,
-)
 from perf_analysis.collectives import WAITING_FOR_RANKS, Collectives, RankTimes, matched_collectives, with_waiting
 from perf_analysis.groups import LEFT_OUT
 from perf_io.traces.intervals import REPLAYED, UNLAUNCHED
@@ -112,8 +100,8 @@ class Cycles:
 class Division:
     """By what the time of every part of a run is divided."""
 
-    rules: CategorySet
-    names: StateClasses
+    rules: kinds.CategorySet
+    names: kinds.StateClasses
     run_ns: tuple[int, int]  # start and end of the run on the clock of the trace
     ready: tuple[Ints, npt.NDArray[np.float64]] | None
     edges_ns: Ints
@@ -129,12 +117,12 @@ class Division:
         moments = replace(state_changes(part, self.run_ns), ready_times=steps[0], ready_index=index.astype(np.int64))
         ids, vectors = numbered(moments, names)
         counts = {name: vectors[:, d].astype(np.float64) for d, name in enumerate(names.counted)}
-        counts[LOCATIONS] = np.full(len(vectors), float(len(part.locations)))
+        counts[kinds.LOCATIONS] = np.full(len(vectors), float(len(part.locations)))
         if self.ready is not None:
-            counts[READY] = values[vectors[:, -1]]
-            counts[WORK_EXISTS] = (counts[READY] > 0).astype(np.float64)
-        elif WORK_EXISTS in rules.variables:
-            counts[WORK_EXISTS] = (counts["computing"] > 1).astype(np.float64)
+            counts[kinds.READY] = values[vectors[:, -1]]
+            counts[kinds.WORK_EXISTS] = (counts[kinds.READY] > 0).astype(np.float64)
+        elif kinds.WORK_EXISTS in rules.variables:
+            counts[kinds.WORK_EXISTS] = (counts["computing"] > 1).astype(np.float64)
         clocks = _clocks(rules, names.classes, counts, len(vectors))
         spent, timeline, _ = attributed(moments, ids, names.class_of, clocks, self.edges_ns, self.bins_ns)
         if any(len(group) != 1 and spent[:, :, clock].any() for clock, group in enumerate(clocks.categories)):
@@ -157,7 +145,7 @@ class Division:
         """Which states are in no category or in several, how long, and from when on: each state as its own class."""
         rules, names = self.rules, self.names
         of_state = [names.classes[k] for k in names.class_of]
-        clocks = _clocks(rules, of_state, counts, len(counts[LOCATIONS]))
+        clocks = _clocks(rules, of_state, counts, len(counts[kinds.LOCATIONS]))
         run_edges_ns = self.edges_ns[[0, -1]]
         spent, _, first = attributed(moments, ids, np.arange(len(names.states)), clocks, run_edges_ns, run_edges_ns)
         lines = []
@@ -195,7 +183,7 @@ def by_device(trace: Trace) -> Iterator[tuple[Ints, Trace]]:
 
 
 def _clocks(
-    rules: CategorySet, class_names: Sequence[str], counts: Mapping[str, npt.NDArray[np.float64]], n_vectors: int
+    rules: kinds.CategorySet, class_names: Sequence[str], counts: Mapping[str, npt.NDArray[np.float64]], n_vectors: int
 ) -> Clocks:
     """Which categories each class belongs to under each vector; one class may come several times."""
     holds = [
@@ -219,7 +207,7 @@ def _clocks(
 
 def profile_overheads(
     trace: Trace,
-    categories: CategorySet | None = None,
+    categories: kinds.CategorySet | None = None,
     *,
     classes: Mapping[str, Sequence[str]] | None = None,
     ready: Any = None,
@@ -236,12 +224,12 @@ def profile_overheads(
         return replace(
             profile, notes=(*profile.notes, *_about_states(trace, rules, names)), untold=_untold(rules, names)
         )
-    names = recorded_names = classify(trace, rules, classes)
-    ranks = matched_collectives(trace, names) if WAITING in rules.classes else None
+    names = recorded_names = kinds.classify(trace, rules, classes)
+    ranks = matched_collectives(trace, names) if kinds.WAITING in rules.classes else None
     waits = ranks is not None and ranks.start_ns.shape[1] > 0
     if waits:
-        names = classify(trace, rules, classes, also=(WAITING_FOR_RANKS,))
-    if READY in rules.variables and ready is None:
+        names = kinds.classify(trace, rules, classes, also=(WAITING_FOR_RANKS,))
+    if kinds.READY in rules.variables and ready is None:
         raise OptionError(f"{rules.source}: a predicate needs the amount of ready work; give it with --ready SERIES")
     start, end = run_of(trace)
     inner = [] if phase_edges_ns is None else [int(edge) - start for edge in phase_edges_ns][1:-1]
@@ -291,8 +279,10 @@ def profile_overheads(
     )  # fmt: skip
 
 
-def _about_ranks(trace: Trace, rules: CategorySet, names: StateClasses, collectives: Collectives | None) -> list[str]:
-    if WAITING not in rules.classes:
+def _about_ranks(
+    trace: Trace, rules: kinds.CategorySet, names: kinds.StateClasses, collectives: Collectives | None
+) -> list[str]:
+    if kinds.WAITING not in rules.classes:
         return []
     size = trace.facts.get("world_size")
     if collectives is None:
@@ -315,35 +305,35 @@ def _about_ranks(trace: Trace, rules: CategorySet, names: StateClasses, collecti
     return notes
 
 
-def _untold(rules: CategorySet, names: StateClasses) -> tuple[str, ...]:
+def _untold(rules: kinds.CategorySet, names: kinds.StateClasses) -> tuple[str, ...]:
     """Categories of whose classes the trace has no state."""
     present = {name for name in names.classes if names.states_of(name)}
     return tuple(category.name for category in rules.categories if not present.intersection(category.classes))
 
 
-def _notes(trace: Trace, rules: CategorySet, names: StateClasses, with_ready: bool) -> tuple[str, ...]:
+def _notes(trace: Trace, rules: kinds.CategorySet, names: kinds.StateClasses, with_ready: bool) -> tuple[str, ...]:
     notes = []
-    if WORK_EXISTS in rules.variables and with_ready:
+    if kinds.WORK_EXISTS in rules.variables and with_ready:
         notes.append("work is available while the amount of ready work is above 0")
-    elif WORK_EXISTS in rules.variables:
+    elif kinds.WORK_EXISTS in rules.variables:
         notes.append("assumes: work is available while two or more locations compute (set with --ready)")
         if len(trace.locations) == 2:
             notes.append("assumes: idle time of one of 2 locations is insufficient parallelism, not load imbalance")
     if rules.counts_over == "device" and isinstance(trace, LocatedTrace):
         notes.append("each GPU is one location, so overlap is not visible (--locations stream shows it)")
     notes += [note for note in trace.notes if note.startswith(REPLAYED) or LEFT_OUT in note]
-    notes += [f"{UNSEEN}{note}" for note in trace.notes if note.endswith(UNLAUNCHED)]
+    notes += [f"{kinds.UNSEEN}{note}" for note in trace.notes if note.endswith(UNLAUNCHED)]
     return (*notes, *_about_states(trace, rules, names))
 
 
-def _about_states(trace: Trace, rules: CategorySet, names: StateClasses) -> tuple[str, ...]:
+def _about_states(trace: Trace, rules: kinds.CategorySet, names: kinds.StateClasses) -> tuple[str, ...]:
     notes = []
-    is_gpu = rules.source in (GPU.name, STREAMS.name)
+    is_gpu = rules.source in (kinds.GPU.name, kinds.STREAMS.name)
     # A GPU without collectives or copies has none; only what the host does may be unrecorded.
     empty = [name for name in _untold(rules, names) if (name in _OF_HOST if is_gpu else name not in _NOTHING)]
     if empty:
-        notes.append(f"{UNSEEN}{', '.join(empty)}")
-    times, without = time_by_state(trace)
+        notes.append(f"{kinds.UNSEEN}{', '.join(empty)}")
+    times, without = kinds.time_by_state(trace)
     by_time = [trace.states[index] for index in np.argsort(-times, kind="stable").tolist() if times[index]]
     unnamed = list(dict.fromkeys(short_name(state) for state in by_time if state in names.unnamed))
     if unnamed and not is_gpu:  # kernels compute
@@ -542,7 +532,7 @@ class Clocks:
     clock_of: npt.NDArray[np.int32]  # the clock that runs under each vector of counts
 
 
-def numbered(moments: Moments, names: StateClasses) -> tuple[npt.NDArray[np.int32], Ints]:
+def numbered(moments: Moments, names: kinds.StateClasses) -> tuple[npt.NDArray[np.int32], Ints]:
     """Return the number of the vector from each moment on, and the vectors; take more room until they fit."""
     most = len(moments.times) + len(moments.ready_times) + 1
     ids = np.empty(most, dtype=np.int32)

@@ -13,23 +13,8 @@ from importlib import resources
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from perf_views import contents as page
 from perf_views.colours import CLASS_COLOURS, ON_DARK, PAGE, STATUS, STEPS, pale, size_colour, text_on
-from perf_views.contents import (
-    Action,
-    Block,
-    Cell,
-    Chart,
-    Form,
-    Graph,
-    Headline,
-    KeyFigures,
-    Link,
-    Notice,
-    Query,
-    Table,
-    View,
-    ViewPath,
-)
 from perf_views.names import shortened_apart
 from perfcore.base.errors import MissingDependencyError
 from perfcore.tables import is_numeric, printable
@@ -86,7 +71,7 @@ def shade_style(shade: float) -> str:
 _lock = threading.Lock()
 
 
-def chart_svg(chart: Chart, name: str) -> str:
+def chart_svg(chart: page.Chart, name: str) -> str:
     """Return an ``<svg>`` element that is as wide as its place; the same chart gives the same text."""
     import html
 
@@ -141,7 +126,7 @@ def script_data(content: Any) -> str:
 class Writer:
     """Writes blocks by the template ``blocks.html``, which asks for everything here."""
 
-    address: Callable[[ViewPath, Query], str | None]  # where a view in a state is
+    address: Callable[[page.ViewPath, page.Query], str | None]  # where a view in a state is
     is_live: bool = True  # whether forms and actions can be sent
     hidden: Mapping[str, str] = field(default_factory=dict)
     name: str = "b"  # begins the names of everything that needs one within the document
@@ -153,19 +138,19 @@ class Writer:
     def __post_init__(self) -> None:
         self._numbers = count(1)
 
-    def view(self, view: View) -> str:
+    def view(self, view: page.View) -> str:
         """All blocks of a view: what must not be overlooked, key figures, the first chart, the rest, and long forms."""
         return self.blocks(_in_order(view.blocks))
 
-    def blocks(self, blocks: Sequence[Block]) -> str:
+    def blocks(self, blocks: Sequence[page.Block]) -> str:
         """Return blocks as sections; those that cannot be used are left out."""
         return templates().get_template("blocks.html").render(blocks=blocks, w=self)
 
     # What the template asks for
 
     @staticmethod
-    def cell(content: Cell | str) -> Cell:
-        return Cell(content) if isinstance(content, str) else content
+    def cell(content: page.Cell | str) -> page.Cell:
+        return page.Cell(content) if isinstance(content, str) else content
 
     def next_name(self) -> str:
         return f"{self.name}{next(self._numbers)}"
@@ -181,13 +166,13 @@ class Writer:
         """Return parts of a text, and whether each may not be broken."""
         return [(part, at % 2 == 1) for at, part in enumerate(_WHOLE.split(text)) if part]
 
-    def amounts(self, table: Table) -> list[bool]:
+    def amounts(self, table: page.Table) -> list[bool]:
         """Return whether each column has numbers only, and so stands to the right."""
         columns = [[self.cell(cell).text for cell in column] for column in zip(*table.rows, strict=True)]
         return [is_numeric(column) for column in columns or [[]] * len(table.header)]
 
     @staticmethod
-    def style(cell: Cell) -> str:
+    def style(cell: page.Cell) -> str:
         """Return background and text colour of a cell; of an uncertain class of growth pale, with stripes."""
         if cell.step is None:
             return "" if cell.shade is None else shade_style(cell.shade)
@@ -198,22 +183,22 @@ class Writer:
             stripes = f" repeating-linear-gradient(135deg,{colour} 0 5px,{pale(colour)} 5px 8px)"
         return f"background:{colour}{stripes};color:{text_on(colour)}"
 
-    def reachable(self, links: Sequence[Link]) -> list[Link]:
+    def reachable(self, links: Sequence[page.Link]) -> list[page.Link]:
         return [link for link in links if self.address(link.path, link.query) is not None]
 
-    def live_settings(self, chart: Chart) -> str:
+    def live_settings(self, chart: page.Chart) -> str:
         """Return what a script needs that draws in place of a chart."""
         assert chart.live is not None
         feed, place = (self.address((*chart.live.path, *more), {}) or "" for more in (("",), ()))
         return json.dumps({**chart.live.settings, "feed": FEED + feed, "place": place, "label": chart.alternative})
 
-    def svg(self, block: Chart | Graph) -> str:
+    def svg(self, block: page.Chart | page.Graph) -> str:
         """Return a chart or a declared plot as a drawing."""
-        if isinstance(block, Graph):
+        if isinstance(block, page.Graph):
             from perf_views.marks import draw_plot
 
             plot = block.plot
-            block = Chart(
+            block = page.Chart(
                 lambda figure: draw_plot(plot, figure.add_subplot()), plot.title or plot.name,
                 size=(10.0, plot.height or 4.0),
             )  # fmt: skip
@@ -232,26 +217,26 @@ class Writer:
         self.has_charts = True
         return script_data(chart_content(plot))
 
-    def feed(self, graph: Graph) -> str:
+    def feed(self, graph: page.Graph) -> str:
         """Return where finer parts of a long chart are asked for; empty if there are none."""
         from perf_views.marks import is_long
 
         return self.keep(graph.plot) if self.keep is not None and is_long(graph.plot) else ""
 
 
-def _in_order(blocks: Sequence[Block]) -> list[Block]:
+def _in_order(blocks: Sequence[page.Block]) -> list[page.Block]:
     """Charts first and forms after, as far as these are more than one row; else the order that the view gives."""
-    first_chart = next((block for block in blocks if isinstance(block, (Chart, Graph))), None)
+    first_chart = next((block for block in blocks if isinstance(block, (page.Chart, page.Graph))), None)
 
-    def rank(block: Block) -> int:
-        first = (Headline, Notice, KeyFigures)
+    def rank(block: page.Block) -> int:
+        first = (page.Headline, page.Notice, page.KeyFigures)
         if isinstance(block, first):
             return first.index(type(block))
-        if isinstance(block, Form) and any(item.kind == "range" for item in block.fields):  # shown at once
+        if isinstance(block, page.Form) and any(item.kind == "range" for item in block.fields):  # shown at once
             return 3
         if block is first_chart:
             return 4
-        return 6 if isinstance(block, Action) or (isinstance(block, Form) and not _is_row(block)) else 5
+        return 6 if isinstance(block, page.Action) or (isinstance(block, page.Form) and not _is_row(block)) else 5
 
     return sorted(blocks, key=rank)
 
@@ -271,7 +256,7 @@ def definition(heading: str) -> str:
     return next((_glossary()[part] for part in parts if part in _glossary()), "")
 
 
-def _is_row(form: Form | Action) -> bool:
+def _is_row(form: page.Form | page.Action) -> bool:
     """Return whether it has a few fields without explanations, which stand in one row."""
     visible = [item for item in form.fields if item.kind != "hidden"]
     return len(visible) <= _MOST_IN_ROW and not any(item.help or item.kind == "lines" for item in visible)

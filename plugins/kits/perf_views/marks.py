@@ -10,23 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_views.colours import (
-    AREAS,
-    CAREFUL,
-    CLASS_COLOURS,
-    DARK,
-    FAINT,
-    FOUND,
-    GOOD,
-    INK,
-    MODEL,
-    PAPER,
-    RULE,
-    SERIES,
-    STEPS,
-    pale,
-    size_colour,
-)
+from perf_views import colours
 from perf_views.names import shortened
 from perf_views.style import (
     LABEL_POINTS,
@@ -46,8 +30,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLOURS = {
-    "data": INK, "model": MODEL, "accent": SERIES[0], "muted": RULE, "dark": DARK, "faint": FAINT, "good": GOOD,
-    "careful": CAREFUL, "found": FOUND, "paper": PAPER,
+    "data": colours.INK, "model": colours.MODEL, "accent": colours.SERIES[0], "muted": colours.RULE,
+    "dark": colours.DARK, "faint": colours.FAINT, "good": colours.GOOD, "careful": colours.CAREFUL,
+    "found": colours.FOUND, "paper": colours.PAPER,
 }  # fmt: skip
 Scaling = Callable[[Any], Floats]  # turns values of marks into places on an axis, in the unit that is shown
 _STYLES = {"solid": "-", "dashed": "--", "dotted": ":"}
@@ -71,11 +56,11 @@ def colour_of(name: str) -> str:
     if not colon:
         return _COLOURS[name]
     if kind == "size":
-        return size_colour(float(which))
+        return colours.size_colour(float(which))
     if kind in ("class", "pale"):
-        return CLASS_COLOURS[which] if kind == "class" else pale(CLASS_COLOURS[which])
-    colours = {"series": SERIES, "area": AREAS, "step": STEPS}[kind]
-    return colours[int(which) % len(colours)]
+        return colours.CLASS_COLOURS[which] if kind == "class" else colours.pale(colours.CLASS_COLOURS[which])
+    cycle = {"series": colours.SERIES, "area": colours.AREAS, "step": colours.STEPS}[kind]
+    return cycle[int(which) % len(cycle)]
 
 
 def draw_plots(figure: Figure, plots: Sequence[Plot], title: str = "") -> None:
