@@ -27,15 +27,7 @@ from perf_analysis.scaling_efficiencies import ExternalMetrics, efficiencies_of_
 from perf_analysis.stretches import phase_edges
 from perf_traces.joined_trace import LazyTrace
 from perf_traces.levels import parts_of
-from perf_traces.messages.bursts import (
-    COPIES,
-    FACTORS,
-    IMBALANCE,
-    LOST,
-    OF_MPI,
-    Definition,
-    refuse_different_programs,
-)
+from perf_traces.messages import bursts as factors
 from perf_traces.messages.communication import calls_of
 from perf_traces.reading import write_csv
 from perf_traces.runs import SeparateRuns
@@ -123,7 +115,7 @@ class Question:
     classes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     ready: Any = None
     ready_column: str | None = None
-    pop: Definition = "strict"
+    pop: factors.Definition = "strict"
     settings: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
@@ -156,9 +148,9 @@ def overheads_of(sources: Sequence[Named | Trace], question: Question, read: Rea
         )
     if not any(each.group for each in profiles):
         called = [(each.source, each.bursts.calls) for each in profiles if each.bursts is not None]
-        refuse_different_programs(called)
+        factors.refuse_different_programs(called)
         computing = [(each.source, frozenset(each.states.get(COMPUTING, ()))) for each in profiles]
-        refuse_different_programs(computing, "function that computes")
+        factors.refuse_different_programs(computing, "function that computes")
     table_by = by or (None if question.phases is None else "phase")
     remedies = remedies if len(profiles) == 1 and not others else None
     return OverheadRuns(tuple(profiles), table_by, dict(question.settings), tuple(others), remedies)
@@ -171,7 +163,7 @@ def _traces_of(sources: Sequence[Any], read: Read, others: list[ExternalMetrics]
         if isinstance(trace, SeparateRuns):
             yield from _traces_of(trace.files, read, others)
         elif isinstance(trace, Measurements):
-            others.extend(runs_of_table(trace, FACTORS))
+            others.extend(runs_of_table(trace, factors.FACTORS))
         elif not isinstance(trace, Trace):
             raise DataError(f"{item} holds {type_in_words(trace)}; states of each location are needed: give a trace")
         else:
@@ -411,14 +403,18 @@ def time_components(profiles: Sequence[OverheadProfile]) -> TimeComponents:
     _one_way_to_grow(profiles)
     alone, is_alone = {}, {}
     losses = {name: np.array([run_losses.get(name, 0.0) for run_losses in lost]) for name in several[0]}
-    if COPIES in losses:
-        losses = {IMBALANCE: losses[IMBALANCE], **_by_collective(profiles, losses.pop(COPIES)), **losses}
+    if factors.COPIES in losses:
+        losses = {
+            factors.IMBALANCE: losses[factors.IMBALANCE],
+            **_by_collective(profiles, losses.pop(factors.COPIES)),
+            **losses,
+        }
     threads = {each.n_threads for profile in profiles for each in profile.threads}
     for name, lost_ns in losses.items():
         parts[name] = lost_ns  # nothing is lost at one location, or in one process where MPI loses it
-        alone[name] = next(iter(threads)) if len(threads) == 1 and name in OF_MPI else 1
+        alone[name] = next(iter(threads)) if len(threads) == 1 and name in factors.OF_MPI else 1
         is_alone[name] = np.array(
-            [len(p.locations) <= alone[name] or (len(p.threads) == 1 and name in OF_MPI) for p in profiles]
+            [len(p.locations) <= alone[name] or (len(p.threads) == 1 and name in factors.OF_MPI) for p in profiles]
         )
     locations = np.array([len(each.locations) for each in profiles])
     times = {name: np.asarray(times * 1e-9, float) for name, times in parts.items()}
@@ -442,7 +438,7 @@ def _by_collective(profiles: Sequence[OverheadProfile], exchanging: Floats) -> d
             sums.setdefault(label, np.zeros(len(profiles)))[run] += time
     total = np.sum(list(sums.values()), axis=0)
     if not (total > 0.0).all():
-        return {COPIES: exchanging}
+        return {factors.COPIES: exchanging}
     shares = {name: times / total for name, times in sums.items()}
     largest = sorted(shares, key=lambda name: -float(shares[name].max()))
     named = [name for name in largest[:_MOST_COLLECTIVES] if shares[name].any()]
@@ -450,7 +446,7 @@ def _by_collective(profiles: Sequence[OverheadProfile], exchanging: Floats) -> d
     if (rest > 1e-9).any():
         shares[_OTHER_COLLECTIVES] = rest
         named.append(_OTHER_COLLECTIVES)
-    return {f"{COPIES}: {name}": exchanging * shares[name] for name in named}
+    return {f"{factors.COPIES}: {name}": exchanging * shares[name] for name in named}
 
 
 def _size(n_bytes: int) -> str:
@@ -477,7 +473,9 @@ def _computing(
     """Computing of all locations, by those classes that all runs have which are the largest in any of them."""
     totals = np.array([int(times.sum()) for times in useful], float)
     by_class = [{} if each.bursts is None else each.bursts.total_ns for each in profiles]
-    shared = [name for name in by_class[0] if all(name in class_ns for class_ns in by_class) and name not in LOST]
+    shared = [
+        name for name in by_class[0] if all(name in class_ns for class_ns in by_class) and name not in factors.LOST
+    ]
     parts = {name: np.array([class_ns[name] for class_ns in by_class], float) for name in shared}
     parts = dict(sorted(parts.items(), key=lambda item: -float((item[1] / totals).max()))[:_MOST_CLASSES])
     rest = totals - sum(parts.values())

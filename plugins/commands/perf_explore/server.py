@@ -33,22 +33,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from perf_explore import page as pages
 from perf_explore.blocks import FEED
-from perf_explore.page import (
-    BOKEH,
-    PLACE,
-    SCRIPTS,
-    STEP,
-    UNDO,
-    VERSION,
-    WINDOW,
-    Frame,
-    address,
-    asset,
-    document,
-    path_of,
-    place_of,
-)
 from perf_explore.session import Place, Session, StaleEditError
 from perf_views.contents import Action, Block, Field, Notice, NoViewError, Query, Viewable, ViewPath
 from perfcore.base.errors import InputError, PerfError
@@ -136,10 +122,10 @@ class Page:
 
         register_url_convertor("any_text", AnyText())
         routes = [
-            *(Route(path, self._script) for path in (*SCRIPTS, BOKEH)),
-            Route(WINDOW, self._window),
+            *(Route(path, self._script) for path in (*pages.SCRIPTS, pages.BOKEH)),
+            Route(pages.WINDOW, self._window),
             Route(f"{FEED}/{{path:any_text}}", self._feed),
-            Route(UNDO, self._change, methods=["POST"]),
+            Route(pages.UNDO, self._change, methods=["POST"]),
             Route("/{path:any_text}", self._view, methods=["GET"]),
             Route("/{path:any_text}", self._change, methods=["POST"]),
         ]
@@ -154,14 +140,16 @@ class Page:
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if origin != f"http://{host}" and (origin is not None or request.method == "POST"):
             text = "This page answers only on its own address and to its own forms."
-            return HTMLResponse(document("Refused", text=text), 403)
+            return HTMLResponse(pages.document("Refused", text=text), 403)
         key = request.query_params.get("key")
         if request.method == "GET" and request.scope["path"] == "/" and key is not None and self._is_spent(key):
             cookie = f"{self._cookie}={self._secret}; Path=/; HttpOnly; SameSite=Strict"
-            return HTMLResponse(document("perf explore", text=""), 200, {"Set-Cookie": cookie, "Refresh": "0; url=/"})
+            return HTMLResponse(
+                pages.document("perf explore", text=""), 200, {"Set-Cookie": cookie, "Refresh": "0; url=/"}
+            )
         if not hmac.compare_digest(request.cookies.get(self._cookie, "").encode(), self._secret.encode()):
             message = "Open the address that `perf explore` printed last: each opens the page once, in one browser."
-            return HTMLResponse(document("Refused", text=message), 403)
+            return HTMLResponse(pages.document("Refused", text=message), 403)
         return None
 
     def _is_spent(self, key: str) -> bool:
@@ -179,9 +167,9 @@ class Page:
         from perf_views.bokeh_marks import bokeh_script
 
         path = request.scope["path"]
-        text = bokeh_script() if path == BOKEH else asset(SCRIPTS[path])
+        text = bokeh_script() if path == pages.BOKEH else pages.asset(pages.SCRIPTS[path])
         # That of BokehJS is long, and stays the same while the page is open.
-        headers = {"Cache-Control": "private, max-age=3600"} if path == BOKEH else {}
+        headers = {"Cache-Control": "private, max-age=3600"} if path == pages.BOKEH else {}
         return Response(text, headers=headers, media_type="text/javascript")
 
     def _window(self, request: Request) -> Response:
@@ -205,12 +193,14 @@ class Page:
         self._plots[name] = plot
         if len(self._plots) > _MOST_PLOTS:
             self._plots.popitem(last=False)
-        return f"{WINDOW}?plot={name}"
+        return f"{pages.WINDOW}?plot={name}"
 
     def _feed(self, request: Request) -> Response:
         """Return what a script asks for; it does not wait for views and changes, and these not for it."""
         try:
-            feed = self.session.subject.feed(path_of(_raw(request).removeprefix(FEED)), dict(request.query_params))
+            feed = self.session.subject.feed(
+                pages.path_of(_raw(request).removeprefix(FEED)), dict(request.query_params)
+            )
         except PerfError as error:
             return _json({"error": str(error)}, 404 if isinstance(error, NoViewError) else 422)
         headers = {}
@@ -218,12 +208,12 @@ class Page:
             headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(feed.file_name, safe='')}"
         return Response(feed.content, media_type=feed.media, headers=headers)
 
-    def _frame(self) -> Frame:
+    def _frame(self) -> pages.Frame:
         session = self.session
-        return Frame(session.subject.title, session.version, session.undoable, keep=self._keep)
+        return pages.Frame(session.subject.title, session.version, session.undoable, keep=self._keep)
 
     def _view(self, request: Request) -> Response:
-        path, query = path_of(_raw(request)), dict(request.query_params)
+        path, query = pages.path_of(_raw(request)), dict(request.query_params)
         with self._lock:
             try:
                 view = self.session.view(path, query)
@@ -237,27 +227,31 @@ class Page:
         """Preview, keep, leave or undo a change."""
         form = await _form(request)
         if form is None:
-            return HTMLResponse(document("Too long", text="The form is longer than 4 MiB."), 413)
+            return HTMLResponse(pages.document("Too long", text="The form is longer than 4 MiB."), 413)
         return await run_in_threadpool(self._changed, _raw(request), form)
 
     def _changed(self, raw: str, form: dict[str, str]) -> Response:
-        version, step, place_text = form.pop(VERSION, ""), form.pop(STEP, "preview"), form.pop(PLACE, "")
-        path = path_of(raw)
-        place = place_of(place_text) if place_text else (path, {})
+        version, step, place_text = (
+            form.pop(pages.VERSION, ""),
+            form.pop(pages.STEP, "preview"),
+            form.pop(pages.PLACE, ""),
+        )
+        path = pages.path_of(raw)
+        place = pages.place_of(place_text) if place_text else (path, {})
         with self._lock:
             try:
-                if raw == UNDO:
-                    return HTMLResponse("", 303, {"Location": address(*self.session.undo(version))})
+                if raw == pages.UNDO:
+                    return HTMLResponse("", 303, {"Location": pages.address(*self.session.undo(version))})
                 if step == "leave":
                     return self._left(path, form, version, place)
                 if step == "keep":
                     kept = self.session.keep(path, form, version, place)
-                    return HTMLResponse("", 303, {"Location": address(kept.path, kept.query)})
+                    return HTMLResponse("", 303, {"Location": pages.address(kept.path, kept.query)})
                 change = self.session.preview(path, form, version)
-                return HTMLResponse(self._frame().preview(change, path, form, address(*place)))
+                return HTMLResponse(self._frame().preview(change, path, form, pages.address(*place)))
             except PerfError as error:
                 status = 409 if isinstance(error, StaleEditError) else 422
-                if raw == UNDO:
+                if raw == pages.UNDO:
                     return HTMLResponse(self._frame().failed("Change refused", str(error)), status)
                 return HTMLResponse(self._refused(str(error), path, form, place), status)
 
@@ -279,7 +273,7 @@ class Page:
         if action is None:  # texts with the names of the fields
             fields = (Field(name, name.replace("_", " "), text, "lines") for name, text in form.items())
             action = Action(tuple(fields), path)
-        return self._frame().refused(message, action, address(*place))
+        return self._frame().refused(message, action, pages.address(*place))
 
 
 def _raw(request: Request) -> str:
@@ -355,4 +349,4 @@ def served(subject: Viewable) -> Iterator[str]:
 async def _bug(request: Request, error: Exception) -> Response:
     """Return what the browser gets if the program has a bug, whose traceback goes to the terminal."""
     text = "This is a bug of perfcore; the terminal has its traceback. Nothing was changed; go back to what you had."
-    return HTMLResponse(document("Internal error", text=text), 500, _HEADERS)
+    return HTMLResponse(pages.document("Internal error", text=text), 500, _HEADERS)

@@ -17,15 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_explore.blocks import chart_svg
-from perf_explore.timeline.shown import (
-    CLASS_PREFIX,
-    MOST_COLUMNS,
-    ROWS,
-    Bins,
-    TimelineData,
-    Window,
-    state_name,
-)
+from perf_explore.timeline import shown
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import model_edges
@@ -57,7 +49,7 @@ class TimelineViews(page.Viewable):
 
     title, help = "Timeline", "states of each location over time, with phases, markers and utilization"
 
-    def __init__(self, data: TimelineData, model: Any = None) -> None:
+    def __init__(self, data: shown.TimelineData, model: Any = None) -> None:
         self.data, self._model = data, model
         self._lock = threading.Lock()
         self._marker_times = np.array([each[1:] for each in data.given.markers], dtype=np.int64).reshape(-1, 2)
@@ -68,7 +60,7 @@ class TimelineViews(page.Viewable):
         if isinstance(trace, SummarizedTrace):
             return None
         try:
-            return cls(TimelineData(trace), model if getattr(model, "phases", ()) else None)
+            return cls(shown.TimelineData(trace), model if getattr(model, "phases", ()) else None)
         except DataError:
             return None
 
@@ -77,12 +69,12 @@ class TimelineViews(page.Viewable):
         if path:
             raise page.NoViewError(path)
         tables = (self._phase_table(), self._class_table(), self._marker_table())
-        window = Window.of(query, self.data.given, self.data.run_ns)
+        window = shown.Window.of(query, self.data.given, self.data.run_ns)
         return page.View(self.title, (self._chart(window), *(table for table in tables if table.rows)))
 
     def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
         """Return what the page's script asks for; see `Viewable.feed`."""
-        window = Window.of(query, self.data.given, self.data.run_ns)
+        window = shown.Window.of(query, self.data.given, self.data.run_ns)
         match path:
             case ("lanes",):
                 return self._lanes(window, query)
@@ -100,7 +92,7 @@ class TimelineViews(page.Viewable):
                 return self._perfetto(window)
         raise page.NoViewError(path)
 
-    def _perfetto(self, window: Window) -> page.Feed:
+    def _perfetto(self, window: shown.Window) -> page.Feed:
         """Return everything that overlaps a window, of all lanes, uncut; times count as those of the trace."""
         trace, written = self.data.trace, io.BytesIO()
         start, end = window.start_ns + self.data.run_ns[0], window.end_ns + self.data.run_ns[0]
@@ -112,7 +104,7 @@ class TimelineViews(page.Viewable):
         write_chrome_json(trace, written, (start, end))
         return page.Feed(written.getvalue(), _JSON, f"{Path(self.data.given.source).name or 'trace'}.json")
 
-    def _chart(self, window: Window) -> page.Chart:
+    def _chart(self, window: shown.Window) -> page.Chart:
         data = self.data
         factor = nanoseconds_per(data.time_unit)
         settings = {
@@ -123,8 +115,8 @@ class TimelineViews(page.Viewable):
             "locations": len(data.given.locations),
             "classes": [{"name": name, "colour": f"var(--class-{name})"} for name in data.classes],
             "found": "var(--found)",
-            "rows": ROWS,
-            "letters": max(len(state_name(lane.label)) + 2 * lane.depth + 2 for lane in data.lanes.all),
+            "rows": shown.ROWS,
+            "letters": max(len(shown.state_name(lane.label)) + 2 * lane.depth + 2 for lane in data.lanes.all),
             "states": [name for name in data.trace.states if len(name) <= _LONGEST_OFFERED][:_MOST_OFFERED],
         }
         links = tuple(page.Link(text, (), to.query(data.run_ns, data.time_unit)) for text, to in self._steps(window))
@@ -135,7 +127,7 @@ class TimelineViews(page.Viewable):
             lambda figure: draw_timeline(figure, data, data.bins(window, COLUMNS)), alternative, live=live
         )
 
-    def _steps(self, window: Window) -> list[tuple[str, Window]]:
+    def _steps(self, window: shown.Window) -> list[tuple[str, shown.Window]]:
         """Windows near this one, for who has no script."""
         duration = self.data.duration_ns
         n_lanes = len(self.data.lanes.shown(window.toggled))
@@ -176,7 +168,7 @@ class TimelineViews(page.Viewable):
                 continue
             share = float(time[class_index] / total_time)
             location, start, end, text = data.longest_at(index, which)
-            way = self._link(name, start, end, location, CLASS_PREFIX + name)
+            way = self._link(name, start, end, location, shown.CLASS_PREFIX + name)
             cells = page.Cell(name.replace("_", " "), way), str(data.class_of_state.count(name))
             rows.append((*cells, page.Cell(f"{share:.2%}", bar=share), text.partition(": ")[2]))
         return page.Table(
@@ -192,7 +184,7 @@ class TimelineViews(page.Viewable):
         for index in sorted(longest, key=lambda index: markers[index][1]):
             name, start, end = markers[index]
             begin = start - self.data.run_ns[0]
-            link = self._link(state_name(name), begin, end - self.data.run_ns[0])
+            link = self._link(shown.state_name(name), begin, end - self.data.run_ns[0])
             lasts = readable(end - start, "ns")
             rows.append((page.Cell(link.text, link), readable(begin + self.data.shown_from_ns, "ns"), lasts))
         title = "Markers" if len(markers) <= _MOST_LISTED else f"The {_MOST_LISTED} longest of {len(markers):,} markers"
@@ -203,32 +195,33 @@ class TimelineViews(page.Viewable):
         margin, query = max((end_ns - start_ns) // 10, 1), dict[str, str]()
         start, end = max(start_ns - margin, 0), min(end_ns + margin, self.data.duration_ns)
         if start < end:
-            query |= Window(start, end).query(self.data.run_ns, self.data.time_unit)
+            query |= shown.Window(start, end).query(self.data.run_ns, self.data.time_unit)
         if location is not None:
-            query |= self._lane_query(location, Window(0, 1))
+            query |= self._lane_query(location, shown.Window(0, 1))
         return page.Link(text, (), query | ({"find": find} if find else {}))
 
-    def _lane_query(self, location: int, window: Window) -> dict[str, str]:
+    def _lane_query(self, location: int, window: shown.Window) -> dict[str, str]:
         """Return the first lane that is shown, so that a location's own lane, or the group that hides it, is."""
         positions = self.data.lanes.shown(window.toggled)
         lane = [position for position in self.data.lanes.path_to(location) if position in set(positions)][-1]
         place = positions.index(lane)
         return {"top": str(max(place - window.rows // 2, 0))} if place >= window.rows else {}
 
-    def _lanes(self, window: Window, query: page.Query) -> page.Feed:
+    def _lanes(self, window: shown.Window, query: page.Query) -> page.Feed:
         """Lanes in bins: the length of the JSON header, the header, then a byte for each lane and column thrice.
 
         The class of which there is most, its share, and the share of what is searched, both of 255.
         """
         data, lanes = self.data, self.data.lanes
-        bins = data.bins(window, _count(query, "columns", MOST_COLUMNS))
+        bins = data.bins(window, _count(query, "columns", shown.MOST_COLUMNS))
         header = {
             "from": window.start_ns,
             "to": window.end_ns,
             "top": window.top,
             "rows": [
                 {
-                    "at": position, "name": state_name(lane.name), "label": state_name(lane.label), "depth": lane.depth,
+                    "at": position, "name": shown.state_name(lane.name), "label": shown.state_name(lane.label),
+                    "depth": lane.depth,
                     "open": lanes.is_open(position, window.toggled) if lane.kind != "location" else None,
                     "members": len(lane.locations),
                 }
@@ -246,7 +239,7 @@ class TimelineViews(page.Viewable):
         planes = b"".join(each.tobytes() for each in (bins.top, *shares))
         return page.Feed(struct.pack("<I", len(head)) + head + planes, "application/octet-stream")
 
-    def _markers(self, window: Window) -> list[tuple[str, int, int]]:
+    def _markers(self, window: shown.Window) -> list[tuple[str, int, int]]:
         """Return the longest of those that are seen, in the order of time."""
         start, end = (each + self.data.run_ns[0] for each in (window.start_ns, window.end_ns))
         starts, ends = self._marker_times.T
@@ -255,17 +248,17 @@ class TimelineViews(page.Viewable):
             visible = np.sort(visible[np.argsort(starts[visible] - ends[visible], kind="stable")[:_MOST_MARKERS]])
         begin = self.data.run_ns[0]
         return [
-            (state_name(self.data.given.markers[each][0]), int(starts[each]) - begin, int(ends[each]) - begin)
+            (shown.state_name(self.data.given.markers[each][0]), int(starts[each]) - begin, int(ends[each]) - begin)
             for each in visible.tolist()
         ]
 
-    def _lane_lines(self, window: Window, query: page.Query) -> page.Feed:
+    def _lane_lines(self, window: shown.Window, query: page.Query) -> page.Feed:
         lanes, position = self.data.lanes.all, _count(query, "lane", None)
         if position >= len(lanes):
             raise OptionError(f"there is no lane {position}; there are {len(lanes)}")
         return _json({"lines": self.data.lines_at(lanes[position], window.start_ns, window.end_ns)})
 
-    def _longest(self, window: Window) -> page.Feed:
+    def _longest(self, window: shown.Window) -> page.Feed:
         location, start, end, text = self.data.longest(window.find)
         place = self._lane_query(location, window)
         return _json({"text": text, "top": place.get("top"), "from": start, "to": end})
@@ -304,7 +297,7 @@ def _json(content: Any) -> page.Feed:
     return page.Feed(msgspec.json.encode(content), _JSON)
 
 
-def draw_timeline(figure: Figure, data: TimelineData, bins: Bins) -> None:
+def draw_timeline(figure: Figure, data: shown.TimelineData, bins: shown.Bins) -> None:
     """Draw the lanes of a window, and below them how many locations compute."""
     from matplotlib.patches import Patch
 
@@ -321,7 +314,7 @@ def draw_timeline(figure: Figure, data: TimelineData, bins: Bins) -> None:
     left, right = times[[0, -1]]
     lanes.imshow(painted(data, bins), extent=(left, right, n_rows - 0.5, -0.5), aspect="auto", interpolation="nearest")
     lanes.set_yticks(range(len(bins.lanes)))
-    names = shortened_apart([state_name("  " * lane.depth + lane.label) for _, lane in bins.lanes], 40)
+    names = shortened_apart([shown.state_name("  " * lane.depth + lane.label) for _, lane in bins.lanes], 40)
     lanes.set_yticklabels(names, fontsize=SMALL_POINTS, parse_math=False)
     lanes.tick_params(axis="x", labelbottom=False)
     lanes.set_xlim(left, right)
@@ -335,7 +328,7 @@ def draw_timeline(figure: Figure, data: TimelineData, bins: Bins) -> None:
     )  # fmt: skip
 
 
-def painted(data: TimelineData, bins: Bins) -> npt.NDArray[np.float64]:
+def painted(data: shown.TimelineData, bins: shown.Bins) -> npt.NDArray[np.float64]:
     """Return red, green and blue of each lane and column, 0 to 1, on white paper."""
     from matplotlib.colors import to_rgb
 
