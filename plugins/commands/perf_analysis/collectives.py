@@ -33,8 +33,7 @@ from perf_traces.messages.communication import (
     numbered,
     sums_of,
 )
-from perf_traces.nesting import merged_states
-from perf_traces.windows import with_intervals
+from perf_traces.windows import overlaid
 from perf_views.names import short_name
 from perfcore.base.arrays import Ints
 from perfcore.data.trace import Trace
@@ -124,26 +123,17 @@ def _calls(recorded: Trace, names: StateClasses) -> list[npt.NDArray[Any]]:
 def with_waiting(trace: Trace, collectives: Collectives, first_location: int = 0) -> Trace:
     """A trace in which locations wait, rather than communicate, until the last rank has entered a collective."""
     last = collectives.start_ns.max(axis=0, initial=trace.span_ns[0])
-    n, code = len(trace.locations), len(trace.states)
     places = collectives.place - first_location
-    waits = (collectives.start_ns < last) & (places >= 0) & (places < n)
+    waits = (collectives.start_ns < last) & (places >= 0) & (places < len(trace.locations))
     if not waits.any():
         return trace
-    # What waits lies next to each location as another one.
-    locations, starts, ends = [trace.location], [trace.start_ns], [trace.end_ns]
+    until, waiting = np.broadcast_to(last, waits.shape), []
     for place in np.unique(places[waits]).tolist():
-        place_waits = waits & (places == place)
-        first, until = union(collectives.start_ns[place_waits], np.broadcast_to(last, waits.shape)[place_waits])
-        locations.append(np.full(len(first), n + place, np.int32))
-        starts.append(first)
-        ends.append(until)
-    whose = np.concatenate(locations)
-    states = np.full(len(whose), code, np.int32)
-    states[: trace.n_intervals] = trace.state
-    busy = np.array([*map(set(trace.busy_states).__contains__, trace.states)])
-    columns, rank = (whose, states, np.concatenate(starts), np.concatenate(ends)), np.append(np.where(busy, 0, 2), 1)
-    merged = merged_states(*columns, place=np.tile(np.arange(n), 2), rank=rank)
-    return with_intervals(trace, merged, states=(*trace.states, WAITING_FOR_RANKS))
+        of_place = waits & (places == place)
+        start, end = union(collectives.start_ns[of_place], until[of_place])
+        waiting.append((np.full(len(start), place, np.int32), np.zeros(len(start), np.int32), start, end))
+    location, state, start, end = (np.concatenate(column) for column in zip(*waiting, strict=True))
+    return overlaid(trace, (location, state, start, end), [WAITING_FOR_RANKS])
 
 
 @dataclass(frozen=True)

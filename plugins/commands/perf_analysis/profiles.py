@@ -19,11 +19,11 @@ from perf_statistics.kernels import kernel
 from perf_traces.joined_trace import JoinedTrace, LazyTrace, run_of
 from perf_traces.levels import level_names
 from perf_traces.messages.communication import FUNCTIONS, FunctionChanges, communication_of, sums_of
-from perf_traces.nesting import BACKGROUND, is_incomplete, merged_states, nesting_of
+from perf_traces.nesting import BACKGROUND, is_incomplete, nesting_of
 from perf_traces.reading import next_step
 from perf_traces.runs import REPETITIONS, symbols_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
-from perf_traces.windows import with_intervals
+from perf_traces.windows import overlaid, with_intervals
 from perfcore.base import pd
 from perfcore.base.arrays import Booleans, Codes, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, listing
@@ -357,17 +357,8 @@ def named_calls(trace: Trace) -> Trace:
         trace = _with_functions(trace, changes)
     if communication is None or not len(communication.calls) or set(communication.calls.operations) & {*trace.states}:
         return trace
-    calls, n = communication.calls, len(trace.locations)
-    busy = np.array([*map(set(trace.busy_states).__contains__, trace.states)])
-    columns = (
-        (trace.location, calls.location + np.int32(n)),
-        (trace.state, calls.operation + np.int32(len(trace.states))),
-        (trace.start_ns, calls.enter_ns),
-        (trace.end_ns, calls.leave_ns),
-    )
-    rank = np.concatenate([np.where(busy, 0, 2), np.ones(len(calls.operations), np.int64)])
-    merged = merged_states(*(np.concatenate(both) for both in columns), place=np.tile(np.arange(n), 2), rank=rank)
-    return with_intervals(trace, merged, states=(*trace.states, *calls.operations))
+    calls = communication.calls
+    return overlaid(trace, (calls.location, calls.operation, calls.enter_ns, calls.leave_ns), calls.operations)
 
 
 def _with_functions(trace: Trace, changes: FunctionChanges) -> Trace:

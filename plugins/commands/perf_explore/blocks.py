@@ -7,7 +7,7 @@ import io
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from itertools import count
@@ -134,9 +134,7 @@ class Writer:
     draws_static: bool = False  # charts as drawings, for notebooks, which keep all that their cells show
     keep: Callable[[Plot], str] | None = None  # the address at which finer parts of a plot are asked for
     has_charts: bool = False  # whether a chart was written that needs BokehJS
-
-    def __post_init__(self) -> None:
-        self._numbers = count(1)
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))  # of what needs a name
 
     def view(self, view: page.View) -> str:
         """All blocks of a view: what must not be overlooked, key figures, the first chart, the rest, and long forms."""
@@ -153,7 +151,7 @@ class Writer:
         return page.Cell(content) if isinstance(content, str) else content
 
     def next_name(self) -> str:
-        return f"{self.name}{next(self._numbers)}"
+        return f"{self.name}{next(self.numbers)}"
 
     @staticmethod
     def verdict(line: str) -> tuple[str, str]:
@@ -182,9 +180,6 @@ class Writer:
             colour = pale(colour)
             stripes = f" repeating-linear-gradient(135deg,{colour} 0 5px,{pale(colour)} 5px 8px)"
         return f"background:{colour}{stripes};color:{text_on(colour)}"
-
-    def reachable(self, links: Sequence[page.Link]) -> list[page.Link]:
-        return [link for link in links if self.address(link.path, link.query) is not None]
 
     def live_settings(self, chart: page.Chart) -> str:
         """Return what a script needs that draws in place of a chart."""

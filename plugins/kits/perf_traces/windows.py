@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_traces.joined_trace import positions, run_of
+from perf_traces.nesting import Columns, merged_states
 from perf_traces.options import CurveOptions, TraceOptions
 from perf_traces.states import matches
 from perfcore.base import progress
@@ -227,6 +228,19 @@ def with_intervals(trace: Trace, columns: Sequence[npt.NDArray[Any]], **changes:
     facts = {name: getattr(trace, name) for name in _FACTS}
     location, state, start, end = columns
     return Trace(location, state, start, end, *names, **{**facts, **changes})
+
+
+def overlaid(trace: Trace, columns: Columns, states: Sequence[str]) -> Trace:
+    """Return a trace in which further states are shown: instead of its own, but for those that compute."""
+    n, n_own = len(trace.locations), len(trace.states)
+    # What is added lies next to each location as another one, with which it is merged.
+    added = columns[0] + np.int32(n), columns[1] + np.int32(n_own), columns[2], columns[3]
+    own: Columns = (trace.location, trace.state, trace.start_ns, trace.end_ns)
+    location, state, start, end = (np.concatenate([one, other]) for one, other in zip(own, added, strict=True))
+    busy = frozenset(trace.busy_states)
+    rank = np.array([*(0 if name in busy else 2 for name in trace.states), *[1] * len(states)])
+    merged = merged_states(location, state, start, end, place=np.tile(np.arange(n), 2), rank=rank)
+    return with_intervals(trace, merged, states=(*trace.states, *states))
 
 
 def _chosen(trace: Trace, patterns: Sequence[str]) -> tuple[list[list[int]], list[str], list[str]]:
