@@ -25,14 +25,7 @@ import numpy.typing as npt
 from perf_analysis.categories import StateClasses, classify
 from perf_analysis.concurrency import union, unions_of, usual_categories
 from perf_traces.levels import LocatedTrace, level_names, parts_of
-from perf_traces.messages.communication import (
-    NOT_RECORDED,
-    Communication,
-    calls_at_once,
-    latest_of,
-    numbered,
-    sums_of,
-)
+from perf_traces.messages.communication import NOT_RECORDED, Communication, calls_at_once, latest_of, numbered, sums_of
 from perf_traces.windows import overlaid
 from perf_views.names import short_name
 from perfcore.base.arrays import Ints

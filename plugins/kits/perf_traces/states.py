@@ -71,23 +71,13 @@ class ClassTable:
         """Return the classes of names, those of patterns from the longest on, and all patterns as one."""
         pairs = [(name.strip().lower(), group.name) for group in self.groups for name in group.names]
         wild = sorted((pair for pair in pairs if _WILD.search(pair[0])), key=lambda pair: -len(pair[0]))
-        pattern = re.compile("|".join(f"({_expression(name)})" for name, _ in wild) or "(?!)", re.DOTALL)
+        pattern = re.compile("|".join(f"({fnmatch.translate(name)})" for name, _ in wild) or "(?!)")
         return {name: kind for name, kind in pairs if not _WILD.search(name)}, [kind for _, kind in wild], pattern
 
 
 def matches(name: str, pattern: str) -> bool:
     """Return whether a name fits a pattern with ``*`` and ``?``, in whatever case."""
     return fnmatch.fnmatchcase(name.strip().lower(), pattern.strip().lower())
-
-
-def _expression(pattern: str) -> str:
-    """Return a pattern of a name as a regular expression without groups."""
-    parts = re.split(r"(\*+|\?|\[[^\]]+\])", pattern)
-    wild = {"*": ".*", "?": "."}
-    return "".join(
-        wild.get(part[0]) or f"[{re.escape(part[1:-1]).replace(chr(92) + '-', '-')}]" if k % 2 else re.escape(part)
-        for k, part in enumerate(parts)
-    )
 
 
 @functools.cache

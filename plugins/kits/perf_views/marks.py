@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from perf_views.style import (
 )
 from perfcore.base.arrays import Floats
 from perfcore.data.units import DAY_NS, NANOSECONDS
-from perfcore.report import Axis, Band, Bars, Line, Mark, Plot, Points, Report, Rule, Spans, Steps, Text
+from perfcore.report import Axis, Band, Bars, Line, Mark, Plot, Points, Rule, Spans, Steps, Text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,12 +87,6 @@ def draw_plots(figure: Figure, plots: Sequence[Plot], title: str = "") -> None:
     for (row, start, end), plot in zip(places, plots, strict=True):
         draw_plot(plot, figure.add_subplot(grid[row, edges.index(start) : edges.index(end)]))
     figure.suptitle(title, x=0.01, ha="left", fontsize=10, parse_math=False)
-
-
-def heading_of(report: Report) -> str:
-    """Return the title over all plots of a report, and what must be known to read them."""
-    notes = "; ".join(plot.note for plot in report.plots if plot.note)
-    return "\n".join([shortened(report.title, 110), *textwrap.wrap(notes, 150)])
 
 
 def draw_plot(plot: Plot, axes: Axes) -> None:

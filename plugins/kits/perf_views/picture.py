@@ -8,11 +8,13 @@ import io
 import logging
 import os
 import re
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perf_views.marks import draw_plot, draw_plots, heading_of
+from perf_views.marks import draw_plot, draw_plots
+from perf_views.names import shortened
 from perfcore.base.errors import DataError, OptionError
 from perfcore.base.files import WRITTEN_BY, atomic_path, check_ending, check_files, write_bytes
 from perfcore.report import Shown
@@ -170,7 +172,10 @@ def _drawn(model: Result | None, data: Any, panels: Sequence[str], extent: tuple
             draw_plot(plot, axes)
     else:
         report = _report(model, data)
-        draw_plots(figure, report.plots, "" if model is None else heading_of(report))
+        # Over all plots the title, and what must be known to read them.
+        notes = "; ".join(plot.note for plot in report.plots if plot.note)
+        heading = "\n".join([shortened(report.title, 110), *textwrap.wrap(notes, 150)])
+        draw_plots(figure, report.plots, "" if model is None else heading)
     finish(figure)
     return figure
 

@@ -214,10 +214,7 @@ class Communication:
         if (joined == NOT_RECORDED).any():
             where = f"{where} and others" if n_known else "unknown communicators"
         sent = f"{len(self.messages)} of {n_bytes} bytes in all" if len(self.messages) else "none"
-        facts = {
-            "messages": f"{sent}, {len(self.calls)} calls",
-            "collectives": f"{len(joined)} on {where}",
-        }
+        facts = {"messages": f"{sent}, {len(self.calls)} calls", "collectives": f"{len(joined)} on {where}"}
         lost = self.remark_lines()
         return facts | ({"about messages": "; ".join(lost)} if lost else {})
 
