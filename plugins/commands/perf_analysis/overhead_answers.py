@@ -415,7 +415,7 @@ def _phase_table(profile: OverheadProfile) -> Table:
         Column("duration", np.diff(edges), "ns", "time"),
         *_shares(profile.categories, profile.by_phase_ns),
     ]
-    if _hides_besides(profile):
+    if profile.devices and "hidden communication" not in profile.categories:  # overlap is no category
         columns += _shares(_HIDDEN, profile.hidden_ns.sum(axis=1), profile.by_phase_ns.sum(axis=0))
     since = f", start since {origin} ns" if origin else ""
     return Table(columns, title=f"Time breakdown by phase{since}")
@@ -430,15 +430,10 @@ def _marker_table(profile: OverheadProfile) -> Table:
         scaling_efficiencies.time_column("elapsed", [each.elapsed_ns for each in markers]),
         *_shares(profile.categories, cycles),
     ]
-    if _hides_besides(profile):
+    if profile.devices and "hidden communication" not in profile.categories:  # overlap is no category
         hidden = np.array([(each.hidden_communication_ns, each.hidden_copies_ns) for each in markers]).T
         columns += _shares(_HIDDEN, hidden, cycles.sum(axis=0))
     return Table(columns, title="Time breakdown by marker", limit=_MOST_MARKERS)
-
-
-def _hides_besides(profile: OverheadProfile) -> bool:
-    """Whether overlap with computing is no category."""
-    return bool(profile.devices) and "hidden communication" not in profile.categories
 
 
 def _gpu_table(profile: OverheadProfile) -> list[Table]:

@@ -53,15 +53,15 @@ class RunSummary(SummarizedTrace, Result):
         intervals, locations, states, files = (figure.text for figure in figures)
         of = f"{files} of {counts['files_of_the_run']:,} files"
         path = shlex.quote(os.fspath(Path(self.source).with_name("whole.summary")))
-        following = f"perf summarize PARTS -o {path}" if self._missing else f"perf fit {shlex.quote(self.source)}"
+        following = (
+            f"perf summarize PARTS -o {path}"
+            if self.summary.facts.missing()
+            else f"perf fit {shlex.quote(self.source)}"
+        )
         return Report(
             f"Summary: {self.source}", f"{intervals} intervals of {locations} locations and {states} states, from {of}",
             figures, notes=[Note("Note", note) for note in self.notes], next=following,
         )  # fmt: skip
-
-    @property
-    def _missing(self) -> list[str]:
-        return [self.summary.facts.run.files[index].name for index in self.summary.facts.missing()]
 
     @property
     def _counts(self) -> dict[str, int]:
@@ -75,8 +75,10 @@ class RunSummary(SummarizedTrace, Result):
     def to_dict(self) -> dict[str, Any]:
         is_file = os.path.isfile(self.source)  # noqa: PTH113 - the names of data may be too long for a path
         size = {"bytes": Path(self.source).stat().st_size} if is_file else {}
-        left_out = list(self.summary.facts.left_out.values())
-        return {**self._counts, **size, "left_out": left_out, "notes": list(self.notes), "missing": self._missing}
+        facts = self.summary.facts
+        missing = [facts.run.files[index].name for index in facts.missing()]
+        left_out = list(facts.left_out.values())
+        return {**self._counts, **size, "left_out": left_out, "notes": list(self.notes), "missing": missing}
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,7 +6,7 @@ import fnmatch
 import functools
 import itertools
 import threading
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -396,7 +396,10 @@ class Lanes:
             groups.setdefault(columns[level][location] if level < len(columns) else "", []).append(location)
         for name, members in groups.items():
             if not name:
-                shared = _shared_beginning([names[location] for location in members])
+                # How many letters all names have in common, up to a separator; 0 of a single name.
+                parts = zip(*(names[location].split(_SEPARATOR)[:-1] for location in members), strict=False)
+                common = itertools.takewhile(lambda part: len(set(part)) == 1, parts if len(members) > 1 else ())
+                shared = sum(len(part[0]) + len(_SEPARATOR) for part in common)
                 for location in members:
                     label, end = names[location][shared:], len(self.all) + 1
                     self.all.append(Lane(names[location], depth, (location,), end, "location", label))
@@ -417,17 +420,6 @@ class Lanes:
             positions.append(position)
             position = position + 1 if self.is_open(position, toggled) else self.all[position].end
         return positions
-
-    def path_to(self, location: int) -> list[int]:
-        """Return the groups around a location, outermost first, and its own lane."""
-        return [position for position, lane in enumerate(self.all) if location in lane.locations]
-
-
-def _shared_beginning(names: Sequence[str]) -> int:
-    """Return how many letters all names have in common, up to a separator; 0 for a single name."""
-    parts = zip(*(name.split(_SEPARATOR)[:-1] for name in names), strict=False) if len(names) > 1 else ()
-    shared = itertools.takewhile(lambda part: len(set(part)) == 1, parts)
-    return sum(len(part[0]) + len(_SEPARATOR) for part in shared)
 
 
 def shown_start_ns(run_ns: tuple[int, int]) -> int:

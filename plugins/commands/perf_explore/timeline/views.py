@@ -203,7 +203,7 @@ class TimelineViews(page.Viewable):
     def _lane_query(self, location: int, window: shown.Window) -> dict[str, str]:
         """Return the first lane that is shown, so that a location's own lane, or the group that hides it, is."""
         positions = self.data.lanes.shown(window.toggled)
-        lane = [position for position in self.data.lanes.path_to(location) if position in set(positions)][-1]
+        lane = [position for position in positions if location in self.data.lanes.all[position].locations][-1]
         place = positions.index(lane)
         return {"top": str(max(place - window.rows // 2, 0))} if place >= window.rows else {}
 

@@ -60,6 +60,11 @@ class Calls:
     def __len__(self) -> int:
         return len(self.enter_ns)
 
+    def at(self, rows: Any, location: Codes | None = None) -> Calls:
+        """Return some of the calls, in another order or at other locations."""
+        place = self.location if location is None else location
+        return Calls(place[rows], self.enter_ns[rows], self.leave_ns[rows], self.operation[rows], self.operations)
+
 
 @dataclass(frozen=True, eq=False)
 class FunctionChanges:
@@ -176,8 +181,7 @@ class Communication:
         )  # fmt: skip
         return replace(
             self, messages=replace(messages, **moved).only(inside),
-            calls=Calls(calls.location[kept], calls.enter_ns[kept], calls.leave_ns[kept], calls.operation[kept],
-                        calls.operations),
+            calls=calls.at(kept),
             collectives=collectives.only(np.bincount(collectives.member_of, minlength=len(collectives)) > 0),
         )  # fmt: skip
 
@@ -263,10 +267,9 @@ def on_locations(communication: Communication, place: Ints, locations: Sequence[
     ends = np.full(len(locations), communication.start_ns, np.int64)
     np.maximum.at(ends, place, communication.end_ns)
     moved = {name: getattr(messages, name) for name in _ENDS}
-    enter, leave, operation = calls.enter_ns[order], calls.leave_ns[order], calls.operation[order]
     return replace(
         communication, locations=tuple(locations), end_ns=ends,
-        calls=Calls(location[order], enter, leave, operation, calls.operations),
+        calls=calls.at(order, location),
         messages=replace(messages, **{name: np.where(of < 0, of, new[of]) for name, of in moved.items()}),
         collectives=replace(collectives, member_call=new[collectives.member_call]),
     )  # fmt: skip
@@ -297,7 +300,7 @@ def calls_of(trace: Trace) -> Calls | None:
     places = {name: place for place, name in enumerate(trace.locations)}
     place = np.array([places.get(name, -1) for name in communication.locations], np.int32)[calls.location]
     order = np.lexsort((calls.enter_ns, place))[np.count_nonzero(place < 0) :]
-    return Calls(place[order], calls.enter_ns[order], calls.leave_ns[order], calls.operation[order], calls.operations)
+    return calls.at(order, place)
 
 
 def numbered(group: npt.NDArray[np.integer]) -> Ints:
