@@ -62,7 +62,8 @@ def measure(intervals, locations, functions, order, parts, path):
 
     import perfcore
     from perf_analysis.profiles import profile_of
-    from perf_analysis.stretches import Stretches, whole_run
+    from perf_analysis.stretches import Stretches
+    from perf_traces.joined_trace import run_of
 
     warm = perfcore.Trace([0], [0], [0], [9], ["a"], ["run"])
     profile_of(warm)  # compiled before
@@ -72,14 +73,13 @@ def measure(intervals, locations, functions, order, parts, path):
     else:
         trace = make(intervals, locations, functions, order)
         before = (time.perf_counter(), time.process_time())
-    stretches = whole_run(trace)
-    first, last = stretches.edges_ns.tolist()
+    stretches, (first, last) = None, run_of(trace)
     if parts > 1:
         edges = np.linspace(first, last, parts + 1).astype(np.int64)
         stretches = Stretches(tuple(f"phase {k}" for k in range(parts)), edges, np.arange(parts))
     found = profile_of(trace, stretches)
     wall, cpu = time.perf_counter() - before[0], time.process_time() - before[1]
-    assert (found.times_ns.sum(axis=0) == stretches.durations_ns).all()
+    assert (found.times_ns.sum(axis=0) == found.parts_ns).all()
     print(json.dumps({"wall": wall, "cpu": cpu, "peak": memory("VmHWM")}))
 
 

@@ -18,7 +18,7 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 import perfcore
-from perf_explore.opening import Opening, open_subjects
+from perf_explore.opening import open_subjects
 from perf_explore.server import served
 from perf_views.contents import Viewable, views_of
 
@@ -31,7 +31,7 @@ MOST_BYTES, MOST_BYTES_IN_ALL = 100_000, 1_500_000
 
 def example(*names: str, **options: str) -> Callable[[], Viewable]:
     """Files of the examples, as ``perf explore`` opens them."""
-    return lambda: open_subjects([f"examples/{name}" for name in names], Opening(options=options))
+    return lambda: open_subjects([f"examples/{name}" for name in names], options=options)
 
 
 def fitted(name: str, **options: Any) -> Callable[[], Viewable]:
