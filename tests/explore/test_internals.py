@@ -24,6 +24,7 @@ from perf_explore.timeline.shown import SortedIntervals, TimelineData
 from perf_views import Action, Cell, Chart, Field, Form, Link, Notice, Table, Text, View, colours
 from perf_views.bokeh_marks import chart_content, window_content
 from perf_views.colours import CAREFUL, GOOD, ON_DARK, PAGE, QUIET, contrast
+from perf_views.contents import mounted
 from perf_views.marks import MOST_POINTS, thinned
 from perfcore import UtilizationCurve
 from perfcore.report import Axis, Plot, Steps
@@ -121,9 +122,9 @@ def test_shaded_text_can_be_read_and_brightness_rises():
 
 
 def test_mounted_views_keep_the_state_above_them():
-    view = View("v", ALL, ("p",), (Link("top", ()),)).mounted(("fit", "a"), {"o": "5", "n": "2"}, (Link("data", ()),))
+    view = mounted(View("v", ALL, ("p",), (Link("top", ()),)), ("fit", "a"), {"o": "5", "n": "2"})
     assert view.path == ("fit", "a", "p")
-    assert [link.path for link in view.trail] == [(), ("fit", "a")]
+    assert [link.path for link in view.trail] == [("fit", "a")]
     text, _, table, _, form, action, _ = view.blocks
     assert text.links[0] == Link("go", ("fit", "a", "x"), {"o": "5", "n": "2", "q": "1 & 2"})
     assert table.rows[0][1].link.path == ("fit", "a", "y")
@@ -131,7 +132,7 @@ def test_mounted_views_keep_the_state_above_them():
     assert [(item.name, item.value) for item in form.fields if item.name in ("o", "n")] == [("o", "5"), ("n", "3")]
     assert [item.name for item in action.fields] == ["o", "n", "t"]
     rows = Table(("from",), ((Cell("0", Link("", (), {"from": "0"})),),))
-    (table,) = View("v", (rows,)).mounted(("fit",), {"n": "2"}).blocks
+    (table,) = mounted(View("v", (rows,)), ("fit",), {"n": "2"}).blocks
     assert table.rows[0][0].link == Link("", ("fit",), {"n": "2", "from": "0"})
 
 

@@ -16,8 +16,8 @@ from perf_analysis.nested_calls import CallPaths, UnitedCalls, call_paths, count
 from perf_analysis.stretches import Stretches, marker_stretches, phase_stretches
 from perf_io.traces.intervals import REPLAYED
 from perf_statistics.kernels import kernel
-from perf_traces.joined_trace import JoinedTrace, LazyTrace, run_of
-from perf_traces.levels import level_names
+from perf_traces.joined_trace import LazyTrace, run_of
+from perf_traces.levels import level_names, parts_of
 from perf_traces.messages.communication import FUNCTIONS, FunctionChanges, communication_of, sums_of
 from perf_traces.nesting import BACKGROUND, is_incomplete, nesting_of
 from perf_traces.reading import next_step
@@ -442,11 +442,9 @@ def _columns(trace: Trace) -> Generator[tuple[Columns, bool], None, None]:
     if hasattr(trace, "database"):  # of a table that duckdb reads
         yield from _columns_on_disk(trace)
         return
-    first = 0
-    for part in trace.rank_traces() if isinstance(trace, JoinedTrace) else (trace,):
+    for first, part in parts_of(trace):
         location = part.location + np.int32(first) if first else part.location
         yield (location, part.state, part.start_ns, part.end_ns), is_incomplete(part)
-        first += len(part.locations)
 
 
 def _columns_on_disk(trace: Any) -> Generator[tuple[Columns, bool], None, None]:

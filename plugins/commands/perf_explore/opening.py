@@ -117,7 +117,8 @@ class Nested(page.Viewable):
             view = self._below[path[0]].view(path[1:], query)
         except (KeyError, page.NoViewError):
             raise page.NoViewError(path) from None
-        return view.mounted(path[:1], trail=(page.Link(self.title, ()),))
+        view = page.mounted(view, path[:1])
+        return replace(view, trail=(page.Link(self.title, ()), *view.trail))
 
     def paths(self) -> Iterable[page.ViewPath]:
         """Return the first view, then the views of one subject after the other."""
@@ -133,7 +134,7 @@ class Nested(page.Viewable):
                 yield page.Link(self._labels.get(name, subject.title), (name,))
                 if path[:1] == (name,):
                     ways = subject.ways(path[1:], query)
-                    yield from (way.mounted((name,), {}) for way in ways if way.path)
+                    yield from (page.mounted(way, (name,)) for way in ways if way.path)
 
     def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
         """Pass a question on to its subject; see `Viewable.feed`."""
@@ -221,7 +222,7 @@ class DataViews(Nested):
             if path[:2] == (FIT, fitter):
                 with contextlib.suppress(PerfError):  # the view says why there is no model
                     ways = self._fitted(fitter, options).ways(path[2:], view_state)
-                    yield from (way.mounted((FIT, fitter), as_query(options)) for way in ways if way.path)
+                    yield from (page.mounted(way, (FIT, fitter), as_query(options)) for way in ways if way.path)
 
     def feed(self, path: page.ViewPath, query: page.Query) -> page.Feed:
         """Pass a question on to the timeline, or to the fit; see `Viewable.feed`."""
@@ -266,9 +267,9 @@ class DataViews(Nested):
         blocks = self._first_blocks(tuple(sorted(given_options(query)[0].items())))
         if self._timeline is not None:
             chart = next(block for block in self._timeline.view((), query).blocks if isinstance(block, page.Chart))
-            shown = page.View("", (replace(chart, title=self._timeline.title),)).mounted((_TIMELINE,))
+            shown = page.mounted(replace(chart, title=self._timeline.title), (_TIMELINE,))
             notes = [block for block in blocks if isinstance(block, page.Notes)]
-            blocks = (*(block for block in blocks if not isinstance(block, page.Notes)), *shown.blocks, *notes)
+            blocks = (*(block for block in blocks if not isinstance(block, page.Notes)), shown, *notes)
         links = [(page.Link(views.title, (name,)), getattr(views, "help", "")) for name, views in self._below.items()]
         links += [(page.Link(name, (FIT, name)), text) for name, text in self._fitters().items()]
         cells = tuple((page.Cell(link.text, link), text) for link, text in links)
@@ -314,7 +315,8 @@ class DataViews(Nested):
         except PerfError as error:
             form = option_form(fitter, options, prefix)
             return page.View(f"{fitter}: no model", (page.Notice(str(error), "error"), form), (*prefix, *path), trail)
-        view = inner.mounted(prefix, as_query(options), trail)
+        view = page.mounted(inner, prefix, as_query(options))
+        view = replace(view, trail=(*trail, *view.trail))
         if path:
             return view
         form = option_form(fitter, options, prefix, is_folded=True)

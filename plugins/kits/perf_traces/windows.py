@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -273,24 +274,20 @@ def _chosen(trace: Trace, patterns: Sequence[str]) -> tuple[list[list[int]], lis
     return chosen, [words for words, _ in fits], [f"only {words} ({listing(used, 6)})" for words, used in fits]
 
 
-def ends_in(data: Trace | UtilizationCurve) -> Callable[[str], tuple[int, int]]:
-    """Return what gives the start of the first and the end of the last marker of a name, for `stretch_ns`."""
-
-    def ends_of(name: str) -> tuple[int, int]:
-        if isinstance(data, Trace):
-            marks = occurrences(data, name)
-            return int(marks.starts.min()), int(marks.ends.max())
-        raise OptionError(
-            f"{data.source}: {name!r} is no time, such as 1.5s, 10% or a number of {data.time_unit}; markers are those "
-            "of traces"
-        )
-
-    return ends_of
+def ends_of(data: Trace | UtilizationCurve, name: str) -> tuple[int, int]:
+    """Return the start of the first and the end of the last marker of a name."""
+    if isinstance(data, Trace):
+        marks = occurrences(data, name)
+        return int(marks.starts.min()), int(marks.ends.max())
+    raise OptionError(
+        f"{data.source}: {name!r} is no time, such as 1.5s, 10% or a number of {data.time_unit}; markers are those "
+        "of traces"
+    )
 
 
 def _window(data: Trace | UtilizationCurve, run: tuple[int, int], since: Moment, until: Moment) -> tuple[int, int, str]:
     """Return the part as nanoseconds, within the run, and in words."""
-    first, last = map(round, stretch_ns(since, until, run, data.time_unit, ends_in(data)))
+    first, last = map(round, stretch_ns(since, until, run, data.time_unit, functools.partial(ends_of, data)))
     origin = shown_origin(*run)
     begin, end, start, stop = (readable(moment - origin, "ns") for moment in (first, last, *run))
     if first >= run[1] or last <= run[0]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from perfcore.base.errors import InputError, OptionError, PerfError
 from perfcore.models import answers
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 ViewPath = tuple[str, ...]
 Query = Mapping[str, str]
+Part = TypeVar("Part")
+_WITH_LINKS = frozenset(("blocks", "trail", "links", "link", "live", "header", "rows"))  # fields
 _MOST_TILES = 8
 _MANY_PLOTS, _SMALL = 4, 2.0  # plots of this height, in inches, stand side by side if they are many
 _HALF = 0.5  # share of a row; plots that are no wider stand side by side
@@ -83,10 +85,6 @@ class Link:
     path: ViewPath  # of the view; any text may stand in it
     query: Query = field(default_factory=dict)  # its state
 
-    def mounted(self, prefix: ViewPath, query: Query) -> Link:
-        """Return the same link of a viewable that stands below a path, if that has a state."""
-        return replace(self, path=(*prefix, *self.path), query={**query, **self.query})
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -143,11 +141,6 @@ class Live:
     query: Query = field(default_factory=dict)  # the state that it begins in
     settings: Mapping[str, Any] = field(default_factory=dict)
     links: tuple[Link, ...] = ()  # other states near this one, for who has no script
-
-    def mounted(self, prefix: ViewPath, query: Query) -> Live:
-        """Return the same of a viewable that stands below a path; see `Link.mounted`."""
-        links = tuple(link.mounted(prefix, query) for link in self.links)
-        return replace(self, path=(*prefix, *self.path), query={**query, **self.query}, links=links)
 
 
 @dataclass(frozen=True)
@@ -237,32 +230,25 @@ class View:
     path: ViewPath = ()
     trail: tuple[Link, ...] = ()  # the views above this one, outermost first
 
-    def mounted(self, prefix: ViewPath, query: Query | None = None, trail: tuple[Link, ...] = ()) -> View:
-        """Return the same view where its viewable stands below a path."""
-        state = {} if query is None else query
-        blocks = tuple(_mounted(block, prefix, state) for block in self.blocks)
-        way = (*trail, *(link.mounted(prefix, state) for link in self.trail))
-        return View(self.title, blocks, (*prefix, *self.path), way)
 
-
-def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
-    if isinstance(block, Text):
-        return replace(block, links=tuple(link.mounted(prefix, query) for link in block.links))
-    if isinstance(block, Chart) and block.live:
-        return replace(block, live=block.live.mounted(prefix, query))
-    if isinstance(block, Table):
-        header, *rows = (
-            tuple(replace(c, link=c.link.mounted(prefix, query)) if isinstance(c, Cell) and c.link else c for c in row)
-            for row in (block.header, *block.rows)
-        )
-        return replace(block, header=header, rows=tuple(rows))
-    if isinstance(block, (Form, Action)):
-        field_names = {item.name for item in block.fields}
-        kept = tuple(
-            Field(name, value=value, kind="hidden") for name, value in query.items() if name not in field_names
-        )
-        return replace(block, path=(*prefix, *block.path), fields=(*kept, *block.fields))
-    return block
+def mounted(part: Part, prefix: ViewPath, query: Query | None = None) -> Part:
+    """Return a view, a block or a link of a viewable that stands below a path, where it may have a state."""
+    state = query or {}
+    if isinstance(part, tuple):
+        return tuple(mounted(each, prefix, state) for each in part)  # type: ignore[return-value]
+    if not isinstance(part, (View, Link, Live, Cell, Text, Table, Chart, Form, Action)):
+        return part
+    names = _WITH_LINKS & {item.name for item in fields(part)}
+    changes = {name: mounted(getattr(part, name), prefix, state) for name in names}
+    if isinstance(part, (View, Link, Live, Form, Action)):
+        changes["path"] = (*prefix, *part.path)
+    if isinstance(part, (Link, Live)):
+        changes["query"] = {**state, **part.query}
+    if isinstance(part, (Form, Action)):
+        own = {item.name for item in part.fields}
+        kept = (Field(name, value=value, kind="hidden") for name, value in state.items() if name not in own)
+        changes["fields"] = (*kept, *part.fields)
+    return replace(part, **changes)
 
 
 def headed(subject: Viewable, view: View) -> View:

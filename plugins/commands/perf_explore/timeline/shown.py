@@ -17,7 +17,7 @@ from perf_statistics.kernels import kernel
 from perf_traces.joined_trace import run_of
 from perf_traces.levels import LocatedTrace, level_names
 from perf_traces.states import CLASSES, OTHER, state_classes
-from perf_traces.windows import ends_in, moment_text, stretch_ns
+from perf_traces.windows import ends_of, moment_text, stretch_ns
 from perf_views.contents import Query
 from perf_views.names import shortened
 from perfcore.base.arrays import Ints
@@ -449,7 +449,7 @@ class Window:
                 "the address of a timeline takes numbers: top, rows, and toggled such as 0.4; open the view again"
             ) from None
         begin, stop = stretch_ns(
-            query.get("from") or None, query.get("to") or None, run, trace.time_unit, ends_in(trace)
+            query.get("from") or None, query.get("to") or None, run, trace.time_unit, functools.partial(ends_of, trace)
         )
         start, end = max(round(begin), run[0]) - run[0], min(round(stop), run[1]) - run[0]
         if not start < end:
