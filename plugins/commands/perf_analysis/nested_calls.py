@@ -7,7 +7,7 @@ several states, as samples do, it counts in the last of them, and the amount is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -148,24 +148,20 @@ def counted_by_function(
         exclusive[column], share = _summed(contained, intervals, no_state, stretches, shape)
         inclusive[column] = exclusive[column]
         if united is not None:
-            passed = _passed(contained, shape[1])
-            counts = passed(united.location, united.end_ns) - passed(united.location, united.start_ns)
+            counts = _passed(contained, shape[1], united.location, united.start_ns, united.end_ns)
             inclusive[column] = united.inclusive(exclusive[column], counts)
         if share >= _LEAST_SHARE:
             notes.append(f"{share:.1%} of {column} were counted over several functions, and stand in the last of them")
     return Counted(exclusive, inclusive, tuple(notes))
 
 
-def _passed(readings: Readings, n_locations: int) -> Callable[[Ints, Ints], Ints]:
-    """What was counted of a location until a time, up to what no difference of two times shows."""
+def _passed(readings: Readings, n_locations: int, location: Ints, start_ns: Ints, end_ns: Ints) -> Ints:
+    """Return what was counted of locations from one time to another each."""
     first = np.searchsorted(readings.location, np.arange(n_locations + 1)).astype(np.int64)
     total = np.concatenate([[0], np.cumsum(readings.value)])
-
-    def passed(location: Ints, time_ns: Ints) -> Ints:
-        positions = last_not_after(first, readings.time_ns, location, time_ns)
-        return np.asarray(total[np.where(positions >= 0, positions + 1, first[location])])
-
-    return passed
+    last = (last_not_after(first, readings.time_ns, location, times) for times in (start_ns, end_ns))
+    start, end = (total[np.where(position >= 0, position + 1, first[location])] for position in last)
+    return np.asarray(end - start)
 
 
 def _summed(

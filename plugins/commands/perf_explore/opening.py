@@ -20,7 +20,7 @@ from perf_explore.command_views import CommandViews, command_views, history_view
 from perf_explore.timeline.views import TimelineViews
 from perf_traces.runs import SeparateRuns
 from perf_views import contents as page
-from perf_views.contents import brief_blocks, report_blocks, views_of
+from perf_views.contents import report_blocks, views_of
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.data import kind_of
 from perfcore.data.curve import UtilizationCurve
@@ -283,7 +283,7 @@ class DataViews(Nested):
         """What the first command answers, or else the default model of a few runs, or the data themselves."""
         for views in self._commands.values():
             with contextlib.suppress(PerfError):
-                return brief_blocks(views.answer({})[0].report())
+                return report_blocks(views.answer({})[0].report(), is_brief=True)
         if isinstance(self.data, Measurements) and len(self.data.table) <= _MOST_ROWS:  # else it takes long
             with contextlib.suppress(PerfError):
                 fitter, _ = default_fitter(self.data)

@@ -98,7 +98,7 @@ def _states(
     """Yield calls around others first: of two events of the same times, the first is the outer one."""
     kinds = state_classes(trace.states, trace.busy_states)
     names = [
-        [f'{{"ph":"X","name":{_quoted(state)},"cat":{_quoted(prefix + kind)},' for state, kind in zip(
+        [f'{{"ph":"X","name":{json.dumps(_writable(state))},"cat":{json.dumps(prefix + kind)},' for state, kind in zip(
             trace.states, kinds, strict=True)]
         for prefix in ("", _ON_GPU)
     ]  # fmt: skip
@@ -128,7 +128,7 @@ def _markers(trace: Trace, process: int, origin: int, inside_ns: tuple[int, int]
     for name, start, end in trace.markers:
         if inside_ns is None or (start < inside_ns[1] and end >= inside_ns[0]):
             yield (
-                f'{{"ph":"X","name":{_quoted(name)},"cat":"{_MARKER}","pid":{process},"tid":0,'
+                f'{{"ph":"X","name":{json.dumps(_writable(name))},"cat":"{_MARKER}","pid":{process},"tid":0,'
                 f'"ts":{_us(start - origin)},"dur":{_us(end - start)}}}'
             )
 
@@ -137,10 +137,6 @@ def _described(kind: str, process: int, thread: int, /, **arguments: str | int) 
     args = {key: _writable(value) if isinstance(value, str) else value for key, value in arguments.items()}
     texts = json.dumps(args, separators=(",", ":"))
     return f'{{"ph":"M","name":"{kind}","pid":{process},"tid":{thread},"args":{texts}}}'
-
-
-def _quoted(name: str) -> str:
-    return json.dumps(_writable(name))
 
 
 def _writable(name: str) -> str:

@@ -372,9 +372,25 @@ def model_blocks(subject: Result, data: Any = None) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def report_blocks(report: Report) -> tuple[Block, ...]:
-    """Return the blocks of a report, from the answer to the next command; what --all adds is folded."""
+def report_blocks(report: Report, is_brief: bool = False) -> tuple[Block, ...]:
+    """Return the blocks of a report, from the answer to the next command; what --all adds is folded.
+
+    Of a brief one these are the answer, the figures and the tables that the terminal shows.
+    """
     blocks = list(answer_blocks(report))
+    brief = {id(table): Table.of(table.title, *table.shown(verbose=False)) for table in report.brief_tables}
+    if is_brief:
+        blocks.extend(brief.values())
+    else:
+        blocks += _all_blocks(report, brief)
+    if report.notes or report.next:
+        blocks.append(Notes(report.notes_by_label(), report.next))
+    return tuple(blocks)
+
+
+def _all_blocks(report: Report, brief: dict[int, Table]) -> list[Block]:
+    """Return charts, the formula, tables in their brief and whole form, and details."""
+    blocks: list[Block] = []
     few = len(report.plots) < _MANY_PLOTS or any(plot.height > _SMALL for plot in report.plots)
     graphs = [Graph(plot, plot.title) for plot in report.plots]
     beside = [graph for graph in graphs if not few or 0.0 < graph.plot.width <= _HALF]
@@ -384,7 +400,6 @@ def report_blocks(report: Report) -> tuple[Block, ...]:
     if formula and not any(formula in line for line in report.lines):
         is_equation = "=" in formula  # else it is the value of a result
         blocks.append(Text(tuple(formula.split("\n")), "Formula" if is_equation else "", "formula"))
-    brief = {id(table): Table.of(table.title, *table.shown(verbose=False)) for table in report.brief_tables}
     if report.part is not None and brief:
         first, *others = brief.values()
         keys = report.brief_tables[0].records()
@@ -403,13 +418,7 @@ def report_blocks(report: Report) -> tuple[Block, ...]:
             blocks.append(replace(whole, title=title[:1].upper() + title[1:], is_folded=bool(brief)))
     if details := tuple(line for line in report.details if line not in (report.title, report.formula)):
         blocks.append(Text(details, "Details", is_folded=True))
-    return (*blocks, *_closing(report))
-
-
-def brief_blocks(report: Report) -> tuple[Block, ...]:
-    """Return the answer of a report, its figures, and the tables that the terminal shows."""
-    tables = (Table.of(table.title, *table.shown(verbose=False)) for table in report.brief_tables)
-    return (*answer_blocks(report), *tables, *_closing(report))
+    return blocks
 
 
 def answer_blocks(report: Report) -> tuple[Block, ...]:
@@ -423,7 +432,3 @@ def answer_blocks(report: Report) -> tuple[Block, ...]:
         for figure in report.figures[:_MOST_TILES]
     )
     return (Headline(report.answer), *([KeyFigures(figures)] if figures else ()))
-
-
-def _closing(report: Report) -> tuple[Block, ...]:
-    return (Notes(report.notes_by_label(), report.next),) if report.notes or report.next else ()

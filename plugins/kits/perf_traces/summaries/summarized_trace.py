@@ -72,8 +72,7 @@ class SummarizedTrace(LazyTrace):
         return self.frame_of(location, state, columns)
 
     def state_times(self) -> Ints:
-        times: Ints = self.times_and_entries()[0].sum(axis=0)
-        return times
+        return np.asarray(self.times_and_entries()[0].sum(axis=0))
 
     @property
     def n_intervals(self) -> int:
@@ -121,8 +120,7 @@ class SummarizedTrace(LazyTrace):
     def _edges(self, number: int, count: int, bits: int) -> Ints:
         """Return where stretches from a number on begin and end, the outer ones as far as they are within the run."""
         first = (self.summary.facts.span_ns[0] >> bits) + number
-        edges: Ints = np.clip((np.arange(first, first + count + 1) << bits) - self._zero, *self.span_ns)
-        return edges
+        return np.asarray(np.clip((np.arange(first, first + count + 1) << bits) - self._zero, *self.span_ns))
 
     def times_and_entries(self) -> tuple[Ints, Ints]:
         """Return nanoseconds of each location in each state, and how often that began (n_locations, n_states)."""
