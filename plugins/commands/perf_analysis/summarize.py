@@ -21,7 +21,7 @@ from perf_tables.executors import executor_of
 from perf_traces import slurm_client as slurm
 from perf_traces.summaries.run import Run, is_summary, run_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
-from perf_traces.summaries.summarizing import Checkpoint, merged, summarized
+from perf_traces.summaries.summarizing import merged, summarized
 from perf_traces.summaries.sums import Summary, add_up, facts_of, save
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
@@ -155,14 +155,14 @@ def summary_of(
         return outcome if isinstance(outcome, SubmittedJobs) else _merge(outcome, output, False, overwrite)
     checkpoint = None
     if output is not None and (Path(output).is_file() or not Path(output).exists()):  # no pipe or device
-        checkpoint = Checkpoint(Path(f"{os.fsdecode(output)}.unfinished"), run, frozenset(positions))
+        checkpoint = Path(f"{os.fsdecode(output)}.unfinished")
     with executor_of(parallel, "perf_traces.summaries.summarizing:prepare") as workers:
         summary = summarized(
             run, folder, positions, executor or workers, allow_missing=allow_missing, checkpoint=checkpoint
         )
     made = _saved(summary, os.fsdecode(names[0] if len(names) == 1 else folder), output, chosen)
     if checkpoint is not None:
-        checkpoint.path.unlink(missing_ok=True)
+        checkpoint.unlink(missing_ok=True)
     return made
 
 

@@ -70,42 +70,33 @@ class Parts:
         return self.folder / f"{self._count}.summary"
 
 
-class Checkpoint:
-    """The file next to an output that has the sums of the files that are done."""
+# A checkpoint is a file next to an output that has the sums of the files that are done.
 
-    def __init__(self, path: Path, run: Run, positions: frozenset[int]) -> None:
-        self.path = path
-        self._run, self._positions = run, positions
-        self.due = time.monotonic() + _EVERY_S
 
-    def earlier(self) -> Facts | None:
-        """Return what an earlier call left, if it is of the same files and options."""
-        if not self.path.is_file():
-            return None
-        with contextlib.suppress(InputError):  # damaged, or none of ours
-            facts = facts_of(self.path)
-            if facts.run.identity == self._run.identity and facts.positions <= self._positions:
-                done = f"{len(facts.positions)} of {len(self._positions)} files"
-                progress.note(f"going on after {done}, from {self.path}")
-                return facts
+def _earlier(checkpoint: Path, run: Run, positions: frozenset[int]) -> Facts | None:
+    """Return what an earlier call left, if it is of the same files and options."""
+    if not checkpoint.is_file():
         return None
+    with contextlib.suppress(InputError):  # damaged, or none of ours
+        facts = facts_of(checkpoint)
+        if facts.run.identity == run.identity and facts.positions <= positions:
+            progress.note(f"going on after {len(facts.positions)} of {len(positions)} files, from {checkpoint}")
+            return facts
+    return None
 
-    def save(self, parts: Parts) -> int:
-        """Write the sums of files that could be read, and return how many these are. The others are tried again."""
-        began = time.monotonic()
-        try:
-            summary = parts.total()
-            summary = replace(summary, facts=msgspec.structs.replace(summary.facts, left_out={}))
-            save(summary, self.path)
-        except DataError:  # nothing is summed up yet
-            return 0
-        except InputError as error:  # the sums in the temporary folder are still good
-            progress.note(f"what is summed up so far cannot be kept: {error}")
-            return 0
-        finally:
-            ended = time.monotonic()
-            self.due = ended + max(_EVERY_S, _TIMES * (ended - began))
-        return len(summary.facts.files)
+
+def _keep(parts: Parts, checkpoint: Path) -> int:
+    """Write the sums of files that could be read, and return how many these are. The others are tried again."""
+    try:
+        summary = parts.total()
+        summary = replace(summary, facts=msgspec.structs.replace(summary.facts, left_out={}))
+        save(summary, checkpoint)
+    except DataError:  # nothing is summed up yet
+        return 0
+    except InputError as error:  # the sums in the temporary folder are still good
+        progress.note(f"what is summed up so far cannot be kept: {error}")
+        return 0
+    return len(summary.facts.files)
 
 
 def summarized(
@@ -115,19 +106,17 @@ def summarized(
     executor: Executor | None,
     *,
     allow_missing: bool = False,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: Path | None = None,
 ) -> Summary:
     """Return the summary of some files of a run."""
     with tempfile.TemporaryDirectory(prefix="perf-sums-") as within:
         parts = Parts(run, Path(within))
-        if checkpoint is not None and (before := checkpoint.earlier()) is not None:
-            parts.add(before, checkpoint.path)
+        if checkpoint is not None and (before := _earlier(checkpoint, run, frozenset(positions))) is not None:
+            parts.add(before, checkpoint)
         done = frozenset() if parts.facts is None else parts.facts.positions
         remaining = [position for position in positions if position not in done]
-        tasks, encoded = (
-            list(_tasks([run.files[position] for position in remaining], remaining)),
-            msgspec.json.encode(run),
-        )
+        tasks = list(_tasks([run.files[position] for position in remaining], remaining))
+        encoded, due = msgspec.json.encode(run), time.monotonic() + _EVERY_S
         arguments = [(encoded, str(folder), task) for task in tasks]
         try:
             with progress.bar("summarizing", len(positions)) as advance:
@@ -140,18 +129,20 @@ def summarized(
                         path.write_bytes(summary)
                         parts.add(facts_of(path), path)
                     advance(len(tasks[number]))
-                    if checkpoint is not None and time.monotonic() >= checkpoint.due:
-                        checkpoint.save(parts)
+                    if checkpoint is not None and (began := time.monotonic()) >= due:
+                        _keep(parts, checkpoint)
+                        ended = time.monotonic()
+                        due = ended + max(_EVERY_S, _TIMES * (ended - began))
         except BaseException:  # Ctrl-C, most of all
-            if checkpoint is not None and (n_saved := checkpoint.save(parts)):
+            if checkpoint is not None and (n_saved := _keep(parts, checkpoint)):
                 saved = f"{n_saved} of {len(positions)} files"
-                progress.note(f"{saved} are in {checkpoint.path}; the same call goes on from there")
+                progress.note(f"{saved} are in {checkpoint}; the same call goes on from there")
             raise
         problems = [text for _, text in sorted(parts.left_out.items())]
         some = len(problems) < len(positions)
         if problems and not (allow_missing and some):
             if checkpoint is not None and some:
-                checkpoint.save(parts)
+                _keep(parts, checkpoint)
             raise DataError(listing(problems, 3) + ("; --allow-missing leaves out what cannot be read" if some else ""))
         if problems:
             progress.note(f"left out: {listing(problems, 3)}")
