@@ -110,18 +110,9 @@ def _columns(n: int) -> Columns:
 
 @kernel(small=2 * _INTERPRETED)
 def _sweep(
-    times: Any,
-    changed: Any,
-    entered: Any,
-    place: Any,
-    rank: Any,
-    members: Any,
-    first_member: Any,
-    places: Any,
-    states: Any,
-    starts: Any,
-    ends: Any,
-) -> int:
+    times: Any, changed: Any, entered: Any, place: Any, rank: Any, members: Any, first_member: Any,
+    places: Any, states: Any, starts: Any, ends: Any,
+) -> int:  # fmt: skip
     """Count the merged intervals, and fill them in where there is room."""
     n_ranks = 0
     for k in range(len(rank)):

@@ -191,22 +191,11 @@ def in_order(location: Array, start: Array, end: Array, last_end: Array) -> bool
 
 @kernel(small=20_000)
 def add_intervals(
-    columns: tuple[Array, Array, Array, Array],
-    shift: int,
-    busy: Array,
-    cell_bits: int,
-    first_cell: int,
-    cells: Array,
-    full_cells: Array,
-    window_bits: int,
-    first_window: int,
-    windows: Array,
-    full_windows: Array,
-    times: Array,
-    entries: Array,
-    last_end: Array,
-    last_state: Array,
-) -> None:  # pragma: no cover
+    columns: tuple[Array, Array, Array, Array], shift: int, busy: Array,
+    cell_bits: int, first_cell: int, cells: Array, full_cells: Array,
+    window_bits: int, first_window: int, windows: Array, full_windows: Array,
+    times: Array, entries: Array, last_end: Array, last_state: Array,
+) -> None:  # pragma: no cover  # fmt: skip
     """Add intervals to all sums; ``full`` are changes of how many fill a bucket."""
     location, states, start, end = columns
     for row in range(len(location)):
