@@ -65,7 +65,7 @@ _LAST_PER = re.compile(
     rf"(?is)(?:(?P<name>.*?)[\s_-]+)??(?P<amount>[^\s_-]+){_PER}(?P<over>[^\s_-]+)(?P<each>(?:{_PER}[^\s_-]+)*)"
 )
 _LAST_TWO = re.compile(r"(?:(?P<name>.*?)[\s_]+)??(?P<amount>[^\s_]+)_(?P<over>[^\s_]+)(?P<each>)", re.DOTALL)
-_LAST = re.compile(r"(?P<name>.+?)(?P<gap>[\s_])\s*(?P<label>[^\s_]+)", re.DOTALL)
+_LAST = re.compile(r"(?s)(?P<name>.+)(?P<gap>[\s_]|(?<=[a-z])(?=[MUN][Ss]$|Sec(?:ond)?s?$))\s*(?P<label>[^\s_]+)")
 _STATISTIC = re.compile(r"(?P<name>.+?)_(?:olympic_)?(?:mean|avg|average|median|min|max|total|sum)", re.IGNORECASE)
 
 
@@ -170,10 +170,10 @@ def _plain_ending(name: str) -> tuple[str, KnownUnit] | None:
     if name.lower() == "bytes":
         return "", _unit("B")
     match = _LAST.fullmatch(name)
-    if match is None or match["gap"] != "_":
+    if match is None or match["gap"].isspace():
         return None
     label = match["label"]
-    if label in _RARE_TIMES and not _TIME_QUANTITIES.isdisjoint(match["name"].lower().split("_")):
+    if match["gap"] and label in _RARE_TIMES and not _TIME_QUANTITIES.isdisjoint(match["name"].lower().split("_")):
         return match["name"], _unit(_RARE_TIMES[label])
     if (unit := _time(label, _TIME_ENDINGS)) is not None:
         return match["name"], unit

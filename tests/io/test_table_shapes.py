@@ -22,6 +22,7 @@ SHAPES = {
     "heading behind a mark": ("# of a cluster\n#\n#p time_s\n1 8\n2 4.5\n4 2.5\n", "dat"),
     "unit in brackets": ("p  time [s]\n-  --------\n1  8\n2  4.5\n4  2.5\n", "txt"),
     "Markdown": ("| p | time |\n|--:|:----|\n| 1 | 8 s |\n| 2 | **4.5 s** |\n| 4 | 2.5 s |\n", "md"),
+    "Markdown without outer bars": ("`p` | wall time\n--- | ---\n1 | 0m8s\n2 | 0m4.5s\n4 | 0m2.5s\n", "md"),
     "database": (" p | time_s\n---+--------\n 1 | 8\n 2 | 4.5\n 4 | 2.5\n", "txt"),
     "box": ("┌───┬──────┐\n│ p │ time_s │\n├───┼──────┤\n│ 1 │ 8 │\n│ 2 │ 4.5 │\n│ 4 │ 2.5 │\n└───┴──────┘\n", "txt"),
     "line of units": ("p,time\n,s\n1,8\n2,4.5\n4,2.5\n", "csv"),
@@ -137,6 +138,9 @@ PUBLISHED = {
         "latency mean (ns)"),
     "a mean of two texts": ("method,warm,min_ms,mean_ms,gen\na,no,7,8,-\na,yes,4,5,1\nb,no,2,3,-\nb,yes,1,2,1\n", "",
         "mean_ms"),
+    "a unit behind a word": ("Tamanho,Modo,TempoMS\n100,a,5\n200,a,9\n400,a,17\n", "Tamanho", "TempoMS"),
+    "runs in another language": ("threads,repetição,tempo\n1,1,5\n1,2,5.1\n2,1,2.6\n2,2,2.7\n", "threads", "tempo"),
+    "times that go back": ("engine,run,time_s,mb\na,1,.9,7\na,2,.8,7\nb,1,.4,7\nb,2,.5,7\n", "", "time_s"),
     "factors": ("cores,speed-up,kind\n4,3.72x,a\n8,4.77\u00d7,b\n16,5.21x,c\n", "cores", "speed-up"),
     "points of a grid": ("nodes,npoints,grid_x,total_s\n1,64,8,1\n1,512,16,9\n", "npoints", "total_s"),
     "parallelism": ("rows,parallelism,time_s\n9,1,4\n9,2,3\n9,4,2\n", "parallelism", "time_s"),
@@ -186,6 +190,10 @@ ROLES = {
         {"column": ["quicksort", "mergesort"] * 3, "value": [0.11, 0.13, 0.24, 0.28, 0.52, 0.61]}),
     "ways to run, hundreds of times apart": ("n,bubble,quick\n100,.11,.0013\n200,.45,.0028\n400,1.9,.0061\n",
         {"parameters": {"p": "n"}, "system": ("column",)}, {}),
+    "ways to run, one of them called as a size is": ("Size;Classic;Batch;Lazy\n10;.04;.11;.03\n20;.09;.2;.04\n"
+        "40;.2;.43;.05\n", {"system": ("column",)}, {"column": ["Classic", "Batch", "Lazy"] * 3}),
+    "levels behind a name": ("tasks,MPI time (s) N=100,MPI time (s) N=1000\n1,4,30\n2,2.1,18\n4,1.2,11\n",
+        {"parameters": {"p": "tasks", "N": "N"}, "value": "MPI time (s)"}, {"N": [100, 1000] * 3}),
     "rates in columns": ("size_mb,bw_GBps_read,bw_GBps_write\n1,1.2,0.8\n10,3.4,2.2\n100,5.1,3.9\n1000,5.6,4.2\n",
         {"value": "rate"}, {"rate": [1.2, 0.8, 3.4, 2.2, 5.1, 3.9, 5.6, 4.2]}),
     "what was varied comes again": ("n,m,cost\n1,10,3.5\n2,10,3\n2,20,2.5\n1,20,3.1\n",
@@ -376,6 +384,7 @@ def test_moments_in_whole_minutes_since_1970_are_dates_also_over_months(read):
     ("p,time_s\n1,8\n2,4\n\np,memory_MB\n1,100\n2,60\n", 5, "p memory_MB"),
     ("## Strong\n\n| p | time |\n|---|---|\n| 1 | 8 |\n| 2 | 4 |\n\n| p | time |\n|---|---|\n| 1 | 8 |\n", 8, "p time"),
     ("1 8\n2 4\n4 3\n\n\n1 9\n2 5\n4 4\n", 6, "1 9"),
+    ("# a\n1 8\n2 4\n4 3\n# b\n1 9\n2 5\n4 4\n", 6, "1 9"),
     ("Strong scaling\np  time_s\n1  8\n2  4\n\nWeak scaling\np  time_s\n1  8\n2  8\n", 6, "Weak scaling"),
 ])  # fmt: skip
 def test_a_second_table_in_a_text_is_refused_with_its_line(read, text, line, heading):
@@ -437,6 +446,16 @@ def test_where_nothing_was_varied_the_next_command_summarizes_the_runs(tmp_path,
     Path("runs.csv").write_text(text)
     facts = perfcore.info("runs.csv")
     assert facts["next"] == ["perf stochastic summarize runs.csv --column time_s"]
+
+
+def test_where_each_row_is_a_benchmark_other_runs_are_asked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("runs.csv").write_text("model,kind,batch,mean_ms,p99_ms\na,x,32,21.3,22\nb,x,32,23.2,24\nc,x,32,30.1,31\n")
+    facts = perfcore.info("runs.csv")
+    assert facts["next"] == []
+    assert "compare each model with other runs: perf gate runs.csv NEW" in facts["observations"]
+    with pytest.raises(PerfError, match=r"no number was varied .* perf gate compares versions and runs of benchmarks"):
+        perfcore.fit("runs.csv")
 
 
 def test_columns_that_add_up_to_the_total_are_its_parts(read):

@@ -550,6 +550,16 @@ def test_parts_of_a_problem_that_is_fixed_scale_strongly():
     assert perfcore.project(table.assign(width=1000 * table["processes"]), at="processes=8").scaling == "weak"
 
 
+def test_runs_of_other_queries_at_one_point_are_no_repeated_runs():
+    """Each has several runs, far from those of the others, as where two experiments stand in one table."""
+    rows = [(n, engine, "all", factor * n * noise) for n in (1, 2, 4, 8) for engine, factor in (("a", 1.0), ("b", 3.0))
+            for noise in (0.98, 1.0, 1.03)]  # fmt: skip
+    rows += [(8, engine, "some", 2.0 * noise) for engine in "ab" for noise in (0.98, 1.0, 1.03)]
+    table = pd.DataFrame(rows, columns=["size", "system", "query", "time_s"])
+    model = perfcore.fit(table, fitter="scaling")
+    assert (sorted(model.paths), sorted(model.unfitted)) == (["a all", "b all"], ["a some", "b some"])
+
+
 def test_no_model_goes_over_a_switch():
     """Without it, 0, a run is another one: each has its model, over what else was varied."""
     rows = [(p, on, (10.0 + 1600.0 / p) * (1.0 - 0.2 * on)) for p in (32, 64, 128, 256) for on in (0, 1)]

@@ -188,8 +188,8 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     if observations is None:
         if gate := _gate(data, name):
             return facts | {"next": gate}
-        if roles.code and roles.value is not None and not roles.parameters:
-            problem = f"no parameter was varied; compare each {roles.code[0]} with other runs: perf gate {name} NEW"
+        if (named := _benchmark(data)) and roles.value is not None and not roles.parameters:
+            problem = f"no parameter was varied; compare each {named} with other runs: perf gate {name} NEW"
         return facts | {"observations": f"none: {problem}", **_to_be_told(data), "next": _parts(data, name)}
     names = shown_names(observations.columns)
     points = [
@@ -386,11 +386,20 @@ def _varies(data: Measurements, column: str) -> bool:
     return data.table[column].nunique() > 1
 
 
+def _benchmark(data: Measurements) -> str:
+    """Return the column that names what was run, if none of several rows is another run of the same; empty if none."""
+    texts = [c for c, meaning in meanings_of(data).items() if meaning == "text"]
+    is_each_one = len(data.table) > 1 and bool(texts) and not data.table[texts].duplicated().any()
+    return [*data.roles.code, *(texts if is_each_one else []), ""][0]
+
+
 def _summary(data: Measurements, name: str) -> list[str]:
     """The summary of runs in which nothing was varied."""
     roles = data.roles
     varied = (*roles.parameters.values(), *roles.code, *roles.system)
     if roles.value is None or roles.category or len(data.table) == 1 or any(_varies(data, each) for each in varied):
+        return []
+    if _benchmark(data):
         return []
     return [f"perf stochastic summarize {name} --column {shlex.quote(roles.value)}"]
 

@@ -250,9 +250,9 @@ def unnamed_text(
             continue
         rows = pd.DataFrame({"point": point, "path": path, "level": levels[kept].to_numpy(), "value": value}).dropna()
         rows = rows[rows["value"] > 0.0]
-        if len(_recurring(rows)) < 2:
-            continue
         rows["cell"] = rows.groupby(["path", "point"]).ngroup()
+        if len(_recurring(rows)) < 2 and not _are_groups(rows):
+            continue
         medians = rows.groupby(["cell", "level"])["value"].median().groupby("cell")
         folds = (medians.max() / medians.min())[medians.size() > 1]
         is_apart = len(folds) >= _FEWEST_CELLS and (
@@ -268,6 +268,14 @@ def unnamed_text(
         differ = f"such as {place}, differ in {column} ({listing(names, 4)}) and are up to {folds.max():.3g}-fold apart"
         return Unnamed(str(column), differ, str(rows["level"].mode().iloc[0]))
     return None
+
+
+def _are_groups(rows: pd.DataFrame) -> bool:
+    """Return whether each level of a cell with several has several runs, all of them apart from those of the others."""
+    spans = rows.groupby(["cell", "level"])["value"].agg(["size", "min", "max"]).sort_values(["cell", "min"])
+    spans = spans[spans.groupby("cell")["size"].transform("size") > 1]
+    gaps = spans.groupby("cell")["min"].shift(-1) - spans["max"]
+    return len(spans) > 0 and bool((spans["size"] > 1).all() and (gaps.dropna() > 0.0).all())
 
 
 def _is_apart(rows: pd.DataFrame, folds: pd.Series) -> bool:

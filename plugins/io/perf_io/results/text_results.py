@@ -520,7 +520,8 @@ class JubeReader(ResultReader):
         lines = source.head.split(b"\n", 3)[:-1]
         is_named = bool(lines) and lines[0].rstrip().endswith(b":") and b"|" not in lines[0]
         lines = lines[is_named:]
-        if not is_named and lines and lines[0].lstrip().startswith(b"|"):  # Markdown
+        is_barred = bool(lines) and lines[0].lstrip().startswith(b"|")
+        if not is_named if is_barred else b"|" in b"".join(lines[1:2]):  # Markdown
             return 0.0
         ruled = len(lines) > 1 and b"|" in lines[0] and _RULE.fullmatch(lines[1].decode("latin-1"))
         return 0.9 if ruled else 0.0

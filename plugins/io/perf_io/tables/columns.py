@@ -244,8 +244,9 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
         but = used | ({device} if device else set())
         kind, values = options.kind, finder.values(options.value, but=but, several=options.kind != "curve")
         texts = [c for c in columns if c.kind == "text" and c is not time] if kind == "auto" else []
-        is_of_runs = look is not None and any(map(look.names_rows, texts))
-        if is_of_runs and look is not None and (any(is_size(c.name) for c in values) or look.goes_back(time)):
+        goes_back = look is not None and bool(texts) and device is None and look.goes_back(time)
+        is_of_runs = look is not None and any(map(look.names_rows, texts)) and any(is_size(c.name) for c in values)
+        if is_of_runs or goes_back:
             return Roles("measurements")  # with how long they took, or when they were
         if kind == "auto" and values:
             kind = one_value if len(values) == 1 and device is None else "series"
@@ -265,6 +266,7 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
             return Roles("measurements", values=tuple(measured))  # of runs that texts alone tell apart
         value = guess_roles(names, {column.name for column in measured}).value
         is_time = value is not None and (is_called_time(value) or unit_in_name(value) is not None)
+        is_time &= sum(split_unit(c.name)[0] == "" and is_called_time(c.name) for c in measured) < 2  # ms and seconds
         if is_time and kinds == {"number", "text"} and look.names_rows(*(c for c in columns if c.kind == "text")):
             return Roles("measurements")  # of benchmarks, with what is said of each
     if (assumed := _assumed_measurements(columns, options, look)) is not None:

@@ -15,7 +15,7 @@ import os
 import re
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -135,6 +135,7 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         elif (below := _below_words(by_blanks, lines, first)) > first:
             steps.append(f"lines above the table left out: {lines[first].strip()[:40]!r}")
             first = below
+    comments = {number for number, line in enumerate(lines, 1) if _COMMENT.match(line)}
     n_comments = 0 if rewrite else _count_comments(source, lines, first)
     ends = "" if source.compression else tail_of(source.path).decode("latin-1")
     if n_comments or (rewrite is None and ("\r\r\n" in text or any(map(_SPACES.search, (text, ends))))):
@@ -166,7 +167,7 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
     rows = list[list[str]]()
     with contextlib.suppress(csv.Error):  # which the reading of the rows says with its line
         rows += [row for row in csv.reader(lines[skip : skip + _LOOKED_AT], delimiter=delimiter) if any(row)]
-    if (again := _second_heading(lines, names, skip, delimiter)) is not None:
+    if (again := _second_heading(lines, names, skip, delimiter, comments)) is not None:
         number, text = again
         if text:
             problem = f"a second table begins here ({text[:40]!r}); put each table into a file of its own"
@@ -226,14 +227,16 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
     )
 
 
-def _second_heading(lines: Sequence[str], names: Sequence[str], skip: int, delimiter: str) -> tuple[int, str] | None:
+def _second_heading(
+    lines: Sequence[str], names: Sequence[str], skip: int, delimiter: str, comments: Set[int]
+) -> tuple[int, str] | None:
     """Return line and text of the heading of another table below; no text if it is the heading of this one again."""
     if any(line.count('"') % 2 for line in lines[skip:]):
         return None
     n_rows, numeric, is_behind_gap, n_blank, first = 0, set[int](), False, 0, ""
     for number, line in enumerate(lines[skip:], skip + 1):
         if not line.strip():
-            is_behind_gap, n_blank = True, n_blank + 1
+            is_behind_gap, n_blank = True, n_blank + (2 if number in comments else 1)
             continue
         cells = [cell.strip().strip('"') for cell in line.rstrip(_LINE_END).split(delimiter)]
         numbers = {k for k, cell in enumerate(cells) if is_number(cell)}
@@ -242,7 +245,7 @@ def _second_heading(lines: Sequence[str], names: Sequence[str], skip: int, delim
                 return number, " ".join(cells)
             if tuple(cells) == tuple(names):
                 return number, ""
-        if n_rows > 1 and n_blank > 1 and cells[0] == first:  # two blank lines end a data set of gnuplot
+        if n_rows > 1 and n_blank > 1 and cells[0] == first:  # two blank lines end a data set of gnuplot, or a comment
             return number, " ".join(cells)
         first, n_blank = first or cells[0], 0
         numeric = numbers if not n_rows else numeric & numbers

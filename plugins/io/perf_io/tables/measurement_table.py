@@ -49,6 +49,7 @@ _TIMES, _RATES, _PARTS, _WHOLES, _NO_TIMES = (frozenset(words("words", kind)) fo
 _COUNT = re.compile(
     r"(?P<before>[^\W\d]*?)[\s_]*(?P<equals>[=:]?)[\s_]*(?P<number>[0-9]+(?:\.[0-9]+)?)[\s_]*(?P<after>[^\W\d]*)"
 )
+_LEVEL_BEHIND = re.compile(r"(?P<stem>\S.*?)[\s,;_(]+(?P<word>[A-Za-z]\w*?)\s*=\s*(?P<number>[0-9]+(?:\.[0-9]+)?)\)?")
 _VERSION = re.compile(r"(?:v|version|rev)[\s_.]?[0-9]+(?:\.[0-9]+)*\w*|[0-9]+\.[0-9]+\.[0-9]+\w*", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])|(?<=[=a-zA-Z])[0-9]+(?:\.[0-9]+)?(?![\w.])")
 # Options of a launcher with their values, of which the last is the number of processes.
@@ -142,6 +143,13 @@ def levels_of_columns(columns: Sequence[str]) -> Group | None:
         unit = unit_of(versions[0])
         names = tuple(split_unit(version)[0] for version in versions)
         return Group(tuple(versions), names, "version", f"value_{unit}" if unit else "value")
+    behind: dict[tuple[str, ...], dict[float, str]] = {}
+    for column in columns:
+        if match := _LEVEL_BEHIND.fullmatch(column.strip()):
+            behind.setdefault(match.group("stem", "word"), {})[float(match["number"])] = column
+    for (stem, word), of_level in behind.items():
+        if len(levels := sorted(of_level)) > 1 and len(levels) < len(columns):
+            return Group(tuple(of_level[level] for level in levels), tuple(levels), word, stem)
     groups: dict[str, dict[float, str]] = {}
     for column in columns:
         if (match := _COUNT.fullmatch(column.strip())) is None or (match["before"] and match["after"]):
@@ -195,7 +203,8 @@ def _levels_in_columns(tidy: Tidy, named: Set[str]) -> None:
         numbers = [c for c in others if c not in texts and left[c].dtype.kind in "iuf" and left[c].nunique() > 1]
         parts = [text for text in texts if (guessed := guess_roles([text], ())).category or guessed.code]
         others = [text for text in texts if text not in parts]  # alternatives, which don't add up
-        tidy.roles |= {"parameters": [name, *numbers], "code": parts, "system": others}
+        varied = sorted([name, *numbers], key=lambda column: not is_processors(column))
+        tidy.roles |= {"parameters": varied, "code": parts, "system": others}
     tidy.notes.append(
         f"columns {listing(group.columns, 4)} hold one value each of {name}" + (" (assumed)" if assumed else "")
     )
@@ -275,10 +284,15 @@ def ways_of_columns(columns: Sequence[str]) -> tuple[str, ...]:
     ('quicksort', 'mergesort')
     """
     first, *others = columns
-    are_plain = len(others) > 1 and all(meaning_of_name(c, "number") == "number" and unit_of(c) is None for c in others)
+    meanings = [meaning_of_name(c, "number") for c in others if unit_of(c) is None]
+    are_plain = 1 < len(others) == sum(meaning in ("number", "size") for meaning in meanings)
     roles = guess_roles(others, set(others))
     is_free = roles.value is None and not roles.parameters and not parts_of_time(others)
-    return tuple(others) if are_plain and is_free and (is_size(first) or is_processors(first)) else ()
+    return (
+        tuple(others)
+        if are_plain and is_free and meanings.count("number") > 1 and (is_size(first) or is_processors(first))
+        else ()
+    )
 
 
 def _ways_in_columns(tidy: Tidy, named: Set[str]) -> None:
@@ -288,6 +302,8 @@ def _ways_in_columns(tidy: Tidy, named: Set[str]) -> None:
         return
     cells = frame.apply(_numbers)
     if not (cells > 0).all(axis=None) or not (cells.nunique() == len(cells)).all() or (cells % 1 == 0).all(axis=None):
+        return
+    if any((cells[way] % 1 == 0).all() for way in filter(is_size, ways)):
         return
     if (cells[list(ways)].max(axis=1) / cells[list(ways)].min(axis=1)).median() > LARGEST_FOLD:
         return
