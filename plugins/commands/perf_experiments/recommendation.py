@@ -565,12 +565,8 @@ class Replications(Result):
     @property
     def design(self) -> designs.Design | None:
         """Return the points that need further runs, with all their runs; None if none does."""
-        wanting = self.wanting
-        return (
-            designs.design_of_points([(each.point, each.replications + each.more) for each in wanting])
-            if wanting
-            else None
-        )
+        points = [(each.point, each.replications + each.more) for each in self.wanting]
+        return designs.design_of_points(points) if points else None
 
 
 def needed_replications(

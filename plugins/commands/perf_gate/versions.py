@@ -555,9 +555,12 @@ def _levels(rounds: Sequence[int], alpha: float) -> Floats:
     for look, k in enumerate(rounds):
         step = math.sqrt(k - rounds[look - 1] if look else k)
         bound = brentq(
-            lambda bound, root, step, sums, masses: float(masses @ ndtr((sums - bound * root) / step)) - spent,
-            0.0, 1.0 - float(ndtri(spent)), args=(math.sqrt(k), step, sums, masses), xtol=1e-10,
-        )  # fmt: skip
+            lambda x, root, step, sums, masses: float(masses @ ndtr((sums - x * root) / step)) - spent,
+            0.0,
+            1.0 - float(ndtri(spent)),
+            args=(math.sqrt(k), step, sums, masses),
+            xtol=1e-10,
+        )
         levels[look] = ndtr(-bound)
         low, high = _LOWEST * math.sqrt(k), bound * math.sqrt(k)
         places = 0.5 * (high - low) * nodes + 0.5 * (high + low)
