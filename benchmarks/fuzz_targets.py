@@ -128,7 +128,7 @@ _FORMULAS = _texts(
 )
 _QUANTITIES = _texts(
     *("100", "normal:10,2", "interval:1,2", "histogram:1,2,3", "lognormal:3,0.4", "1e-3..2", "12 +- 3", "5 s"),
-    *("normal:10,2%", "gamma:2,3", "uniform:1,2", "samples:1,2,3,5", "triangular:1,2,3", "10 +- 5%", "empirical:1,2"),
+    *("normal:10,2%", "gamma:2,3", "uniform:1,2", "samples:1,2,3,5", "triangular:1,2,3", "10 +- 5%"),
 )
 _POINTS = _texts("p=1,2,3", "p=1..1024*2", "p=0..100:10", "p=1..1e9*1.000000001", "p=4", "p=1e999", "p=1..2..3", "q=")
 

@@ -15,7 +15,7 @@ from perfcore.hooks.registry import Entry
 from perfcore.stochastic import add, checked_samples, exp, from_text, log, maximum, representation_named
 from perfcore.testing import RepresentationSuite
 
-Empirical, Exponential, Gamma, Lognormal = map(representation_named, ("empirical", "exponential", "gamma", "lognormal"))
+Exponential, Gamma, Lognormal = map(representation_named, ("exponential", "gamma", "lognormal"))
 
 LOAD = Entry.load
 X, Y = Lognormal(1.0, 0.3), Lognormal(0.5, 0.4)
@@ -39,11 +39,6 @@ class TestGamma(RepresentationSuite):
 class TestExponential(RepresentationSuite):
     representation = Exponential
     values = (Exponential(0.0, 2.0), Exponential(3.0, 0.5))
-
-
-class TestEmpirical(RepresentationSuite):
-    representation = Empirical
-    values = (Empirical([0, 0.5, 0.9], [1, 2, 4], 0.5, 0.1), Empirical([0, 0.2, 1], [3, 4, 8], 0.0, 0.0))
 
 
 def test_it_is_closed_under_products_and_nothing_else():

@@ -77,5 +77,5 @@ def test_every_bundled_representation_has_a_case():
     entries = registry().entries("representations")
     bundled = {name for name, entry in entries.items() if entry.distribution == "perfcore"}
     # test_lognormal.py: not closed, nor do samples keep their mean
-    families = {"empirical", "exponential", "gamma", "lognormal"}
+    families = {"exponential", "gamma", "lognormal"}
     assert bundled == families | {case.split()[0] for case in CASES}, "add a case for the new representation to CASES"

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from perf_stochastic.bins import place_edges, rebin
-from perf_stochastic.empirical import beyond, excess_of, fitted_excess
 from perf_stochastic.histogram_arithmetic import (
     QuotientLaw,
     cartesian,
@@ -249,15 +248,3 @@ def test_the_error_of_a_reciprocal_counts_divisors_below_zero():
     below, at_least = stats.norm.cdf(0.0, 1.0, 0.8), stats.norm.sf(1.0 / v, 1.0, 0.8)
     truth = np.where(v > 0.0, below + at_least, below - stats.norm.cdf(1.0 / v, 1.0, 0.8))
     assert found.error == pytest.approx(np.abs(truth - stats.norm.cdf(scores)).max(), rel=0.01)
-
-
-@pytest.mark.parametrize("shape", [-0.3, 0.0, 0.4])
-def test_the_tail_is_that_of_scipy_and_found_again(shape):
-    tail = stats.genpareto(shape, scale=2.0)
-    share = np.array([0.9, 0.1, 1e-6])
-    np.testing.assert_allclose(excess_of(share, 2.0, shape), tail.isf(share), rtol=1e-9)
-    np.testing.assert_allclose(beyond(tail.isf(share), 2.0, shape), share, rtol=1e-9)
-    # Standard errors of the most likely scale and shape (R. Smith, 1987), four of them.
-    scale, found = fitted_excess(tail.rvs(2000, random_state=6))
-    assert found == pytest.approx(shape, abs=4.0 * (1.0 + shape) / np.sqrt(2000))
-    assert scale == pytest.approx(2.0, abs=4.0 * 2.0 * np.sqrt(2.0 * (1.0 + shape) / 2000))

@@ -224,46 +224,10 @@ def test_what_nothing_follows_from_is_refused_when_the_class_is_made():
             name = "nothing"
 
 
-# Samples with a smooth tail, against scipy, numpy and the distributions that samples were drawn of.
-Empirical, Gamma, Lognormal = map(representation_named, ("empirical", "gamma", "lognormal"))
+# Against scipy, numpy and the distributions that samples were drawn of.
+Gamma, Lognormal = map(representation_named, ("gamma", "lognormal"))
 
 LEVELS = np.array([0.001, 0.05, 0.5, 0.95, 0.999])
-
-
-def test_a_smooth_tail_foretells_what_samples_do_not_reach():
-    """p99.9 of 500 lognormal samples, over 60 draws: a smaller error than the largest samples' interpolation."""
-    truth = stats.lognorm(1.0).ppf(0.999)
-    off = np.array(
-        [
-            [np.log(Empirical.from_samples(drawn).quantile(0.999) / truth), np.log(np.quantile(drawn, 0.999) / truth)]
-            for drawn in np.random.default_rng(2).lognormal(0.0, 1.0, (60, 500))
-        ]
-    )
-    smooth, plain = np.sqrt((off**2).mean(axis=0))
-    assert smooth < plain
-
-
-def test_no_tail_is_made_of_a_gap():
-    drawn = np.concatenate([np.random.default_rng(9).normal(10, 1, 450), np.linspace(90, 91, 50)])
-    value = Empirical.from_samples(drawn)
-    assert (value.scale, value.support[1], value.mean) == (0.0, 91.0, pytest.approx(drawn.mean(), rel=1e-3))
-    assert value.notes == ("no tail fits the largest samples: it ends with the largest",)
-    assert repr(value) == f"Empirical(502 quantiles from {drawn.min():.6g} to 91)"
-
-
-def test_samples_stay_what_they_are():
-    """Few have no tail; equal ones keep their probability; moments are those of numbers between quantiles."""
-    few = Empirical.from_samples([1.0, 2.0, 2.0, 5.0])
-    assert (few.scale, few.support, float(few.cdf(2.0))) == (0.0, (1.0, 5.0), 0.625)
-    drawn = np.random.default_rng(3).gamma(2.0, 1.0, 5000)
-    value = Empirical.from_samples(drawn)
-    assert np.abs(value.cdf(np.sort(drawn)) - (np.arange(5000) + 0.5) / 5000).max() < 0.002
-    middle = (np.arange(200_000) + 0.5) / 200_000
-    assert value.mean == pytest.approx(value.quantile(middle).mean(), rel=1e-4)
-    assert value.std == pytest.approx(value.quantile(middle).std(), rel=1e-3)
-    for wrong in (([0.0], [1.0], 0, 0), ([0.1, 1], [1, 2], 0, 0), ([0, 0.9], [1, 2], 0, 0), ([0, 0.9], [1, 2], 1, 1)):
-        with pytest.raises(DataError, match="empirical: "):
-            Empirical(*wrong)
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,8 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
 
     reporter: ClassVar[str] = "perf_forecast.answers:report_of"
     kind: ClassVar[str] = "forecast"
+    variables: ClassVar[Mapping[str, str]] = {"steps": "steps"}
+    bounds_meaning: ClassVar[str] = "of the value itself, from what the predictors' past says of so many steps"
 
     def __post_init__(self) -> None:
         if not self.ahead:
@@ -85,12 +87,9 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
         if self.time_unit not in NANOSECONDS:
             raise ValueError(f"time_unit {self.time_unit!r} is none of {', '.join(NANOSECONDS)}")
         for steps, ahead in enumerate(self.ahead, start=1):
-            quantiles = ahead.quantiles
-            if (
-                len(quantiles) != len(LEVELS)
-                or not all(map(math.isfinite, quantiles))
-                or list(quantiles) != sorted(quantiles)
-            ):
+            quantiles = list(ahead.quantiles)
+            is_finite = len(quantiles) == len(LEVELS) and all(map(math.isfinite, quantiles))
+            if not is_finite or quantiles != sorted(quantiles):
                 raise ValueError(
                     f"quantiles {steps} steps ahead: {len(LEVELS)} numbers in increasing order are expected"
                 )
@@ -98,10 +97,6 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"held {steps} steps ahead: {len(JUDGED_COVERAGES)} shares are expected")
             if not ahead.chosen:
                 raise ValueError(f"{steps} steps ahead: what was chosen is missing")
-
-    @property
-    def variables(self) -> Mapping[str, str]:
-        return {"steps": "steps"}
 
     @property
     def variable_units(self) -> Mapping[str, str]:
@@ -163,21 +158,17 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
         most = int(probabilities.argmax())
         return (float(values[most]), float(probabilities[most])) if probabilities[most] > 0.0 else (math.nan, 0.0)
 
-    @property
-    def bounds_meaning(self) -> str:
-        return "of the value itself, from what the predictors' past says of so many steps"
-
     def remarks(self, points: Any) -> list[str]:
         """Of steps that no past forecast judged: that they were not; and of values with a probability of their own."""
         steps_ahead = np.atleast_1d(np.asarray(points, dtype=np.float64)).astype(int).tolist()
-        lines = [self._remark(steps) for steps in steps_ahead]
+        lines = [""] * len(steps_ahead)
+        for place, steps in enumerate(steps_ahead):
+            value, probability = self.likeliest(steps)
+            if not self.ahead[steps - 1].judged:
+                lines[place] = f"too few samples to judge forecasts of {steps} steps"
+            elif NOTEWORTHY <= probability < 1.0:
+                lines[place] = f"{value:.6g} with probability {probability:.2g}"
         return lines if any(lines) else []
-
-    def _remark(self, steps: int) -> str:
-        if not self.ahead[steps - 1].judged:
-            return f"too few samples to judge forecasts of {steps} steps"
-        value, probability = self.likeliest(steps)
-        return f"{value:.6g} with probability {probability:.2g}" if NOTEWORTHY <= probability < 1.0 else ""
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -215,6 +206,7 @@ class SeriesForecasts(Model, frozen=True, forbid_unknown_fields=True):
 
     reporter: ClassVar[str] = "perf_forecast.answers:report_of_several"
     kind: ClassVar[str] = "forecasts"
+    bounds_meaning: ClassVar[str] = ForecastModel.bounds_meaning
 
     def __post_init__(self) -> None:
         if not self.forecasts:
@@ -250,10 +242,6 @@ class SeriesForecasts(Model, frozen=True, forbid_unknown_fields=True):
         return np.array(rows)
 
     @property
-    def bounds_meaning(self) -> str:
-        return next(iter(self.forecasts.values())).bounds_meaning
-
-    @property
     def parameters(self) -> tuple[Parameter, ...]:
         return tuple(
             msgspec.structs.replace(parameter, name=f"{name}: {parameter.name}")
@@ -274,7 +262,7 @@ class ForecastFitter(Fitter):
     Missing samples are left out; a step is the time between samples.
 
     Sources: R. Wolski, "Dynamically Forecasting Network Performance Using the Network Weather Service", 1998; those
-    named in `perf_forecast.predictors` and `perf_forecast.predictors`.
+    named in `perf_forecast.predictors`.
 
     Examples
     --------

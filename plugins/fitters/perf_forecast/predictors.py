@@ -12,6 +12,7 @@ K. Nikolopoulos, "The theta model" (2000), as R. J. Hyndman and B. Billah (2003)
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ from scipy import fft, stats
 from scipy.special import ndtri
 
 from perf_forecast import options
-from perf_forecast.options import JUDGED_COVERAGES
+from perf_forecast.options import JUDGED_COVERAGES, Bounds
 from perfcore.base.arrays import Floats
 
 _MEAN_WINDOWS = (5, 10, 20, 50)
@@ -54,7 +55,6 @@ _LONGER_GAIN = 0.1  # share of the squared error that a multiple must still take
 _AS_GOOD = 0.05  # share of the least error by which a shorter one may do worse: two weeks are no better than one
 
 Places = npt.NDArray[np.intp]
-Bounds = tuple[float, float]
 
 LEVELS: Floats = np.array(options.LEVELS)
 _OUTERMOST = 5e-4  # probability beyond the first and the last edge, which are no infinite quantiles
@@ -309,7 +309,7 @@ def resolution_of(values: Floats) -> float:
     return float(steps[steps > 1e-9 * np.ptp(distinct)].min())
 
 
-def quantiles_of(samples: Floats, weights: Floats, resolution: float, bounds: tuple[float, float]) -> Floats:
+def quantiles_of(samples: Floats, weights: Floats, resolution: float, bounds: Bounds) -> Floats:
     """Quantiles of weighted samples at `LEVELS`.
 
     A sample stands for the values that are rounded to it, except at a bound. Between samples quantiles are linear;
@@ -434,34 +434,6 @@ class Candidate:
     def name(self) -> str:
         return f"{self.predictor}; {self.resampling.name}"
 
-    def samples(self, forecasts: Mapping[str, Floats], outcomes: Floats, origins: Places, steps: int) -> Floats:
-        """Return samples of the outcome of each origin; see `Resampling.samples`."""
-        forecast = forecasts[self.predictor]
-        return self.resampling.samples(forecast, outcomes, origins, steps, _first_finite(forecast))
-
-
-def candidates_scored(
-    forecasts: Mapping[str, Floats], outcomes: Floats, steps: int, origins: Places
-) -> tuple[Sequence[Candidate], Floats]:
-    """The candidates and their CRPS at each origin that judges."""
-    if not len(origins):
-        return [Candidate(PERSISTENCE, Resampling("errors", 1000))], np.empty((1, 0))
-    actual = outcomes[origins]
-    starts = {name: _first_finite(forecast) for name, forecast in forecasts.items()}
-    misses = {
-        name: float(np.abs(forecast[origins] - actual).mean())
-        for name, forecast in forecasts.items()
-        if starts[name] + steps + _FEWEST <= origins[0]
-    }
-    predictors = sorted(misses, key=misses.__getitem__)[:_PREDICTORS]
-    candidates = [
-        Candidate(name, resampling)
-        for name in dict.fromkeys([*predictors, PERSISTENCE])
-        for resampling in _different(int(origins[0]) - steps - starts[name] + 1)
-    ]
-    scores = [crps_of_samples(each.samples(forecasts, outcomes, origins, steps), actual) for each in candidates]
-    return candidates, np.array(scores)
-
 
 def _different(available: int) -> Iterable[Resampling]:
     """Of resamplings that are the same where so few earlier origins are known, the first."""
@@ -470,11 +442,6 @@ def _different(available: int) -> Iterable[Resampling]:
         window = min(each.window, available)
         resamplings.setdefault((each.carried, window, min(each.nearest or window, window)), each)
     return resamplings.values()
-
-
-def _first_finite(forecast: Floats) -> int:
-    """The first origin with a forecast: what comes before is missing."""
-    return int(np.isfinite(forecast).argmax())
 
 
 @dataclass(frozen=True)
@@ -499,9 +466,37 @@ class Mixer:
     resolution: float
     bounds: Bounds
 
+    @functools.cached_property
+    def starts(self) -> dict[str, int]:
+        """The first origin with a forecast, by predictor: what comes before is missing."""
+        return {name: int(np.isfinite(forecast).argmax()) for name, forecast in self.forecasts.items()}
+
+    def samples(self, candidate: Candidate, origins: Places) -> Floats:
+        """Return samples of the outcome of each origin; see `Resampling.samples`."""
+        name = candidate.predictor
+        return candidate.resampling.samples(self.forecasts[name], self.outcomes, origins, self.steps, self.starts[name])
+
+    def scored(self, origins: Places) -> tuple[Sequence[Candidate], Floats]:
+        """Return the candidates and their CRPS at each origin that judges."""
+        if not len(origins):
+            return [Candidate(PERSISTENCE, Resampling("errors", 1000))], np.empty((1, 0))
+        actual = self.outcomes[origins]
+        misses = {
+            name: float(np.abs(forecast[origins] - actual).mean())
+            for name, forecast in self.forecasts.items()
+            if self.starts[name] + self.steps + _FEWEST <= origins[0]
+        }
+        predictors = sorted(misses, key=misses.__getitem__)[:_PREDICTORS]
+        candidates = [
+            Candidate(name, resampling)
+            for name in dict.fromkeys([*predictors, PERSISTENCE])
+            for resampling in _different(int(origins[0]) - self.steps - self.starts[name] + 1)
+        ]
+        return candidates, np.array([crps_of_samples(self.samples(each, origins), actual) for each in candidates])
+
     def mixed(self, candidates: Sequence[Candidate], origins: Places) -> Floats:
         """Return quantiles at `LEVELS` of the even mixture of candidates at each origin (t, m)."""
-        samples = [each.samples(self.forecasts, self.outcomes, origins, self.steps) for each in candidates]
+        samples = [self.samples(each, origins) for each in candidates]
         mixture = np.concatenate(samples, axis=1)
         weights = np.concatenate([np.full(each.shape[1], 1.0 / each.shape[1]) for each in samples])
         return np.array([quantiles_of(row, weights, self.resolution, self.bounds) for row in mixture])
@@ -516,7 +511,7 @@ class Mixer:
         earliest = max(count // 2, self.steps + _FEWEST)
         stride = min(_STRIDE, max(1, (last - earliest) // _HELD_OUT))
         origins = np.arange(last, earliest - 1, -stride)[:_HELD_OUT][::-1]
-        candidates, scores = candidates_scored(self.forecasts, self.outcomes, self.steps, origins)
+        candidates, scores = self.scored(origins)
         half = len(origins) // 2
         before, after = origins[:half], origins[half:]
         held: tuple[float, ...] = (float("nan"),) * len(JUDGED_COVERAGES)

@@ -218,12 +218,19 @@ def usl_report_of(model: UslModel, data: Any = None) -> Report:
         kept.append(Note("Uncertain", f"the peak lies beyond the data, which end at p = {largest:g}"))
     if model.groups[0].estimates[1] < 0.0:
         kept.append(Note("Uncertain", "contention is negative: speedup is superlinear at small p"))
+
+    def draw() -> list[Plot]:
+        """Return the plots of the regression, with the peak."""
+        first, *others = _plots(model, data)
+        peaks = [found["p*"].value] if model.has_peak and "p*" in found else []
+        return [replace(first, marks=[*first.marks, Rule(peaks, label="peak")]) if peaks else first, *others]
+
     return replace(
         report,
         answer=answer,
         figures=[*figures, figure("efficiency", "efficiency at the largest p", ""), *report.figures],
         tables=[_law(model, derived)],
-        draw=lambda: _law_plots(model, data),
+        draw=draw,
         notes=kept,
     )
 
@@ -235,13 +242,6 @@ def _law(model: UslModel, derived: list[Derived]) -> Table:
     rows = [*tests, *((each.name, each.value, None, each.interval) for each in derived)]
     columns = [Column("quantity", 0), Column("estimate", 1), Column("standard error", 2, format=".3g")]
     return Table([*columns, Column("95% interval", 3, format=".4g", key=("lower", "upper"))], rows)
-
-
-def _law_plots(model: UslModel, data: Any) -> list[Plot]:
-    """Return the plots of the regression, with the peak."""
-    first, *others = _plots(model, data)
-    peaks = [each.value for each in model.derived() if each.name.startswith("p*")] if model.has_peak else []
-    return [replace(first, marks=[*first.marks, Rule(peaks, label="peak")]) if peaks else first, *others]
 
 
 def _with_interval(derived: Derived) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_fitters"]
-
 
 @hookimpl
 def register_fitters(register: Register) -> None:

@@ -3,8 +3,6 @@
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_commands", "register_fitters", "register_segmenters"]
-
 
 @hookimpl
 def register_segmenters(register: Register) -> None:

@@ -102,15 +102,11 @@ class Estimates:
 
     def p_slow(self, log_threshold: float) -> Floats:
         """Return probability of such data if no benchmark were slower than the threshold (n,); 1 of too few rounds."""
-        return self._tail(self.log_ratio - self.rounding - np.maximum(log_threshold, self.least))
-
-    def p_change(self) -> Floats:
-        """Return the probability of such data if nothing had changed (n,)."""
-        return self._tail(self.log_ratio - self.rounding)
+        return self.tail(self.log_ratio - self.rounding - np.maximum(log_threshold, self.least))
 
     def p_not_slower(self, log_threshold: float) -> Floats:
         """Return the probability of such data if a benchmark were as slow as the threshold or slower (n,)."""
-        return self._tail(log_threshold - self.log_ratio - self.rounding)
+        return self.tail(log_threshold - self.log_ratio - self.rounding)
 
     def bounds(self) -> Floats:
         """Return the two-sided confidence interval of each logarithm (n, 2); NaN if nothing shows how runs differ."""
@@ -144,7 +140,7 @@ class Estimates:
         logs = least + quantile(freedom, LIKELY) * self.standard_error
         return np.where(self.decides, np.exp(np.minimum(logs, 700.0)), np.inf)
 
-    def _tail(self, distance: Floats) -> Floats:
+    def tail(self, distance: Floats) -> Floats:
         """Return the one-sided probability that chance makes a distance this large."""
         statistic, freedom = distance / np.maximum(self.standard_error, _EXACT), np.maximum(self.freedom, 1.0)
         return np.where(self.decides, distributions_for(freedom).stdtr(freedom, -statistic), 1.0)
@@ -234,7 +230,8 @@ def verdicts(
     """Return the verdicts of adjusted probabilities; strict ones pass only what is not slower with confidence."""
     slower, not_slower = p_slow <= 1.0 - SURE, p_not_slower <= 1.0 - SURE
     is_over = estimates.log_ratio >= math.log(threshold)
-    is_change = (estimates.p_change() <= POSSIBLE) | (estimates.rounding > 0.0)  # which digits hide
+    no_change = estimates.tail(estimates.log_ratio - estimates.rounding)  # probability of such data without any
+    is_change = (no_change <= POSSIBLE) | (estimates.rounding > 0.0)  # which digits hide
     possibly = ~not_slower & (is_strict | ~estimates.decides | (is_over & is_change))
     return Judged(threshold, p_slow, p_not_slower, slower, not_slower, possibly & ~slower)
 
@@ -285,18 +282,14 @@ def _prior(variances: Floats, freedom: Floats) -> tuple[float, float]:
     excess = float(logs.var(ddof=1) - special.polygamma(1, freedom / 2.0).mean())
     if excess <= 0.0:
         return _MOST_PRIOR, float(np.exp(logs.mean()))
-    half = _inverse_trigamma(excess)
-    scale = float(np.exp(logs.mean() + special.digamma(half) - np.log(half)))
-    return min(2.0 * half, _MOST_PRIOR), scale
-
-
-def _inverse_trigamma(value: float) -> float:
     from scipy.optimize import brentq
 
-    # trigamma(x) lies between 1/x and 1/x + 1/x^2
-    low, high = 0.5 / value, (1.0 + math.sqrt(value)) / value
-    root = brentq(lambda x: float(special.polygamma(1, x)) / value - 1.0, low, high, xtol=1e-15 / value, rtol=1e-15)
-    return float(root)
+    # The inverse of trigamma, which at x lies between 1/x and 1/x + 1/x^2.
+    low, high, close = 0.5 / excess, (1.0 + math.sqrt(excess)) / excess, 1e-15
+    root = brentq(lambda x: float(special.polygamma(1, x)) / excess - 1.0, low, high, xtol=close / excess, rtol=close)
+    half = float(root)
+    scale = float(np.exp(logs.mean() + special.digamma(half) - np.log(half)))
+    return min(2.0 * half, _MOST_PRIOR), scale
 
 
 def trimmed_means(samples: Sequence[Floats]) -> tuple[Floats, Floats, Floats, Floats]:

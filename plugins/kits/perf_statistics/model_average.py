@@ -286,7 +286,7 @@ def _averaged(
     """Return for each assumption of the misfit: log evidence (G, S), mean and variance (G, S, k) of the level."""
     at_measured, at_new = positions(measured, new_points)
     covariance, cross = drift_covariance(at_measured, at_measured), drift_covariance(at_measured, at_new)
-    far = np.array([drift_covariance(place[None], place[None])[0, 0] for place in at_new])
+    far = drift_variance(at_new)
     off = np.log(values)[None] - shapes.log
     # Points of a grid that share a level share its misfit: all together they tell as much of it as the levels do.
     independent = max(len(np.unique(column)) for column in measured.values()) / len(values)

@@ -11,20 +11,6 @@ from perfcore.base.arrays import Floats, Ints
 _BINS = 16  # of simulated measurements, of equal probability
 
 
-def expected_variances(target: Floats, measured: Floats) -> Floats:
-    """Variance of draws of a target (K, N) that one measurement leaves, expected over what is measured (K, N, C).
-
-    Draws are sorted into bins by the simulated measurement; within a bin the target is what a measurement of that size
-    leaves open. Source: K. Chaloner and I. Verdinelli, "Bayesian experimental design: a review", 1995.
-    """
-    left = np.empty((len(target), measured.shape[2]))
-    for candidate in range(measured.shape[2]):
-        order = np.argsort(measured[:, :, candidate], axis=1)
-        binned = np.take_along_axis(target, order, axis=1).reshape(len(target), _BINS, -1)
-        left[:, candidate] = binned.var(axis=2).mean(axis=1)
-    return left
-
-
 @dataclass(frozen=True)
 class DrawnOutcomes:
     """Draws of a model that is no weighted sum: logarithms at a target, and of measurements at C candidates."""
@@ -41,8 +27,17 @@ class DrawnOutcomes:
         return float(self.shares**2 @ (self.target.var(axis=1) + self.beyond))
 
     def variances_with_one(self) -> Floats:
-        """Return the same as expected after one more measurement at each candidate (C,)."""
-        return np.asarray(self.shares**2 @ (expected_variances(self.target, self.measured) + self.beyond_with_one))
+        """Return the same as expected after one more measurement at each candidate (C,).
+
+        Draws are sorted into bins by the simulated measurement; within a bin the target is what a measurement of that
+        size leaves open. Source: K. Chaloner and I. Verdinelli, "Bayesian experimental design: a review", 1995.
+        """
+        left = self.beyond_with_one.copy()
+        for candidate in range(left.shape[1]):
+            order = np.argsort(self.measured[:, :, candidate], axis=1)
+            binned = np.take_along_axis(self.target, order, axis=1).reshape(len(self.target), _BINS, -1)
+            left[:, candidate] += binned.var(axis=2).mean(axis=1)
+        return np.asarray(self.shares**2 @ left)
 
     def with_one(self, number: int) -> DrawnOutcomes:
         """Return what is open after a measurement at one candidate: draws without their bin means."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_representations"]
-
 
 @hookimpl
 def register_representations(register: Register) -> None:
@@ -38,6 +36,5 @@ def register_representations(register: Register) -> None:
         ),
         ("gamma", "families:Gamma", none, "sums of waiting times: mean and standard deviation", ()),
         ("exponential", "families:Exponential", none, "a least value and a delay without memory", ()),
-        ("empirical", "empirical:Empirical", none, "the quantiles of samples, and a generalized Pareto tail", ()),
     ):
         register(name, f"perf_stochastic.{home}", options=options, help=help_text, default_for=default_for)
