@@ -119,42 +119,35 @@ def pair_bounds(
 ) -> Floats:
     """Return values with the bounds of single runs, in the user's unit."""
     bounds = np.column_stack([values, np.full((len(places), 2), np.nan)])
-    cells = model.cells(places)
-    shares = (0.5 - 0.5 * interval, 0.5 + 0.5 * interval)
+    measured_places, observed = model.measured_places, model.observations
+    cells, measured_cells = model.cells(places), model.cells(measured_places)
+    functions = characteristics(model.functions, model.columns)
     for pair in pairs:
         cell = model.codes.index(pair.code) * len(model.systems) + model.systems.index(pair.system)
         rows = np.flatnonzero(cells == cell)
-        if pair.degrees_of_freedom < LEAST_FREEDOM or None in pair.standard_errors:
+        if pair.degrees_of_freedom < LEAST_FREEDOM or None in pair.standard_errors or not len(rows):
             continue
+        of_pair = np.flatnonzero(measured_cells == cell)
+        pair_points = some_places(measured_places, of_pair).points
+        columns = (observed.value, observed.spread, observed.repetitions)
+        measured, spread, repetitions = (np.array(column, dtype=np.float64)[of_pair] for column in columns)
+        hypotheses = _hypotheses(model.origin.options, pair, len(functions))
         for begin in range(0, len(rows), _POINTS_AT_ONCE):
             part = rows[begin : begin + _POINTS_AT_ONCE]
-            ends = _bounds(model, pair, cell, some_places(places, part), values[part], shares)
-            bounds[part, 1] = np.minimum(ends[0], values[part])
-            bounds[part, 2] = np.maximum(ends[1], values[part])
+            points = some_places(places, part).points
+            shapes = shapes_of(
+                measured,
+                design(functions, pair_points),
+                design(functions, points),
+                hypotheses,
+                signed=min(pair.coefficients, default=0.0) < 0.0,
+                expected=values[part],
+            )
+            runs = expected_runs(measured, repetitions, spread / measured, pair_points, points, shapes)
+            low, high = runs.ratio_quantiles((0.5 - 0.5 * interval, 0.5 + 0.5 * interval))
+            bounds[part, 1] = np.minimum(low, values[part])
+            bounds[part, 2] = np.maximum(high, values[part])
     return bounds
-
-
-def _bounds(
-    model: ScalingModel, pair: PairFit, cell: int, places: Places, values: Floats, shares: tuple[float, float]
-) -> Floats:
-    """Return quantiles (2, k) of single runs of one pair at k points."""
-    measured_places = model.measured_places
-    rows = np.flatnonzero(model.cells(measured_places) == cell)
-    pair_places, observed = some_places(measured_places, rows), model.observations
-    functions = characteristics(model.functions, model.columns)
-    measured = np.array(observed.value)[rows]
-    shapes = shapes_of(
-        measured,
-        design(functions, pair_places.points),
-        design(functions, places.points),
-        _hypotheses(model.origin.options, pair, len(functions)),
-        signed=min(pair.coefficients, default=0.0) < 0.0,
-        expected=values,
-    )
-    spread = np.array(observed.spread, dtype=np.float64)[rows]
-    repetitions = np.array(observed.repetitions, dtype=np.float64)[rows]
-    runs = expected_runs(measured, repetitions, spread / measured, pair_places.points, places.points, shapes)
-    return runs.ratio_quantiles(shares)
 
 
 def _hypotheses(options: dict[str, Any], pair: PairFit, n_functions: int) -> tuple[tuple[int, ...], ...]:

@@ -68,9 +68,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
 
 
 class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Steps in sequence. Each multiplies, so the whole is one factor for each value, and division undoes it.
-
-    Scales in which models of codes on systems are fitted: named transformations that can be chained and undone.
+    """The scale of a fit: steps that each multiply, so the whole is a factor for each value, and division undoes it.
 
     Source: E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", section 3: times over
     four orders of magnitude become comparable when they are multiplied by the number of processors, divided by the

@@ -53,9 +53,7 @@ _APART = 0.2  # between the logarithms of two
 
 
 def chance(signal: Signal, starts: Floats, ends: Floats) -> float:
-    """Return the probability that the best sections of noise have as much in common.
-
-    How likely sections of a run without iterations are as alike as these are: an analysis of variance.
+    """Return the probability that the best sections of noise have as much in common, by an analysis of variance.
 
     Of any noise some sections are alike, and a search through all places and durations finds them: of two or three
     steps each, four such sections are found in most runs of a thousand steps.
@@ -218,8 +216,30 @@ class Search:
         return self._sections(profile) or fit
 
     def _sections(self, profile: Floats) -> _Fit | None:
-        fit = _sections(self.cells, profile, self.period, self.floor, self.like)
-        return None if fit is None else _Fit(fit.gain, fit.starts + self.first, fit.ends + self.first)
+        """Return the sections that match a profile best; None where they are too few."""
+        cells, period = self.cells, self.period
+        durations = np.arange(max(round(_SHORTEST * period), 4), max(round(_LONGEST * period), 5) + 1)
+        durations = durations[durations < len(cells)]
+        gains = np.full((len(durations), len(cells) + 1), -np.inf)
+        sums = np.concatenate([np.zeros((1, cells.shape[1])), np.cumsum(cells, axis=0)])
+        squares = np.concatenate([[0.0], np.cumsum((cells**2).sum(axis=1))])
+        profile_sums = np.concatenate([np.zeros((1, profile.shape[1])), np.cumsum(profile, axis=0)])
+        knots = np.arange(len(profile) + 1)
+        for row, duration in zip(gains, durations.tolist(), strict=True):
+            edges = np.linspace(0.0, len(profile), duration + 1)
+            warped = np.column_stack([np.diff(np.interp(edges, knots, column)) for column in profile_sums.T])
+            warped *= duration / len(profile)
+            warped -= warped.mean(axis=0)
+            shared = sum(np.correlate(channel, part, "valid") for channel, part in zip(cells.T, warped.T, strict=True))
+            means = sums[duration:] - sums[:-duration]
+            spread = squares[duration:] - squares[:-duration] - (means**2).sum(axis=1) / duration
+            likeness = 2.0 * shared / (spread + float((warped**2).sum()) + 2.0 * self.floor * duration)
+            row[: len(likeness)] = duration * (likeness - self.like - _price(duration, period))
+        total, sections = _chain(gains, durations, _GAP * period)
+        if len(sections) < FEWEST:
+            return None
+        starts, ends = np.array(sections, dtype=np.float64).T + self.first
+        return _Fit(total, starts, ends)
 
     def _profile(self, starts: Floats, ends: Floats) -> Floats:
         return np.asarray(self.signal.sections(starts * self.width, ends * self.width, _PARTS).mean(axis=0))
@@ -286,8 +306,45 @@ class Search:
         return (starts, ends) if (ends > starts).all() else None
 
     def _moved(self, starts: Floats, ends: Floats, steps: Sequence[float]) -> Aligned:
-        starts, ends = _moved(self.signal, starts, ends, self.period * self.width, self.floor, steps)
-        return Aligned(starts, ends, _explained(self.signal, starts, ends, _PARTS))
+        """Move starts and ends to a part of a cell: each to where its neighbours match the profile best."""
+        signal, floor, period = self.signal, self.floor, self.period * self.width
+        joint = starts[1:] == ends[:-1]
+        for step in steps:
+            profile = signal.sections(starts, ends, _FINE).mean(axis=0)
+            for parity in (0, 1):
+                # The start of every second section; where the one before ends there, its end moves along.
+                chosen = np.arange(parity, len(starts), 2)
+                before = chosen[(chosen > 0)]
+                before = before[joint[before - 1]] if len(before) else before
+                gains = []
+                for shift in (0.0, -step * period, step * period):
+                    begin = np.clip(starts[chosen] + shift, 0.0, ends[chosen] - 0.2 * period)
+                    gain = _likeness(signal.sections(begin, ends[chosen], _FINE), profile, floor)
+                    if len(before):
+                        end = np.maximum(starts[before] + shift, starts[before - 1] + 0.2 * period)
+                        positions = np.searchsorted(chosen, before)
+                        gain[positions] += _likeness(signal.sections(starts[before - 1], end, _FINE), profile, floor)
+                    gains.append(gain)
+                move = np.array([0.0, -step * period, step * period])[np.argmax(gains, axis=0)]
+                begin = np.clip(starts[chosen] + move, 0.0, ends[chosen] - 0.2 * period)
+                free = np.setdiff1d(chosen, before)
+                lower = np.where(free > 0, ends[free - 1], 0.0)
+                starts = starts.copy()
+                starts[chosen] = begin
+                starts[free] = np.maximum(starts[free], lower)
+                ends = ends.copy()
+                ends[before - 1] = starts[before]
+            usual = float(np.median(ends - starts))
+            last = np.flatnonzero(np.append(~joint, True))  # whose ends no start moves
+            upper = np.append(starts[1:], float(signal.n_cells))[last]
+            shifts = np.array([0.0, -step * period, step * period])
+            places = np.clip(ends[last] + shifts[:, None], starts[last] + 0.2 * period, upper)
+            gains = [
+                _likeness(signal.sections(starts[last], end, _FINE), profile, floor) - _price(end - starts[last], usual)
+                for end in places
+            ]
+            ends[last] = places[np.argmax(gains, axis=0), np.arange(len(last))]
+        return Aligned(starts, ends, _explained(signal, starts, ends, _PARTS))
 
 
 def _as_good(share: float, best: float) -> bool:
@@ -313,32 +370,6 @@ def _likeness(one: Floats, other: Floats, floor: float) -> Floats:
     shared = (one * other).sum(axis=(-2, -1))
     spread = (one**2).sum(axis=(-2, -1)) + (other**2).sum(axis=(-2, -1))
     return np.asarray(2.0 * shared / (spread + 2.0 * floor * one.shape[-2]))
-
-
-def _sections(cells: Floats, profile: Floats, period: float, floor: float, like: float) -> _Fit | None:
-    """Return the sections that match a profile best; None where they are too few."""
-    durations = np.arange(max(round(_SHORTEST * period), 4), max(round(_LONGEST * period), 5) + 1)
-    durations = durations[durations < len(cells)]
-    gains = np.full((len(durations), len(cells) + 1), -np.inf)
-    sums = np.concatenate([np.zeros((1, cells.shape[1])), np.cumsum(cells, axis=0)])
-    squares = np.concatenate([[0.0], np.cumsum((cells**2).sum(axis=1))])
-    profile_sums = np.concatenate([np.zeros((1, profile.shape[1])), np.cumsum(profile, axis=0)])
-    knots = np.arange(len(profile) + 1)
-    for row, duration in zip(gains, durations.tolist(), strict=True):
-        edges = np.linspace(0.0, len(profile), duration + 1)
-        warped = np.column_stack([np.diff(np.interp(edges, knots, column)) for column in profile_sums.T])
-        warped *= duration / len(profile)
-        warped -= warped.mean(axis=0)
-        shared = sum(np.correlate(channel, part, "valid") for channel, part in zip(cells.T, warped.T, strict=True))
-        means = sums[duration:] - sums[:-duration]
-        spread = squares[duration:] - squares[:-duration] - (means**2).sum(axis=1) / duration
-        likeness = 2.0 * shared / (spread + float((warped**2).sum()) + 2.0 * floor * duration)
-        row[: len(likeness)] = duration * (likeness - like - _price(duration, period))
-    total, sections = _chain(gains, durations, _GAP * period)
-    if len(sections) < FEWEST:
-        return None
-    starts, ends = np.array(sections, dtype=np.float64).T
-    return _Fit(total, starts, ends)
 
 
 def _price(duration: Any, usual: float) -> Any:  # of a duration that is not the usual one, in likeness
@@ -375,49 +406,6 @@ def _chain(gains: Floats, durations: Ints, gap: float) -> tuple[float, list[tupl
         sections.append((int(end - durations[best_duration[end]]), int(end)))
         end = before[end]
     return float(total), sections[::-1]
-
-
-def _moved(
-    signal: Signal, starts: Floats, ends: Floats, period: float, floor: float, steps: Sequence[float]
-) -> tuple[Floats, Floats]:
-    """Return starts and ends to a part of a cell: each is moved to where its neighbours match the profile best."""
-    joint = starts[1:] == ends[:-1]
-    for step in steps:
-        profile = signal.sections(starts, ends, _FINE).mean(axis=0)
-        for parity in (0, 1):
-            # The start of every second section; where the one before ends there, its end moves along.
-            chosen = np.arange(parity, len(starts), 2)
-            before = chosen[(chosen > 0)]
-            before = before[joint[before - 1]] if len(before) else before
-            gains = []
-            for shift in (0.0, -step * period, step * period):
-                begin = np.clip(starts[chosen] + shift, 0.0, ends[chosen] - 0.2 * period)
-                gain = _likeness(signal.sections(begin, ends[chosen], _FINE), profile, floor)
-                if len(before):
-                    end = np.maximum(starts[before] + shift, starts[before - 1] + 0.2 * period)
-                    positions = np.searchsorted(chosen, before)
-                    gain[positions] += _likeness(signal.sections(starts[before - 1], end, _FINE), profile, floor)
-                gains.append(gain)
-            move = np.array([0.0, -step * period, step * period])[np.argmax(gains, axis=0)]
-            begin = np.clip(starts[chosen] + move, 0.0, ends[chosen] - 0.2 * period)
-            free = np.setdiff1d(chosen, before)
-            lower = np.where(free > 0, ends[free - 1], 0.0)
-            starts = starts.copy()
-            starts[chosen] = begin
-            starts[free] = np.maximum(starts[free], lower)
-            ends = ends.copy()
-            ends[before - 1] = starts[before]
-        usual = float(np.median(ends - starts))
-        last = np.flatnonzero(np.append(~joint, True))  # whose ends no start moves
-        upper = np.append(starts[1:], float(signal.n_cells))[last]
-        shifts = np.array([0.0, -step * period, step * period])
-        places = np.clip(ends[last] + shifts[:, None], starts[last] + 0.2 * period, upper)
-        gains = [
-            _likeness(signal.sections(starts[last], end, _FINE), profile, floor) - _price(end - starts[last], usual)
-            for end in places
-        ]
-        ends[last] = places[np.argmax(gains, axis=0), np.arange(len(last))]
-    return starts, ends
 
 
 class Signal:

@@ -121,8 +121,6 @@ def period_of(values: Floats) -> float:
 def averaged_over_period(cells: Cells) -> Cells:
     """Return the mean over one period about each cell; the same object where the curve does not repeat itself.
 
-    Cells of a curve that repeats itself every few cells, averaged over its period.
-
     Iterations that end with a barrier drop to a few processors again and again. That is no noise of the level: it adds
     up to the same in each iteration, but estimates from neighbouring cells take it for much noise, and a search for
     phases finds the drops. On means over one period only what changes from one iteration to the next is left.
@@ -240,9 +238,7 @@ class PhaseErrors:
 def phase_errors(
     tree: MomentTree, cells: Cells, breaks: Floats, degrees: Sequence[int], n_locations: int | None
 ) -> list[PhaseErrors] | None:
-    """Return how sure the phases of a fit are; None where the curve has too few cells to tell.
-
-    Standard errors of coefficients and levels, and intervals of breaks, from the long-run variance of the curve.
+    """Return standard errors and intervals of breaks by the long-run variance; None where cells are too few to tell.
 
     Least squares over dependent cells is unbiased, but its usual errors are too small by far: intervals that take the
     cells for independent hold 42 to 85 % where 95 % are meant. The covariance of the coefficients of a phase is ``noise

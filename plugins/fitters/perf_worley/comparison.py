@@ -56,9 +56,9 @@ class Pair(NamedTuple):
 def match_phases(
     counts: tuple[int, int], shapes: tuple[Callable[[int, int], Shape], Callable[[int, int], Shape]], ratio: float = 1.0
 ) -> tuple[list[Pair], float]:
-    """Match the phases of two runs.
+    """Return which phases of two runs are the same: the cheapest pairing that keeps their order, and its cost.
 
-    Which phases of two runs are the same: the cheapest pairing that keeps their order. A phase is what runs in it,
+    A phase is what runs in it,
     where that is known, and its shape: its share of the run, its level as a share of the processors, and how far it
     rises from its first half to its second. Phases with nothing in common that runs in them are never the same. Pairs
     are of one phase with one, two or three neighbours of the other run, or a phase has no partner.

@@ -136,9 +136,7 @@ class PhaseBasis(Basis):
 
 
 class FactorTree:
-    """Tree of triangular factors of one curve; the same face as `MomentTree`.
-
-    Local errors for other functions than polynomials: a tree of triangular least-squares factors.
+    """Tree of triangular factors of one curve, for other functions than polynomials; the same face as `MomentTree`.
 
     Each block of steps is a weighted least-squares problem, rows from a Gauss rule with positive weights on every step.
     Its triangular factor sums it up; two blocks join by factoring their triangles stacked. The squared error is the

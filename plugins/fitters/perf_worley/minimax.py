@@ -111,9 +111,7 @@ class Partition:
 
 
 def partition(tree: ErrorTree, n_phases: int, tolerance: float, rule: PhaseRule) -> Partition:
-    """Run Algorithm K.
-
-    Worley's Algorithm K: the phases that one error tolerance gives, from left to right.
+    """Return the phases that one error tolerance gives, from left to right: Worley's Algorithm K.
 
     Source: P. H. Worley, "Modeling Histogram Data with Piecewise Polynomials", Figure 1 and equation (5); the mixed
     constant, linear and quadratic heuristic with its rules for the final element is section 5.1. Worley's measure of
@@ -168,9 +166,7 @@ class _Objective:
 
 
 class MixedTolerances:
-    """Least tolerances of one curve.
-
-    The least tolerance that n phases of the mixed basis can meet.
+    """The least tolerance of one curve that n phases of the mixed basis can meet.
 
     Worley's heuristic takes for each phase the simplest degree that wins enough time, so that a larger tolerance may
     take another degree, end a phase earlier and need more phases: what is feasible has gaps. A search that halves a

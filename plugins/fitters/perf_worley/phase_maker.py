@@ -448,9 +448,7 @@ def with_errors(maker: PhaseMaker, curve: UtilizationCurve, phases: list[Phase],
 
 
 class RandomWalk:
-    """A level that wanders about one curve, which phases are compared with.
-
-    Whether phases say more than a level that wanders would, as a random walk or 1/f noise does.
+    """A level that wanders about one curve, as a random walk or 1/f noise does, which phases are compared with.
 
     Such noise has no scale: whatever the length of its stretches, the level of one differs from that of the next, so
     phases gain far more than noise that is forgotten after a while. So two models are compared that have such noise,

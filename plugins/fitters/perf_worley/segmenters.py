@@ -1,4 +1,4 @@
-"""Moves breakpoints, one at a time, until no move lowers the sum of squared errors."""
+"""Segmenters: the phases of a curve with the least sum of squared errors, by search, or by dynamic programming."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ def best_split(
     right_degree: int | None = None,
     below: float = math.inf,
 ) -> tuple[int, float]:
-    """Split the steps between two edges.
+    """Return the best edge to split the steps between two edges, and the sum of squares, by branch and bound.
 
-    The best place to split an interval in two, by branch and bound over the moment tree. For a range of candidate edges
+    For a range of candidate edges
     [l, h] the error left of l plus the error right of h bounds the sum of squares of every split in the range from
     below, since a local error grows with its interval (Worley, Theorem 2.3). Ranges are halved in the order of their
     bounds until no bound is below the best split found.
@@ -408,11 +408,10 @@ def _one_phase(pieces, cost, degree):  # type: ignore[no-untyped-def]
 
 
 def least_partitions(pieces: Floats, counts: Sequence[int], degree: int) -> list[Ints]:
-    """Return where the phases begin, and the number of pieces, for each number of phases.
+    """Return where the phases begin, and the number of pieces, for each number of phases, by dynamic programming.
 
-    The least sum of squared errors over pieces of a curve, by dynamic programming: exact, phases begin where pieces do.
-
-    Pieces are summaries of neighbouring stretches (`perf_worley.moment_tree`): the steps of a curve, or longer ones.
+    It is exact: no phases that begin where pieces do have a smaller sum of squared errors. Pieces are summaries of
+    neighbouring stretches (`perf_worley.moment_tree`): the steps of a curve, or longer ones.
     """
     n_pieces = len(pieces)
     most = min(max(counts), n_pieces)
