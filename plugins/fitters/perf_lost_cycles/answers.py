@@ -190,8 +190,7 @@ def _poor_fits(model: ModgenModel, shares: Floats) -> list[str]:
             poor.append(fit.name)
     lines = []
     if poor:
-        limits = f"R^2 < {POOR_R2:g}, >= {_NOTABLE:.0%} of time"
-        lines.append(f"poor fits ({limits}): {_first(poor)}")
+        lines.append(f"poor fits (R^2 < {POOR_R2:g}, >= {_NOTABLE:.0%} of time): {_first(poor)}")
     if constant:
         names = [f"{name} ({error:.1%})" for error, name in sorted(constant, reverse=True)]
         lines.append(f"constant, R^2 undefined (median error): {_first(names)}")
@@ -223,9 +222,8 @@ def _details(model: ModgenModel) -> list[str]:
             f"{figures['set_aside_median_relative_error']:.1%}, max "
             f"{figures['set_aside_max_relative_error']:.1%}"
         )
-    left_out = {
-        factor.symbol: factor.left_out for each in model.generations for factor in each.factors if factor.left_out
-    }
+    factors = (factor for each in model.generations for factor in each.factors)
+    left_out = {factor.symbol: factor.left_out for factor in factors if factor.left_out}
     if left_out:
         counts = ", ".join(f"{count} of {shown[symbol]}" for symbol, count in left_out.items())
         lines.append(f"skipped slices (fewer than three levels): {counts}")

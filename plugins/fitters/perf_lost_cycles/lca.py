@@ -207,6 +207,7 @@ def _fit_categories(
 ) -> tuple[list[tuple[DefaultModel, ...]], list[tuple[DefaultFit, ...]]]:
     """Return the default models of each category over one factor, and their fits if it was measured, best first."""
     fits_of, shown = [], table.shown_names[factor]
+    fits: tuple[DefaultFit, ...]
     chosen = [models_for(models, name, factor, table.columns[factor]) for name in table.categories]
     for name, category_models in zip(table.categories, chosen, strict=True):
         if not category_models:
@@ -217,11 +218,9 @@ def _fit_categories(
     for name, category_models, values in zip(table.categories, chosen, table.values.T, strict=True):
         used = np.isfinite(values)
         count, x = int(used.sum()), table.points[factor][used]
-        fits, can_judge = (
-            fit_default_models(category_models, x, values[used], root[used], options.criterion)
-            if count
-            else ((), False)
-        )
+        fits, can_judge = (), False
+        if count:
+            fits, can_judge = fit_default_models(category_models, x, values[used], root[used], options.criterion)
         if not can_judge:
             raise DataError(
                 f"{table.source}: category {name!r} was measured at {count} level{'s' if count != 1 else ''} of "

@@ -339,9 +339,8 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             part = slice(begin, begin + length)
             design = self.design(self.terms, {symbol: column[part] for symbol, column in coordinates.items()})
             of_categories, chosen = np.maximum(design @ self.coefficients, 0.0), which[part]
-            values[part] = np.where(
-                chosen < 0, of_categories.sum(axis=1), of_categories[np.arange(len(chosen)), chosen]
-            )
+            of_chosen = of_categories[np.arange(len(chosen)), chosen]
+            values[part] = np.where(chosen < 0, of_categories.sum(axis=1), of_chosen)
         if interval is None:
             return values
         return np.column_stack([values, run_bounds(self, coordinates, which, values, interval)])
@@ -594,9 +593,8 @@ def run_bounds(
                 continue
             measured_points = {symbol: column[used] for symbol, column in model.fitted_points.items()}
             repetitions = model.fitted_repetitions[used].astype(np.float64)
-            runs = expected_runs(
-                measured, repetitions, np.full(len(measured), np.nan), measured_points, new_points, shapes
-            )
+            unknown = np.full(len(measured), np.nan)  # spread of repeated runs
+            runs = expected_runs(measured, repetitions, unknown, measured_points, new_points, shapes)
             ends = runs.ratio_quantiles(shares)
             bounds[part, 0] = np.minimum(ends[0], values[part])
             bounds[part, 1] = np.maximum(ends[1], values[part])

@@ -466,17 +466,12 @@ def difference_blocks(before: ModgenModel, after: ModgenModel, category: str, sy
         note = f"{SHADES}; all others stay"
         if len(rows) > _MOST_CHANGES:
             note = f"The first {_MOST_CHANGES} of {len(rows):,}. {note}"
-        blocks.append(
-            page.Table(
-                ("category", "", "now", "after", "change"), tuple(rows[:_MOST_CHANGES]), "Every R^2 that changes", note
-            )
-        )
+        head = ("category", "", "now", "after", "change")
+        blocks.append(page.Table(head, tuple(rows[:_MOST_CHANGES]), "Every R^2 that changes", note))
     others = {one for one, label in changed if one != category or (label in factors and label != symbol)}
     if others:
-        text = (
-            "More changes than this edit: the sets or files of models, or this program, are other than when the model "
-            f"was made; see {listing(sorted(others), 3)}."
-        )
+        cause = "the sets or files of models, or this program, are other than when the model was made"
+        text = f"More changes than this edit: {cause}; see {listing(sorted(others), 3)}."
         blocks.insert(0, page.Notice(text, "warning"))
     if lines:
         header = ("held", "now", "after", "change", "form now", "form after")
@@ -572,9 +567,8 @@ def formulae_edit(
     if not file_models:
         blocks = (page.Notice(f"No model is left in {target}; the file is removed.", "warning"), *blocks)
     if file is None:
-        blocks += (
-            page.Notice(f"There is no model file: fit again with --models {','.join(used)} to have the same model."),
-        )
+        text = f"There is no model file: fit again with --models {','.join(used)} to have the same model."
+        blocks = (*blocks, page.Notice(text))
     summary = f"{category} over {model.shown_names[symbol]}: {', '.join(parts)}"
     views = LostCyclesViews(new_model, file, written)
     return page.Change(views, summary, blocks, tuple(files), fitting_path(category, symbol))

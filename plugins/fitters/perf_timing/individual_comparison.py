@@ -159,16 +159,14 @@ class Comparison:
         total, centered = (float(values.sum()) for values in self._totals())
         most = int(self.fits.sizes[self._shown].max())
         few = int((self.fits.n_observations - most < individual_model.LEAST_FREEDOM).sum())
+        cause = f" with {most} function{'s' * (most > 1)}"
+        warnings = [individual_model.freedom_warning(few, len(self._cells), cause)] if few else []
         summary = (
             f"{len(self._shown)} models{where}: {len(observed):,} observations of {observed.value_name}",
             self.prepared.preparation.line(observed.columns),
             f"total sum of squares {total:.6g} (centered{'' if alone else ' per pair'} {centered:.6g})",
             self._order_line(),
-            *(
-                [individual_model.freedom_warning(few, len(self._cells), f" with {most} function{'s' * (most > 1)}")]
-                if few
-                else []
-            ),
+            *warnings,
             *observed.notes,
             *([] if alone else ["note (n): n code/system pairs"]),
         )

@@ -300,7 +300,6 @@ def _model(
     )
     if options.intervals == "asymptotic":
         return model
-
     return msgspec.structs.replace(model, intervals=_intervals(model, problem, fit, options, executor))
 
 

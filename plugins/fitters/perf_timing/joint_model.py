@@ -76,15 +76,11 @@ def expected_runs(
     evidence, noises = (np.array([part[place] for part in kept]) for place in (0, 3))
     means, variances = (np.stack([part[place] for part in kept]) for place in (1, 2))
     usual = noises**2 + run
+    deviating = usual + model_average.deviating_variance(noises)
     return model_average.NormalMixture.of(
         np.concatenate([evidence + np.log(1.0 - model_average.DEVIATES), evidence + np.log(model_average.DEVIATES)]),
         np.concatenate([means, means]),
-        np.concatenate(
-            [
-                variances + usual[:, None],
-                _STRANGE * variances + (usual + model_average.deviating_variance(noises))[:, None],
-            ]
-        ),
+        np.concatenate([variances + usual[:, None], _STRANGE * variances + deviating[:, None]]),
     )
 
 
@@ -247,13 +243,11 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     def predict_array(self, points: Points, interval: float | None = None) -> Floats:
         places = self.places(points)
-        factor = self.factor(places)
         problem = self.problem(places)
-        scaled = problem.predict(self.theta)
+        values = problem.predict(self.theta) / self.factor(places)
         if interval is None:
-            return scaled / factor
+            return values
         check_coverage(interval)
-        values = scaled / factor
         return np.column_stack([values, self._bounds(places, problem, values, interval)])
 
     def _bounds(self, places: Places, problem: JointProblem, values: Floats, interval: float) -> Floats:
@@ -342,9 +336,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     def outliers(self) -> goodness.Outliers:
         """Return residuals that identify outliers."""
         # Residuals of an exact fit are rounding, among which there is always a largest.
-        residuals = (
-            self.residuals if self.sum_of_squares > _EXACT * self.total_squares else np.zeros(len(self.residuals))
-        )
+        residuals = self.residuals * (self.sum_of_squares > _EXACT * self.total_squares)
         return goodness.find_outliers(residuals, self.leave_one_out(), self.degrees_of_freedom)
 
     def leave_one_out(self) -> Floats:
@@ -359,13 +351,10 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         A speed without end, of a system that a function does not touch, is given as its inverse 1/r = 0.
         """
         works, estimates = len(self.functions) * len(self.codes), []
-        rows = zip(
-            self.parameter_names,
-            self.theta.tolist(),
-            map(goodness.finite, self.standard_errors().tolist()),
-            strict=True,
-        )
-        for place, (name, value, error) in enumerate(rows):
+        errors = map(goodness.finite, self.standard_errors().tolist())
+        for place, (name, value, error) in enumerate(
+            zip(self.parameter_names, self.theta.tolist(), errors, strict=True)
+        ):
             if place < works:
                 estimates.append(Parameter(name, value, error, self.coefficient_unit))
             elif value == 0.0:

@@ -435,11 +435,10 @@ def report_of(found: Iterations, data: Any = None) -> Report:
 
 
 def _details(found: Iterations) -> list[str]:
-    lines: list[str] = []
     origin, (first, last) = shown_origin(*found.run), (float(found.starts[0]), float(found.ends[-1]))
     begin, end = (readable(time - origin, found.time_unit) for time in (first, last))
     inside = min(last, found.run[1]) - max(first, found.run[0])  # markers may begin before the first state
-    lines.append(f"from {begin} to {end}, {inside / (found.run[1] - found.run[0]):.0%} of the run")
+    lines = [f"from {begin} to {end}, {inside / (found.run[1] - found.run[0]):.0%} of the run"]
     share = float(found.durations.sum()) / (last - first)
     if share < 0.99:
         lines.append(f"{1.0 - share:.0%} of the time between the first and the last is between iterations")
@@ -504,10 +503,8 @@ def _durations(found: Iterations, index: Any, title: str = "", importance: Impor
         columns.insert(0, Column("iteration", labels, key="label"))
     if found.marker is not None and found.differences is not None and found.count:
         shares = found.differences.times_ns[index] / found.differences.times_ns[index].sum(axis=1, keepdims=True)
-        columns += [
-            Column(name, share, format=".1%")
-            for name, share in zip(found.differences.categories, shares.T, strict=True)
-        ]
+        categories = zip(found.differences.categories, shares.T, strict=True)
+        columns += [Column(name, share, format=".1%") for name, share in categories]
     return Table(columns, title=title, importance=importance)
 
 
@@ -540,8 +537,7 @@ def _differences(found: Iterations) -> list[str]:
 def _in_words(shares: Mapping[str, float]) -> str:
     """Return shares of categories, the largest first, without those that are hardly any."""
     ordered = sorted(shares.items(), key=lambda each: -abs(each[1]))
-    parts = [f"{share:.0%} {name}" for name, share in ordered if abs(share) >= _LEAST_SHARE]
-    return ", ".join(parts)
+    return ", ".join(f"{share:.0%} {name}" for name, share in ordered if abs(share) >= _LEAST_SHARE)
 
 
 def _ordinal(number: int) -> str:

@@ -383,15 +383,12 @@ def _sequence(
     if choice.cells is not None and choice.cells.period:
         searched = bounded_models(choice.cells, choice.degree, counts[-1])
     maker = PhaseMaker(curve, PhaseBasis(choice.degree))
-    sequence_counts = [n for n in counts if n <= len(searched.squares)]
-    placed = [
-        Segmentation(models.cells.times(searched.breaks[n - 1], curve.duration), searched.degrees[n - 1])
-        for n in sequence_counts
-    ]
+    counts = [n for n in counts if n <= len(searched.squares)]
+    breaks = [models.cells.times(searched.breaks[n - 1], curve.duration) for n in counts]
+    placed = [Segmentation(each, searched.degrees[n - 1]) for n, each in zip(counts, breaks, strict=True)]
     gains = _gains(searched.squares, choice.noise, searched.degree, choice.stretches)
-    return sequence_entries(
-        sequence_counts, placed, list(map(maker.phases, placed)), curve, [gains[n - 1] for n in sequence_counts]
-    )
+    phases = [maker.phases(each) for each in placed]
+    return sequence_entries(counts, placed, phases, curve, [gains[n - 1] for n in counts])
 
 
 def by_errors(curve: UtilizationCurve, counts: Sequence[int], segmenter: Segmenter, options: PhasesOptions) -> Found:
@@ -413,9 +410,8 @@ def with_errors(maker: PhaseMaker, curve: UtilizationCurve, phases: list[Phase],
         phases = maker.within_processors(phases)
     origin = float(curve.start)
     breaks = np.array([phase.start for phase in phases] + [phases[-1].end]) - origin
-    errors = phase_errors(
-        maker.polynomials, curve_models(curve).cells, breaks, [phase.degree for phase in phases], curve.n_locations
-    )
+    degrees, cells = [phase.degree for phase in phases], curve_models(curve).cells
+    errors = phase_errors(maker.polynomials, cells, breaks, degrees, curve.n_locations)
     if errors is None:
         return phases
     return [

@@ -143,9 +143,8 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
                 count = len(phase.coefficients)
                 raise ValueError(f"phase {number + 1} has {count} coefficients, {expected} are expected")
             if not phase.start <= phase.end or (number and phase.start != self.phases[number - 1].end):
-                raise ValueError(
-                    f"phase {number + 1} does not begin where the one before ends, or ends before it begins"
-                )
+                problem = "does not begin where the one before ends, or ends before it begins"
+                raise ValueError(f"phase {number + 1} {problem}")
 
     kind: ClassVar[str] = "phases"
     variables: ClassVar[Mapping[str, str]] = {"t": "t"}
@@ -258,9 +257,8 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     def _formula_of(self, phase: Phase) -> str:
         if self.functions:
             elapsed = {"t": Formula(f"(t - {self.start:g})/{self.scale:g}")}
-            shapes = [
-                str(Formula(registry().load("functions", name).formula).substituted(elapsed)) for name in self.functions
-            ]
+            formulas = (Formula(registry().load("functions", name).formula) for name in self.functions)
+            shapes = [str(formula.substituted(elapsed)) for formula in formulas]
         else:
             local = f"(t - {phase.start:.10g})"
             shapes = [local if k == 1 else f"{local}^{k}" for k in range(1, len(phase.coefficients))]

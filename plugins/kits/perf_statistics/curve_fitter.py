@@ -162,19 +162,17 @@ class CurveFitter(Fitter):
 
     def values(self, coefficients: Floats, points: Mapping[str, Floats]) -> Floats:
         """Return the values of `curve`, checked: as many numbers as there are points."""
-        expected = next(iter(points.values())).shape
-        found = np.asarray(self.curve(coefficients, points), dtype=np.float64)
-        return self._checked("curve", found, expected)
+        return self._checked("curve", self.curve(coefficients, points), next(iter(points.values())).shape)
 
-    def _checked(self, method: str, found: Floats, expected: tuple[int, ...]) -> Floats:
+    def _checked(self, method: str, numbers: Any, expected: tuple[int, ...]) -> Floats:
+        found = np.asarray(numbers, dtype=np.float64)
         if found.shape != expected:
             name = f"{type(self).__module__}.{type(self).__name__}.{method}"
             raise PluginError(f"{name} returned an array of shape {found.shape}; {expected} is expected")
         return found
 
     def _estimated(self, points: Mapping[str, Floats], values: Floats, options: Any) -> Floats:
-        found = np.asarray(self.estimate(points, values, options), dtype=np.float64)
-        return self._checked("estimate", found, (len(self.coefficients),))
+        return self._checked("estimate", self.estimate(points, values, options), (len(self.coefficients),))
 
     def fit(self, data: Measurements, options: Any, **parts: Any) -> CurveModel:
         """Return the model of one code on one system.

@@ -165,6 +165,9 @@ class Interval(StochasticValue):
     """
 
     name: ClassVar[str] = "interval"
+    has_distribution: ClassVar[bool] = False
+    mean: ClassVar[float] = math.nan
+    std: ClassVar[float] = math.nan
     generality: ClassVar[int] = 30
     Options: ClassVar[type] = IntervalOptions
     Arithmetic: ClassVar[type] = NoOptions
@@ -220,18 +223,6 @@ class Interval(StochasticValue):
                 f"{operation} of {operand_text}: a bound is too large for a float; change the unit"
             ) from None
 
-    @property
-    def has_distribution(self) -> bool:
-        return False
-
-    @property
-    def mean(self) -> float:
-        return math.nan
-
-    @property
-    def std(self) -> float:
-        return math.nan
-
     def cdf(self, x: npt.ArrayLike) -> Floats:
         """0 below the interval, 1 from its upper bound on, NaN between."""
         places = np.asarray(x, dtype=np.float64)
@@ -267,6 +258,7 @@ class Point(Family):
     """
 
     name: ClassVar[str] = "point"
+    std: ClassVar[float] = 0.0
     generality: ClassVar[int] = 0
     Arithmetic: ClassVar[type] = NoOptions
 
@@ -311,10 +303,6 @@ class Point(Family):
     @property
     def mean(self) -> float:
         return self.value
-
-    @property
-    def std(self) -> float:
-        return 0.0
 
     def __repr__(self) -> str:
         return f"Point({self.value:.6g})"
