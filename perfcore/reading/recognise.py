@@ -347,8 +347,8 @@ def _belongs(path: Path, anchor: Path, reader: type[Reader]) -> bool:
     if path == anchor or anchor.parent not in path.parents:
         return False
     name, own = path.relative_to(anchor.parent).as_posix(), without_compressed_ending(anchor.name)
-    if reader.anchor:
-        stem = own.removesuffix(reader.anchor)
+    if reader.anchors:
+        stem = next((own.removesuffix(each) for each in reader.anchors if own.endswith(each)), own)
         return stem != own and without_compressed_ending(name) in {stem + ending for ending in reader.parts}
     return name.startswith((f"{Path(own).stem}.", f"{Path(own).stem}/"))
 

@@ -238,14 +238,14 @@ class Reader(ABC):
     A reader that can also write sets `writes` and overrides `write`. One whose format is several files names the
     endings of those that are read with the one the user names in `parts`, without that of a compression: next to
     ``hello.sts``, in a folder or a pattern, ``hello.0.log`` and what lies in ``hello/`` are then no data of their own.
-    With an `anchor` such as ``kernels.csv`` they are ``1_calls.csv`` next to ``1_kernels.csv``.
+    With `anchors` such as ``kernels.csv`` they are ``1_calls.csv`` next to ``1_kernels.csv``.
     """
 
     Options: ClassVar[type] = NoOptions
     writes: ClassVar[bool] = False
     keeps: ClassVar[tuple[str, ...]] = ()  # what its files hold of a trace beside intervals, such as ``"markers"``
     parts: ClassVar[tuple[str, ...]] = ()
-    anchor: ClassVar[str] = ""
+    anchors: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:

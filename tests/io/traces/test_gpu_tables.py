@@ -58,8 +58,9 @@ def test_calls_next_to_the_events_of_nsys_stats_launch_them(tmp_path):
     calls = perfcore.read(tmp_path / "run_cuda_api_trace.csv")  # alone: the thread computes between them
     assert pieces_of(calls) == [("cudaLaunchKernel", 0, 5), (OUTSIDE, 5, 45), ("cudaLaunchKernel", 45, 50)]
     assert calls.busy_states == (OUTSIDE,)
-    answer = perfcore.overheads(tmp_path / "run_cuda_gpu_trace.csv").report().answer
-    assert "device busy 66.7%, waiting for the host 22.2%, launched but not started 11.1%" in answer
+    for path in (tmp_path / "run_cuda_gpu_trace.csv", tmp_path):
+        answer = perfcore.overheads(path).report().answer
+        assert "device busy 66.7%, waiting for the host 22.2%, launched but not started 11.1%" in answer
 
 
 def test_a_row_without_a_time_is_refused_with_its_line(write):

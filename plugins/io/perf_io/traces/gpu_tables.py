@@ -57,6 +57,7 @@ _UNTIMED = (
     "agent_info.csv", "counter_collection.csv", "domain_stats.csv", "kernel_stats.csv", "memory_allocation_trace.csv",
     "scratch_memory_trace.csv", *(each.replace("_trace", "_stats") for each in _TIMED),
 )  # fmt: skip
+_OF_NSYS = {"cuda_gpu_trace.csv": "cuda_api_trace.csv"}  # reports of nsys stats, as NAME_cuda_gpu_trace.csv
 # Categories by the domain of a call; ranges of ROCTx are markers, too.
 _DOMAINS = {"HSA": ("hip_driver",), "RCCL": ("cpu_op",), "MARKER_CORE": ("user_annotation", "cpu_op"), "MARKER": ()}
 
@@ -92,8 +93,8 @@ class GpuTableReader(RocprofReader):
     ``NAME_cuda_gpu_trace.csv`` the tables of copies, calls and ranges next to it are read: they are one trace.
     """
 
-    parts: ClassVar[tuple[str, ...]] = (*_TIMED, *_UNTIMED)
-    anchor: ClassVar[str] = _ANCHOR
+    parts: ClassVar[tuple[str, ...]] = (*_TIMED, *_UNTIMED, *_OF_NSYS.values())
+    anchors: ClassVar[tuple[str, ...]] = (_ANCHOR, *_OF_NSYS)
 
     def convert(self, source: Source) -> Source:
         if not self.sniff(source):
@@ -117,7 +118,7 @@ class GpuTableReader(RocprofReader):
     def _tables(self, source: Source) -> Iterator[tuple[Source, _Events, list[tuple[int, dict[str, str]]]]]:
         """Yield the table and those that belong to it, each with its form and records."""
         name = source.path.name
-        beside = {} if source.is_stdin else {_ANCHOR: _TIMED, "cuda_gpu_trace.csv": ("cuda_api_trace.csv",)}
+        beside = {} if source.is_stdin else {_ANCHOR: _TIMED, **{events: [calls] for events, calls in _OF_NSYS.items()}}
         others = [source.path.with_name(name.removesuffix(anchor) + each) for anchor, parts in beside.items()
                   if name.endswith(anchor) for each in parts]  # fmt: skip
         with contextlib.ExitStack() as stack:
