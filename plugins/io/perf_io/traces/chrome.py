@@ -406,11 +406,17 @@ def _levels(
 def _with_outside(events: Columns, columns: EventColumns) -> Columns:
     """Let threads of which nothing but calls of CUDA or HIP is recorded compute outside of them."""
     is_call = np.array([*(name.lower() in CALLS for name in columns.categories), False])[events["category"]]
-    for thread in np.setdiff1d(events["location"][is_call], events["location"][~is_call]):
-        rows = np.flatnonzero(events["location"] == thread)
-        whole = {"name": columns.names[OUTSIDE], "start": events["start"][rows].min(), "end": events["end"][rows].max()}
-        events = {name: np.append(column, whole.get(name, column[rows[0]])) for name, column in events.items()}
-    return events
+    threads = np.setdiff1d(events["location"][is_call], events["location"][~is_call])
+    rows = np.flatnonzero(np.isin(events["location"], threads))
+    rows = rows[np.argsort(events["location"][rows], kind="stable")]
+    first = np.searchsorted(events["location"][rows], threads)
+    if not len(rows):
+        return events
+    added = {name: column[rows[first]] for name, column in events.items()}
+    added["name"] = np.full(len(threads), columns.names[OUTSIDE], np.int32)
+    added["start"] = np.minimum.reduceat(events["start"][rows], first)
+    added["end"] = np.maximum.reduceat(events["end"][rows], first)
+    return {name: np.concatenate([column, added[name]]) for name, column in events.items()}
 
 
 def _apart(events: Columns, columns: EventColumns, is_marker: dict[str, bool]) -> tuple[Columns, Columns]:
