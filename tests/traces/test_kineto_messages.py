@@ -142,6 +142,19 @@ def test_the_host_says_what_a_kernel_does_not(tmp_path):
     }
 
 
+def test_annotations_without_shapes_name_the_operation(tmp_path):
+    """Of a generic kernel; what a coalesced batch is made of they do not tell."""
+    document = [
+        host(0, 9, "nccl:all_reduce", "user_annotation"), launch(2, 1),
+        host(20, 29, "nccl:coalesced", "user_annotation"), launch(22, 2),
+        *(kernel(50 * number, 50 * number + 10, {"correlation": number}) for number in (1, 2)),
+    ]  # fmt: skip
+    (tmp_path / "rank0.json").write_text(json.dumps(document))
+    found = perfcore.messages(tmp_path / "rank0.json")
+    assert [(row.operation, row.bytes) for row in found.collectives] == [("nccl:all_reduce", 0)]
+    assert "kernels of NCCL do not say what they transfer (1)" in found.remarks
+
+
 @pytest.mark.real_data
 @pytest.mark.parametrize(
     ("file", "expected"),

@@ -44,6 +44,7 @@ _TOLD_FIELDS = _FIELDS[5:]
 _KERNEL, _RECORD, _ANNOTATION, _CALL = range(4)  # what ``host`` says
 _UNNAMED = "nccl kernel"  # those of sends and receives, too
 _OPERATION = re.compile("[nr]ccl.*?(AllReduce|AllGather|ReduceScatter|AllToAll|Broadcast|Reduce)", re.I)
+_BATCH = "coalesced"
 _KINDS = {"send": SEND, "recv": RECEIVE}
 _NO_DATA = frozenset({"wait", "init", "finalize"})  # that the host records, too, and that transfer nothing
 _NOT_REPLAYED = "streams of GPUs wait for the host and for one another, and the trace does not tell for what"
@@ -169,13 +170,13 @@ class LibraryEvents:
         if event.name == _HOST:
             transfer = self._by_arguments(event.args)
             return None if transfer is None else (_RECORD, *transfer)
-        if event.cat.lower().startswith("gpu") or b'"Input Dims"' not in bytes(event.args):
+        if event.cat.lower().startswith("gpu"):
             return None
         name = event.name.split()[0]
         if name.startswith(_CALLED):
             return _CALL, COLLECTIVE, 0, -1, -1, -1, max(_sizes(event.args), default=0), -1
-        if not name.startswith(_ANNOTATED) or name.removeprefix(_ANNOTATED) in _KINDS:
-            return None  # the group of sends and receives is not recorded
+        if not name.startswith(_ANNOTATED) or name.removeprefix(_ANNOTATED) in (*_KINDS, _BATCH):
+            return None  # the group of sends and receives is not recorded, and what a batch is made of
         sizes = _sizes(event.args)
         n_bytes = min(sum(sizes), _MOST_BYTES) if sizes and min(sizes) >= 0 else _UNKNOWN
         return _ANNOTATION, COLLECTIVE, self._operation(name), -1, -1, -1, n_bytes, -1
