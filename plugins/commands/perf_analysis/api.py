@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from perf_traces.options import CELLS
-from perf_traces.reading import HowToReadTraces
+from perf_traces.options import CELLS, HowToReadTraces
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.hooks.parameters import OptionGroup, OptionRules, names_of
 from perfcore.reading import Read
@@ -274,7 +273,7 @@ def profile(
     ] = None,
     from_name: str | None = None,
     reading: Annotated[
-        Mapping[str, Any] | None, OptionGroup("perf_traces.reading:HowToReadTraces", "reading_of_runs")
+        Mapping[str, Any] | None, OptionGroup("perf_traces.options:HowToReadTraces", "reading_of_runs")
     ] = None,
 ) -> Profiles | OperatorTimes | GpuMemory:
     """Time and calls of every function of one or several runs.
@@ -396,7 +395,7 @@ def messages(
         Named | Trace | Sequence[Named | Trace], typer.Argument(metavar="TRACES", help="Traces of runs with messages.")
     ],
     *,
-    reading: Annotated[Mapping[str, Any] | None, OptionGroup("perf_traces.reading:HowToReadTraces", "reading")] = None,
+    reading: Annotated[Mapping[str, Any] | None, OptionGroup("perf_traces.options:HowToReadTraces", "reading")] = None,
 ) -> MessageTable | MessageRuns:
     """Show the communication matrix, message sizes and collectives of a run, or compare those of several.
 

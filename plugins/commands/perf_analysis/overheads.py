@@ -29,7 +29,7 @@ from perf_traces.joined_trace import LazyTrace
 from perf_traces.levels import parts_of
 from perf_traces.messages import bursts as factors
 from perf_traces.messages.communication import calls_of
-from perf_traces.reading import write_csv
+from perf_traces.options import write_csv
 from perf_traces.runs import SeparateRuns
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import CUT, with_intervals

@@ -20,7 +20,7 @@ from perf_traces.joined_trace import LazyTrace, run_of
 from perf_traces.levels import level_names, parts_of
 from perf_traces.messages.communication import FUNCTIONS, FunctionChanges, communication_of, sums_of
 from perf_traces.nesting import BACKGROUND, is_incomplete, nesting_of
-from perf_traces.reading import next_step
+from perf_traces.options import next_step
 from perf_traces.runs import REPETITIONS, symbols_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import overlaid, with_intervals

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perf_traces.reading import HowToReadTraces
+from perf_traces.options import HowToReadTraces
 from perfcore.base.errors import (
     InputError,
     MissingDependencyError,

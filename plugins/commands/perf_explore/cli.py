@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from perf_traces.reading import HowToReadTraces
+from perf_traces.options import HowToReadTraces
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import reporting
 from perfcore.hooks.parameters import OptionsOfEach

@@ -361,7 +361,7 @@ def compare(
         Option(help="Unit of comparison of GPU traces (default: operators where recorded, else kernels)."),
     ] = None,
     names: tuple[str, str] | None = None,
-    read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_file,
+    read: Annotated[Read, OptionGroup("perf_traces.options:HowToReadTraces", "read_file")] = read_file,
     **options: Annotated[Any, OptionsOfSelected("fitters", "fitter")],
 ) -> Comparison | Result:
     """Compare FIRST and SECOND: models that `perf fit -o` wrote (.json), or data, which are fitted.
@@ -467,7 +467,7 @@ def validate(
             help="Write the correction of predictions that --recalibrate finds (.json).",
         ),
     ] = None,
-    read: Annotated[Read, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")] = read_file,
+    read: Annotated[Read, OptionGroup("perf_traces.options:HowToReadTraces", "read_file")] = read_file,
     **options: Annotated[Any, OptionsOfEach("models", "validation")],
 ) -> Result:
     """Compare what MODEL predicts with the measurements DATA: errors, and how often the intervals hold.

@@ -63,7 +63,7 @@ def project(
     ] = (),
     from_name: str | None = None,
     reading: Annotated[
-        Mapping[str, Any] | None, OptionGroup("perf_traces.reading:HowToReadTraces", "reading_of_runs")
+        Mapping[str, Any] | None, OptionGroup("perf_traces.options:HowToReadTraces", "reading_of_runs")
     ] = None,
 ) -> ProjectionModel:
     """Project runs at a few scales to the run at another scale.

@@ -46,7 +46,7 @@ def iterations(
         OptionRules(needs="--output FILE"),
     ] = None,
     read: Annotated[
-        Callable[[str, Sequence[type]], Any] | None, OptionGroup("perf_traces.reading:HowToReadTraces", "read_file")
+        Callable[[str, Sequence[type]], Any] | None, OptionGroup("perf_traces.options:HowToReadTraces", "read_file")
     ] = None,
 ) -> Iterations:
     """Find the iterations of DATA, a trace or a utilization curve: how many, how long, which one differs and why.
