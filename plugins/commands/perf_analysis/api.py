@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from perf_traces.options import CELLS, HowToReadTraces
+from perf_traces.options import CELLS, RANK, HowToReadTraces
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.hooks.parameters import OptionGroup, OptionRules, names_of
 from perfcore.reading import Read
@@ -331,7 +331,6 @@ def profile(
      '    wait  1                 5      1']
     """
     from perf_analysis.profiles import Profiles, profile_by
-    from perf_traces.ranks import RANK
     from perf_traces.runs import parameters_of_run, runs_of
     from perfcore.reading.recognise import NamePattern
 

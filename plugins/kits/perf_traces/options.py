@@ -22,6 +22,7 @@ LEVELS = ("auto", "stream", "thread", "device", "process", "node", "both")
 CELLS = 1 << 17  # of a summary, by default at most; some 3 bytes each in the file
 WARNING = "warning: "  # begins a note of a trace that every command prints
 CLOCKS = ("auto", "recorded", "collectives", "unaligned")
+RANK = "rank"  # the field of a pattern for names, and the fact of a trace
 _POINTS_OF_A_LAW = 3  # that the fitter scaling needs, and one more for several parameters
 
 
@@ -113,7 +114,6 @@ class HowToReadTraces(HowToRead):
     @property
     def reading_of_runs(self) -> dict[str, Any]:
         """Parameters of a function that identifies runs by their names and reads them with these options."""
-        from perf_traces.ranks import RANK
         from perfcore.reading.recognise import NamePattern
 
         of_ranks = self.from_name is not None and RANK in NamePattern(self.from_name).types

@@ -13,14 +13,13 @@ import numpy as np
 
 from perf_traces.joined_trace import JoinedTrace, StoredTrace
 from perf_traces.messages.communication import COLLECTIVE, COLUMNS, RankCalls, carry, communication_of_ranks
-from perf_traces.options import WARNING, TraceOptions
+from perf_traces.options import RANK, WARNING, TraceOptions
 from perfcore.base import progress
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, InputError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 
-RANK = "rank"  # the field of a pattern for names, and the fact of a trace
 _SPELLED = re.compile(r"(?:^|[^a-z])rank[-_. =]?(\d{1,7})(?!\d)", re.IGNORECASE)
 _COUNTED = re.compile(r"(?P<stem>.+)\.(?P<number>\d{1,7})\.[A-Za-z][A-Za-z0-9.]*")
 # As PyTorch's tensorboard_trace_handler names the trace of each process.

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from perf_traces.options import CELLS, CLOCKS, TraceOptions
-from perf_traces.ranks import RANK, named_host, named_ranks, rank_number
+from perf_traces.options import CELLS, CLOCKS, RANK, TraceOptions
+from perf_traces.ranks import named_host, named_ranks, rank_number
 from perf_traces.runs import fields_of, known_files
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
 from perfcore.hooks.options import describe

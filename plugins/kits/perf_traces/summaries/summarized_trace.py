@@ -11,7 +11,8 @@ import numpy as np
 
 from perf_traces.joined_trace import LazyTrace, StoredTrace, levels_of_ranks, run_of
 from perf_traces.nesting import NESTED, mark_nested
-from perf_traces.ranks import ASSUMED, RANK, check_job, is_synchronised, no_common_clock, notes_of_ranks, numbered
+from perf_traces.options import RANK
+from perf_traces.ranks import ASSUMED, check_job, is_synchronised, no_common_clock, notes_of_ranks, numbered
 from perf_traces.scratch_arrays import chunks, zeros
 from perf_traces.summaries.run import ListedFile, Run
 from perf_traces.summaries.sums import FileFacts, Summary
