@@ -22,6 +22,8 @@ SHAPES = {
     "heading behind a mark": ("# of a cluster\n#\n#p time_s\n1 8\n2 4.5\n4 2.5\n", "dat"),
     "unit in brackets": ("p  time [s]\n-  --------\n1  8\n2  4.5\n4  2.5\n", "txt"),
     "Markdown": ("| p | time |\n|--:|:----|\n| 1 | 8 s |\n| 2 | **4.5 s** |\n| 4 | 2.5 s |\n", "md"),
+    "box of a console": ("│ p │ kind │ time │\n├───┼──────┼──────┤\n│ 1 │ 'a' │ '8 ± 1%' │\n│ 2 │ 'a' │ '4.5 ± 1%' │\n"
+        "│ 4 │ 'a' │ '2.5' │\n", "txt"),
     "Markdown without outer bars": ("`p` | wall time\n--- | ---\n1 | 0m8s\n2 | 0m4.5s\n4 | 0m2.5s\n", "md"),
     "database": (" p | time_s\n---+--------\n 1 | 8\n 2 | 4.5\n 4 | 2.5\n", "txt"),
     "box": ("┌───┬──────┐\n│ p │ time_s │\n├───┼──────┤\n│ 1 │ 8 │\n│ 2 │ 4.5 │\n│ 4 │ 2.5 │\n└───┴──────┘\n", "txt"),

@@ -326,7 +326,7 @@ def _cells_of_box(line: str) -> str:
     if _BARS.search(line) is None or _RULER.fullmatch(line):
         return ""
     cells = _BARS.split(re.sub(r"^[|\u2502\u2503\u2551]|[|\u2502\u2503\u2551]$", "", line))
-    return "\t".join(cell.strip().strip("*`").replace('"', "") for cell in cells)
+    return "\t".join(cell.strip().strip("*`'").replace('"', "") for cell in cells)
 
 
 def _cells_of_latex(line: str) -> str:

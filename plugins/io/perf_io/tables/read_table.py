@@ -158,7 +158,8 @@ def with_spreads(table: Table) -> Table:
     """Return the table with a column of standard deviations beside each whose cells hold one: ``8.1 ± 0.2 s``."""
     parts, columns = [], []
     for name, cells in _first_texts(table).items():
-        if 2 * sum(re.fullmatch(_SPREAD, cell) is not None for cell in cells) <= len(cells) or not cells:
+        alone = [text for text in cells if re.fullmatch(_SPREAD, text) is None]
+        if len(alone) == len(cells) or (2 * len(alone) >= len(cells) and not all(map(is_number, alone))):
             continue
         cell, pattern = _swapped(f"CAST({quoted_name(name)} AS VARCHAR)", table.decimal), quoted(f"^{_SPREAD}$")
         group = [f"nullif(regexp_extract({cell}, {pattern}, {k}), '')" for k in range(6)]
