@@ -250,11 +250,15 @@ def test_series_without_times_and_of_several_devices(tmp_path):
     assert perfcore.fit(np.arange(40) % 7, fitter="worley", phases=1).breaks == ()
 
 
+OPTIONS = "-x=y " * 20  # of a launcher, which take no longer than few
+
+
 @pytest.mark.parametrize(
     ("commands", "parameters", "series", "numbers"),
     [
         (["mpirun -n 1 ./a", "mpirun -n 2 ./a"], [{}, {}], {"mpirun -n {processes} ./a"}, {"processes": [1, 2]}),
         (["mpirun ./a -n 1", "mpirun ./a -n 2"], [{}, {}], {"mpirun ./a -n {n}"}, {"n": [1, 2]}),
+        ([f"mpirun {OPTIONS}./a -n {n}" for n in (1, 2)], [{}, {}], {f"mpirun {OPTIONS}./a -n {{n}}"}, {"n": [1, 2]}),
         (["make -j1", "make -j8"], [{}, {}], {"make -j{j}"}, {"j": [1, 8]}),
         ([f"{c} {n}" for n in (10, 20) for c in ("sort", "grep")], [{"n": n} for n in (10, 10, 20, 20)],
          {"sort {n}", "grep {n}"}, {}),

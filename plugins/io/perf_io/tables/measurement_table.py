@@ -54,7 +54,7 @@ _VERSION = re.compile(r"(?:v|version|rev)[\s_.]?[0-9]+(?:\.[0-9]+)*\w*|[0-9]+\.[
 _NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])|(?<=[=a-zA-Z])[0-9]+(?:\.[0-9]+)?(?![\w.])")
 # Options of a launcher with their values, of which the last is the number of processes.
 _LAUNCH = re.compile(
-    r"\b(?:mpirun|mpiexec(?:\.\w+)?|srun|prun|jsrun|aprun)(?:\s+-\S+(?:[\s=]+[^-\s./]\S*)?)*?\s+(?:-n|-np|--np|--ntasks)[\s=]*$"
+    r"\b(?:mpirun|mpiexec(?:\.\w+)?|srun|prun|jsrun|aprun)(?:\s+-[^\s=]+(?:=\S*|\s+[^-\s./]\S*)?)*?\s+(?:-n|-np|--np|--ntasks)[\s=]*$"
 )
 _BEFORE = (r"(?<![\w.])", r"(?<![0-9.])")  # a value of a parameter: blanks, or letters as in -j4
 _RANKS = frozenset(plain_name(word) for level in ("process", "thread", "core") for word in words("levels", level))
