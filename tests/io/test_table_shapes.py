@@ -428,6 +428,16 @@ def test_info_says_what_each_column_is_and_the_option_that_overrides_it(tmp_path
     ]  # fmt: skip
 
 
+def test_of_several_versions_the_next_command_names_two(tmp_path):
+    rows = [(version, name, 10.0 / k) for k, version in enumerate(("serial", "2", "4"), 1) for name in "ab"]
+    (tmp_path / "runs.csv").write_text(
+        pd.DataFrame(rows, columns=["variant", "benchmark", "time_s"]).to_csv(index=False)
+    )
+    file = str(tmp_path / "runs.csv")
+    assert perfcore.info(file)["next"] == [f"perf gate {file} --base serial --new 4"]
+    assert "0.333x" in perfcore.gate(file, base="serial", new="4").report().answer
+
+
 def test_benchmarks_of_pytest_are_named_as_pytest_prints_them(tmp_path):
     (tmp_path / "b.csv").write_text(
         "name,min,max,mean,stddev,rounds,iterations,ops\n"

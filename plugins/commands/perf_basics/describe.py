@@ -184,7 +184,7 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     dated = called("version", facts["columns"]) + called("date", facts["columns"])
     histories = [column for column in dated if column != roles.value and _varies(data, column)]
     if observations is None and histories:
-        return facts | {"observations": "none", "next": [f"perf gate {name}"]}
+        return facts | {"observations": "none", "next": [f"perf gate {name}{_two_versions(data)}"]}
     if observations is None:
         if gate := _gate(data, name):
             return facts | {"next": gate}
@@ -351,6 +351,14 @@ def _gate(data: Measurements, name: str) -> list[str]:
     count = data.table[versions[0]].nunique() if versions else 0
     kind = "--version" if count == 2 else "--commit"
     return [f"perf gate {name} {kind} {shlex.quote(versions[0])}"] if count > 1 else []
+
+
+def _two_versions(data: Measurements) -> str:
+    """Return the options that choose the first and the last of several versions; a history of commits needs none."""
+    columns = list(map(str, data.table.columns))
+    names = [] if called("commit", columns) else called("version", columns)
+    versions = data.table[names[0]].dropna().convert_dtypes().astype(str).unique().tolist() if names else []
+    return f" --base {shlex.quote(versions[0])} --new {shlex.quote(versions[-1])}" if len(versions) > 2 else ""
 
 
 def _further_fits(data: Measurements, name: str, flags: str) -> tuple[list[str], list[str]]:
