@@ -65,7 +65,7 @@ _LAST_PER = re.compile(
     rf"(?is)(?:(?P<name>.*?)[\s_-]+)??(?P<amount>[^\s_-]+){_PER}(?P<over>[^\s_-]+)(?P<each>(?:{_PER}[^\s_-]+)*)"
 )
 _LAST_TWO = re.compile(r"(?:(?P<name>.*?)[\s_]+)??(?P<amount>[^\s_]+)_(?P<over>[^\s_]+)(?P<each>)", re.DOTALL)
-_LAST = re.compile(r"(?s)(?P<name>.+)(?P<gap>[\s_]|(?<=[a-z])(?=[MUN][Ss]$|Sec(?:ond)?s?$))\s*(?P<label>[^\s_]+)")
+_LAST = re.compile(r"(?s)(?P<name>.+)(?P<gap>[\s_]|(?<=[a-z])(?=[MUN][Ss]$|Secs?$|Seconds?$))\s*(?P<label>[^\s_]+)")
 _STATISTIC = re.compile(r"(?P<name>.+?)_(?:olympic_)?(?:mean|avg|average|median|min|max|total|sum)", re.IGNORECASE)
 
 
