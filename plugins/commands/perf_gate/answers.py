@@ -455,7 +455,7 @@ def _tables_of_history(result: HistoryGate) -> list[Table]:
         Column("latest", latest, **how),
         Column("unit", ["" if unit or are_times else each.unit for each in series], key=()),
         Column("newest", [each.newest[0] - 1.0 for each in shown], format="+z.1%"),
-        Column("sigma", [each.newest[1] for each in shown], format="+.1f"),
+        Column("sigma", [each.newest[1] for each in shown], format="+z.1f"),
         Column("values", [len(each.values) for each in series]),
         Column("noise", [None if noise is None else noise.spread for noise in noises], format=".1%"),
         Column("autocorrelation", [noise and noise.autocorrelation for noise in noises], importance="verbose"),
