@@ -39,6 +39,16 @@ def test_outliers_are_no_steps() -> None:
     assert judged.to_dict()["outliers"] == ["c020", "c050"]
 
 
+def test_one_or_two_new_values_are_judged_with_the_others() -> None:
+    """Of a benchmark that was left out of most new commits, and of a history that is asked about the newest alone."""
+    logs = np.random.default_rng(5).normal(0.0, 0.02, 50)
+    table = history({"kept": logs, "seldom": logs[::-1]})
+    for count in (1, 2):
+        is_left_out = (table["benchmark"] == "seldom") & table["commit"].between("c038", f"c{49 - count:03d}")
+        assert perfcore.gate_history(table[~is_left_out]).outcome == "pass"
+        assert perfcore.gate_history(table, since=f"c{50 - count:03d}").outcome == "pass"
+
+
 def test_an_exact_threefold_slowdown_fails_also_without_noise() -> None:
     for values in (np.zeros(30), np.random.default_rng(1).normal(0.0, 0.02, 30)):
         verdict = perfcore.gate_history(history({"sort": values + np.log(3.0) * (np.arange(30) >= 25)}))

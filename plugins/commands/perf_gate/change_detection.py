@@ -614,7 +614,7 @@ def recent_step(values: Floats, detected: Detected, window: int, machines: Float
 
     n = len(values)
     begin = max((step.place for step in detected.steps if step.place <= n - window), default=0)
-    if n < FEWEST_VALUES or float(np.std(values)) < 1e-12:
+    if n < FEWEST_VALUES or window < _MARGIN or float(np.std(values)) < 1e-12:
         return None
     outliers = [place for place in detected.outliers if begin <= place < n - window]
     y = np.asarray(values, dtype=float)[begin:].copy()
