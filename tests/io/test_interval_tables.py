@@ -1,6 +1,7 @@
 """Tables of intervals: whatever their columns are called, with and without locations, overlapping or not."""
 
 import itertools
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +10,8 @@ from trace_samples import pieces
 
 import perfcore
 from perfcore.base.errors import InputError
+
+HALO = Path(__file__).parents[2] / "examples" / "halo" / "halo.prv"
 
 FILE = "jobs.csv"
 
@@ -64,6 +67,10 @@ def test_overlapping_intervals_are_refused_counted_or_united(write):
 def test_the_next_command_reads_the_file_alike(write):
     path = write("location,state,start_us,end_us\na,main,0,10\na,solve,3,7\n")
     found = perfcore.overheads(path, reading={"overlap": "union"})
+    assert found.report().next == f"perf profile {path} -r overlap=union"
+    other = perfcore.overheads(str(HALO)).report().next
+    assert other.startswith("perf ")
+    assert "overlap" not in other  # nor does it change what was found before
     assert found.report().next == f"perf profile {path} -r overlap=union"
     times = perfcore.profile(path, reading={"overlap": "union"})[0]
     assert dict(zip(times.functions, times.by_function_ns.tolist(), strict=True))["main"] == 6_000

@@ -428,6 +428,18 @@ def test_info_says_what_each_column_is_and_the_option_that_overrides_it(tmp_path
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("name", ["day", "date"])
+def test_days_of_eight_digits_are_a_history_and_no_parameter(tmp_path, name):
+    days = [20250700 + day for day in range(8, 28)]
+    rows = [(bench, day, ms) for day in days for bench, ms in (("sort", 650.0), ("grep", 92.0))]
+    file = str(tmp_path / "runs.csv")
+    pd.DataFrame(rows, columns=["benchmark", name, "ms"]).to_csv(file, index=False)
+    facts = perfcore.info(file)
+    assert f"{name}: date (perf gate)" in facts["roles"]
+    assert facts["next"] == [f"perf gate {file}"]
+    assert perfcore.gate_history(file, name).outcome == "pass"
+
+
 def test_of_several_versions_the_next_command_names_two(tmp_path):
     rows = [(version, name, 10.0 / k) for k, version in enumerate(("serial", "2", "4"), 1) for name in "ab"]
     (tmp_path / "runs.csv").write_text(

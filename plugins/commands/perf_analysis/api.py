@@ -214,14 +214,19 @@ def _sources(traces: Named | Trace | Sequence[Named | Trace]) -> list[Any]:
 
 
 def _reader(reading: Mapping[str, Any] | None) -> Read:
-    """What reads a path as one of some types; commands that follow from the answer repeat how."""
+    """Return a function that reads a path as one of some types, and repeats its options in suggested commands."""
     from perf_views.names import READ_BY
     from perfcore.reading.recognise import read
 
     pairs = {name: value for name, value in (reading or {}).items() if name not in _NOT_REPEATED}
     words = [f"--reader {v}" if name == "reader" else f"-r {shlex.quote(f'{name}={v}')}" for name, v in pairs.items()]
-    READ_BY.set("".join(f" {word}" for word in words))
-    return lambda path, wanted: read(path, wanted=wanted, **(reading or {}))
+
+    def read_with_options(path: Any, wanted: Sequence[type]) -> Any:
+        if words:
+            READ_BY[os.fspath(path)] = "".join(f" {word}" for word in words)
+        return read(path, wanted=wanted, **(reading or {}))
+
+    return read_with_options
 
 
 def _lists(pairs: Sequence[str], option: str) -> dict[str, list[str]]:

@@ -134,11 +134,11 @@ def _comparison(runs: OverheadRuns, data_table: Table) -> Report:
     if runs.by == "burst" and not bursts:  # all runs have one size
         bursts = [table for profile in profiles if (table := scaling_efficiencies.burst_table(profile)) is not None]
     tables = [*bursts[::-1], *scaling_efficiencies.scaling_table(profiles, runs.others), *_breakdown_by_run(profiles)]
-    files = [existing_file(profile.source) for profile in profiles]
+    files = existing_file(*(profile.source for profile in profiles))
     sizes = {len(profile.locations) for profile in profiles}
     following = ""
-    if all(files) and not runs.others:
-        following = f"perf project {' '.join(files)} --at p={2 * max(sizes)}" if len(sizes) > 1 else (
+    if files and not runs.others:
+        following = f"perf project {files} --at p={2 * max(sizes)}" if len(sizes) > 1 else (
             "a run at another number of locations: perf project needs two or more")  # fmt: skip
     return Report(
         f"Lost cycles of {n} runs", f"{head}: {sentence}" if check else sentence, figures, [data_table, *tables],
@@ -193,8 +193,8 @@ def _answer(profile: OverheadProfile, remedies: Remedies | None = None) -> tuple
         savings = [f"{each.share:.1%}" for each in gains]
         savings[0] = f"would save {'at most ' * gains[0].is_bound}{savings[0]}{gains[0].of}"  # all are of the same time
         options = [f" (whatif {g.option})" if g.command == "whatif" and g.option else "" for g in gains]
-        said = zip(gains, savings, options, strict=True)
-        text += f"; {', '.join(f'{gain.question} {saving}{option}' for gain, saving, option in said)}"
+        remedy_texts = zip(gains, savings, options, strict=True)
+        text += f"; {', '.join(f'{gain.question} {saving}{option}' for gain, saving, option in remedy_texts)}"
         figures += [Figure(each.question, each.share, format=".1%") for each in gains]
     return text, figures
 

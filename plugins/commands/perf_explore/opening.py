@@ -263,7 +263,7 @@ class DataViews(Nested):
         return page.Change(self, summary, blocks, (edit,), (FIT, fitter), {**as_query(options), **state})
 
     def _start(self, query: page.Query) -> tuple[page.Block, ...]:
-        """What the first command answers, or else what the data report; then the timeline, and what else there is."""
+        """Return the answer of the first command, or else the report of the data; then timeline and further views."""
         blocks = self._first_blocks(tuple(sorted(given_options(query)[0].items())))
         if self._timeline is not None:
             chart = next(block for block in self._timeline.view((), query).blocks if isinstance(block, page.Chart))
@@ -280,7 +280,7 @@ class DataViews(Nested):
         return (*blocks, page.Table(("view", "content"), cells, "Views and models"), *facts)
 
     def _answered(self, options: tuple[tuple[str, str], ...]) -> tuple[page.Block, ...]:
-        """What the first command answers, or else the default model of a few runs, or the data themselves."""
+        """Return the answer of the first command, or else the default model of a few runs, or the data themselves."""
         for views in self._commands.values():
             with contextlib.suppress(PerfError):
                 return report_blocks(views.answer({})[0].report(), is_brief=True)

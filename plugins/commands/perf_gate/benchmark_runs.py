@@ -422,7 +422,7 @@ class Benchmark(NamedTuple):
 
 
 class Matched(NamedTuple):
-    """The benchmarks of two versions."""
+    """Benchmarks that two versions have in common, with those that one has alone."""
 
     benchmarks: dict[str, Benchmark]  # of both, in the order of the first version
     only: tuple[tuple[str, ...], tuple[str, ...]]  # benchmarks of one version alone

@@ -310,7 +310,7 @@ def recalibrate(
     *,
     column: str | None = None,
 ) -> Recalibration:
-    """Learn from past predictions and what then happened how later ones are to be corrected.
+    """Learn a correction of later predictions from past predictions and their outcomes.
 
     What is learned must make predictions better that it did not see.
     """

@@ -195,7 +195,7 @@ class MeasuredValue(Result):
 
     @property
     def count(self) -> int:
-        """How many samples there are."""
+        """Return the number of samples."""
         return len(self.window.values)
 
     @functools.cached_property

@@ -468,7 +468,7 @@ class Mixer:
 
     @functools.cached_property
     def starts(self) -> dict[str, int]:
-        """The first origin with a forecast, by predictor: what comes before is missing."""
+        """Return the first origin that each predictor forecasts from; its forecasts before are NaN."""
         return {name: int(np.isfinite(forecast).argmax()) for name, forecast in self.forecasts.items()}
 
     def samples(self, candidate: Candidate, origins: Places) -> Floats:

@@ -489,7 +489,7 @@ class ScalingViews(Viewable):
         return Outlook(model, rows, np.array([rows[k].share for k in range(len(rows))]))
 
     def view(self, path: ViewPath, query: Query) -> View:
-        """The call tree, or one path; see `Viewable.view`."""
+        """Return the call tree, or one path; see `Viewable.view`."""
         model = self._model
         state = state_of(model, query)
         outlook = self._at(tuple(state.target.items()))

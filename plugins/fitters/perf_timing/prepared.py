@@ -68,7 +68,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
 
 
 class Preparation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The scale of a fit: steps that each multiply, so the whole is a factor for each value, and division undoes it.
+    """Scale of a fit: the product of several factors for each value; dividing by it restores the values.
 
     Source: E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", section 3: times over
     four orders of magnitude become comparable when they are multiplied by the number of processors, divided by the

@@ -81,6 +81,7 @@ _TEXTS = {
 _ALIKE = 0.02  # of a size: decompositions don't divide every problem evenly
 _ALIKE_WORK = 0.1  # of the logarithm of a rate times a time, both with their noise
 _LARGEST_RATIO = 1e5  # speedups and efficiencies, also in per cent
+_FIRST_DAY, _LAST_DAY = 19700101, 20991231
 _EARLIEST = 3e8  # seconds of Unix time: no run takes nine years
 _MOST_DERIVED = 12  # columns of numbers, of which all pairs are compared
 _SAME = 5e-3  # relative, between numbers that were rounded to three digits
@@ -121,10 +122,17 @@ def meaning_of(column: pd.Series, name: str) -> str:
     """Return what a column without a role is, by its name and its values."""
     is_number = column.dtype.kind in "iuf"
     for meaning in _WORDS:
-        fits = not is_number or {"date": column > _EARLIEST, "outcome": column.isin((0, 1))}.get(meaning, True)
+        fits = not is_number or {"date": _are_moments(column), "outcome": column.isin((0, 1))}.get(meaning, True)
         if np.all(fits) and called(meaning, [name]):
             return meaning
     return meaning_of_name(name, "number" if is_number else "text")
+
+
+def _are_moments(numbers: pd.Series) -> Any:
+    """Return which numbers are times since 1970, or days such as 20250708."""
+    month, day = numbers // 100 % 100, numbers % 100
+    is_day = numbers.between(_FIRST_DAY, _LAST_DAY) & month.between(1, 12) & day.between(1, 31)
+    return (numbers > _EARLIEST) | is_day
 
 
 def meaning_of_name(name: str, kind: str) -> str:

@@ -232,7 +232,7 @@ def with_intervals(trace: Trace, columns: Sequence[npt.NDArray[Any]], **changes:
 
 
 def overlaid(trace: Trace, columns: Columns, states: Sequence[str]) -> Trace:
-    """Return a trace in which further states are shown: instead of its own, but for those that compute."""
+    """Return a trace in which further states replace its own, except computing ones."""
     n, n_own = len(trace.locations), len(trace.states)
     # What is added lies next to each location as another one, with which it is merged.
     added = columns[0] + np.int32(n), columns[1] + np.int32(n_own), columns[2], columns[3]

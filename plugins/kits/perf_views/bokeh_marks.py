@@ -219,7 +219,7 @@ def _draw_band(chart: _Chart, mark: Band) -> None:
 
 
 def _fill(mark: Bars | Spans, columns: dict[str, Any]) -> dict[str, Any]:
-    """Return how an area is filled; where each has a colour of its own, add a column of these."""
+    """Return the fill of an area; add a column of colours if the areas differ in colour."""
     if isinstance(mark.colour, str):
         return {"fill_color": colour_of(mark.colour), "line_color": None}
     columns["colour"] = [colour_of(each) for each in mark.colour]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import os
 import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from contextvars import ContextVar
 from pathlib import PurePath
 
 from perfcore.tables import shorten
@@ -20,7 +20,7 @@ _ANONYMOUS = re.compile(r"\(anonymous namespace\)::|\{anonymous\}::|<unnamed>::"
 _OPERATOR = re.compile(r"\boperator\s*(<=>|<<=?|>>=?|<=?|>=?|->\*?|\(\))")  # its brackets open nothing
 _SEVERAL = re.compile(r" \(\d+ (ranks|files)\)$")  # behind the name of files that are one run
 _HIDDEN = "operator@"
-READ_BY = ContextVar("READ_BY", default="")  # --reader and -r of a command, which the next one repeats
+READ_BY: dict[str, str] = {}  # --reader and -r with which files were read, which suggested commands repeat
 _QUALIFIERS = re.compile(r"(?:\w+::)+")
 
 
@@ -105,8 +105,12 @@ def _alike(names: Sequence[str]) -> list[int]:
     return [k for k, name in enumerate(names) if counts[name] > 1]
 
 
-def existing_file(source: str) -> str:
-    """Return a file, a folder or a pattern as a command takes it, and how it was read; empty if there is none."""
-    source = _SEVERAL.sub("", source)
-    exists = os.path.exists(source) or (glob.has_magic(source) and bool(glob.glob(source)))  # noqa: PTH110, PTH207
-    return f"{shlex.quote(source)}{READ_BY.get()}" if exists else ""
+def existing_file(*sources: str) -> str:
+    """Return files, folders or patterns as a command takes them, and how they were read; empty if one is not there."""
+    sources = tuple(_SEVERAL.sub("", source) for source in sources)
+    for source in sources:
+        if not (os.path.exists(source) or (glob.has_magic(source) and glob.glob(source))):  # noqa: PTH110, PTH207
+            return ""
+    read_by = (words for source in sources for path, words in READ_BY.items() if path == source
+               or fnmatch.fnmatchcase(path, source) or path.startswith(f"{source.rstrip('/')}/"))  # fmt: skip
+    return f"{shlex.join(sources)}{next(read_by, '')}"

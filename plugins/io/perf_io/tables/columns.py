@@ -145,7 +145,7 @@ def sweep_of(columns: Sequence[Column]) -> Sweep | None:
     is_result = is_called_rate(numbers[0].name) or (counting is not None and counting.kind in ("time", "rate"))
     if is_result or first in _OTHERS - _NUMBERS:
         return None
-    counts_runs = _NUMBERING.sub("", first) in _RUNS
+    counts_runs = _NUMBERING.sub("", first) in _RUNS or is_run_identifier(numbers[0].name)
     return Sweep((numbers[0], numbers[-1]), counts_runs, last in _MOMENTS, counts_runs and bool(shares))
 
 
@@ -268,7 +268,7 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
         is_time = value is not None and (is_called_time(value) or unit_in_name(value) is not None)
         is_time &= sum(split_unit(c.name)[0] == "" and is_called_time(c.name) for c in measured) < 2  # ms and seconds
         if is_time and kinds == {"number", "text"} and look.names_rows(*(c for c in columns if c.kind == "text")):
-            return Roles("measurements")  # of benchmarks, with what is said of each
+            return Roles("measurements")  # of benchmarks, with texts that describe them
     if (assumed := _assumed_measurements(columns, options, look)) is not None:
         return assumed
     _refuse_rows_of_one_run(columns, options, source)

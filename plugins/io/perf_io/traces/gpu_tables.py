@@ -118,8 +118,10 @@ class GpuTableReader(RocprofReader):
     def _tables(self, source: Source) -> Iterator[tuple[Source, _Events, list[tuple[int, dict[str, str]]]]]:
         """Yield the table and those that belong to it, each with its form and records."""
         name = source.path.name
-        beside = {} if source.is_stdin else {_ANCHOR: _TIMED, **{events: [calls] for events, calls in _OF_NSYS.items()}}
-        others = [source.path.with_name(name.removesuffix(anchor) + each) for anchor, parts in beside.items()
+        parts_of = (
+            {} if source.is_stdin else {_ANCHOR: _TIMED, **{events: [calls] for events, calls in _OF_NSYS.items()}}
+        )
+        others = [source.path.with_name(name.removesuffix(anchor) + each) for anchor, parts in parts_of.items()
                   if name.endswith(anchor) for each in parts]  # fmt: skip
         with contextlib.ExitStack() as stack:
             opened = [stack.enter_context(Source(path)) for path in others if path.is_file()]
