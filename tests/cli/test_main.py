@@ -1,5 +1,6 @@
 """The program as a whole: its names, its exit status, its streams, and how fast it says what it can."""
 
+import contextlib
 import json
 import os
 import re
@@ -102,17 +103,20 @@ def test_a_device_without_end_is_refused_as_standard_input():
     ("number", "status", "told"), [(signal.SIGINT, 130, "\nperf: interrupted\n"), (signal.SIGTERM, 143, "")]
 )
 def test_an_interruption_is_one_line_and_leaves_nothing(folder, number, status, told):
-    """The program waits for a pipe that is open and says nothing; there it is interrupted."""
+    """The program reads a pipe, which others fill; there it is interrupted."""
     os.mkfifo("pipe.csv")
     temporary = folder / "temporary"
     temporary.mkdir()
-    running = subprocess.Popen(
+    with subprocess.Popen(
         [PERF, "fit", "pipe.csv", "-o", "model.json"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(temporary)},
-    )  # fmt: skip
-    with Path("pipe.csv").open("wb"):  # returns when the program has opened the other end
-        running.send_signal(number)
-        out, err = running.communicate(timeout=30)
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509 (a shell has it ignored behind &)
+    ) as running:  # fmt: skip
+        with contextlib.suppress(BrokenPipeError), Path("pipe.csv").open("wb", buffering=0) as pipe:
+            running.send_signal(number)
+            while running.poll() is None:  # a signal just before a read is noticed when the read returns
+                pipe.write(b"1\n")
+        out, err = running.communicate()
     # On a terminal the first line already holds the ^C that was typed.
     assert (running.returncode, out, err) == (status, "", told)
     assert list(temporary.iterdir()) == []
