@@ -24,7 +24,7 @@ CASES = {
         0.02,
     ),
     "histogram by a rule": ([{"edges": [2, 4, 7], "masses": [0.6, 0.4]}, BINS], {"rule": "fd"}, 0.02),
-    "interval": ([{"lower": 3.0, "upper": 5.0}, {"lower": 4.0, "upper": 8.0}], {"trim": 0.05}, math.inf),
+    "interval": ([{"lower": 3.0, "upper": 5.0}, {"lower": 4.0, "upper": 8.0}], {}, math.inf),
 }
 
 

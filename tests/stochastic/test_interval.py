@@ -4,12 +4,11 @@ import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import DataError
 from perfcore.stochastic import exp, log, maximum, minimum, power, representation_named, sqrt
 
 Interval, Normal = map(representation_named, ("interval", "normal"))
@@ -109,15 +108,6 @@ def test_bounds_that_need_rounding_move_outward():
 )
 def test_signs(operands, operation, expected):
     assert operation(*operands).support == expected
-
-
-def test_samples_may_be_trimmed():
-    """One outlier stretches the interval (section 4.5); a hundredth at each end does without it."""
-    samples = np.append(np.arange(1000.0), 1e6)
-    assert Interval.from_samples(samples).support == (0.0, 1e6)
-    assert Interval.from_samples(samples, Interval.Options(trim=0.01)).support == (10.0, 990.0)
-    with pytest.raises(OptionError, match=r"trim=0\.5: must be below 0\.5"):
-        Interval.from_samples(samples, Interval.Options(trim=0.5))
 
 
 def test_what_has_no_bounds_is_cut_and_says_so():

@@ -1,40 +1,25 @@
 """Quantities that are not one number: point, interval, normal, histogram, and families with a formula."""
 
-from __future__ import annotations
-
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
+
+# Name, class, description, and the kinds of quantities that become it unless another is chosen.
+_REPRESENTATIONS = (
+    ("point", "interval:Point", "one number", "number"),
+    ("normal", "normal:Normal", "mean and standard deviation", "moments"),
+    ("histogram", "histogram:Histogram", "bins with probabilities, and exact arithmetic", "samples distributions"),
+    ("interval", "interval:Interval", "bounds, and nothing about what lies between", "bounds"),
+    ("lognormal", "families:Lognormal", "positive, with a long tail: mean and standard deviation of the logarithm", ""),
+    ("gamma", "families:Gamma", "sums of waiting times: mean and standard deviation", ""),
+    ("exponential", "families:Exponential", "a least value and a delay without memory", ""),
+)
 
 
 @hookimpl
 def register_representations(register: Register) -> None:
     """Announce the bundled representations."""
-    none = "perfcore.hooks.options:NoOptions"
-    for name, home, options, help_text, default_for in (
-        ("point", "interval:Point", none, "one number", ("number",)),
-        ("normal", "normal:Normal", none, "mean and standard deviation", ("moments",)),
-        (
-            "histogram",
-            "histogram:Histogram",
-            "perf_stochastic.options:HistogramOptions",
-            "bins with probabilities, and exact arithmetic",
-            ("samples", "distributions"),
-        ),
-        (
-            "interval",
-            "interval:Interval",
-            "perf_stochastic.options:IntervalOptions",
-            "bounds, and nothing about what lies between",
-            ("bounds",),
-        ),
-        (
-            "lognormal",
-            "families:Lognormal",
-            none,
-            "positive, with a long tail: mean and standard deviation of the logarithm",
-            (),
-        ),
-        ("gamma", "families:Gamma", none, "sums of waiting times: mean and standard deviation", ()),
-        ("exponential", "families:Exponential", none, "a least value and a delay without memory", ()),
-    ):
-        register(name, f"perf_stochastic.{home}", options=options, help=help_text, default_for=default_for)
+    for name, target, text, kinds in _REPRESENTATIONS:
+        options = (
+            "perf_stochastic.options:HistogramOptions" if name == "histogram" else "perfcore.hooks.options:NoOptions"
+        )
+        register(name, f"perf_stochastic.{target}", options=options, help=text, default_for=tuple(kinds.split()))

@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_stochastic.families import Family
-from perf_stochastic.options import IntervalOptions
 from perfcore.base.arrays import Floats
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import DataError
 from perfcore.hooks.options import NoOptions
 from perfcore.stochastic import StochasticValue, checked_samples
 
@@ -169,7 +168,7 @@ class Interval(StochasticValue):
     mean: ClassVar[float] = math.nan
     std: ClassVar[float] = math.nan
     generality: ClassVar[int] = 30
-    Options: ClassVar[type] = IntervalOptions
+    Options: ClassVar[type] = NoOptions
     Arithmetic: ClassVar[type] = NoOptions
 
     lower: float
@@ -189,13 +188,9 @@ class Interval(StochasticValue):
 
     @classmethod
     def from_samples(cls, samples: npt.ArrayLike, options: Any = None) -> Self:
-        """Least and largest sample, or quantiles where ``trim`` is given (section 4.5 of the paper)."""
+        """Return the interval from the least to the largest sample."""
         values = checked_samples(samples)
-        trim = 0.0 if options is None else options.trim
-        if trim >= 0.5:
-            raise OptionError(f"interval: --trim {trim:g}: must be below 0.5, or nothing is left")
-        lower, upper = np.quantile(values, [trim, 1.0 - trim])
-        return cls(float(lower), float(upper))
+        return cls(float(values.min()), float(values.max()))
 
     @classmethod
     def convert(cls, value: StochasticValue) -> tuple[Self, str]:

@@ -29,12 +29,3 @@ class HistogramArithmetic:
     method: str = option(
         "exact", "exact probabilities of each bin, or Schopf's Cartesian rule", choices=("exact", "cartesian")
     )
-
-
-@dataclass(frozen=True)
-class IntervalOptions:
-    """How bounds are taken from samples."""
-
-    trim: float = option(
-        0.0, "share of samples to leave out at each end, below 0.5, since outliers stretch", minimum=0.0
-    )
