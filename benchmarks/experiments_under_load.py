@@ -16,14 +16,14 @@ from scipy.stats import kstest
 
 import perfcore
 from perf_structural import StructuralModel
-from perf_structural.answers import rank_names
 from perf_structural.judging import Judgement
 from perf_structural.samples import read_actual, read_predictions
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT / "examples" / "under_load"))
+sys.path += [str(ROOT / "examples" / name) for name in ("under_load", "sor")]
 
 import experiments  # noqa: E402 (it lies in another folder)
+from bin_ranks import rank_names, ranked  # noqa: E402 (likewise)
 from programs import program_named  # noqa: E402 (likewise)
 
 __all__ = [
@@ -84,12 +84,18 @@ def figure_5(judged: Sequence[tuple[str, str, Judgement]]) -> str:
     names = [*rank_names(experiments.BINS), "outside"]
     rows = []
     for case, equation, found in judged:
-        shares = found.ranks.mean(axis=0)
-        promised = [*found.masses.mean(axis=0), 0.0]
+        ranks, masses = ranked(experiments.RECORDED / f"{case}-{equation}.json", found.actual)
+        shares, promised = ranks.mean(axis=0), [*masses.mean(axis=0), 0.0]
         # A case without spread has fewer bins than the others; what is missing holds nothing.
         cells = [f"{share:.0%} ({said:.0%})" for share, said in zip(shares, promised, strict=True)]
         rows.append([case, equation, *cells[:-1], *["-"] * (experiments.BINS + 1 - len(cells)), cells[-1]])
     return _markdown(["case", "equation", *names], rows)
+
+
+def _outside(found: Judgement) -> float:
+    """Return the share of actual values outside of all that was predicted."""
+    low, high = found.support.T
+    return float(np.mean((found.actual < low) | (found.actual > high)))
 
 
 def scores(judged: Sequence[tuple[str, str, Judgement]]) -> str:
@@ -147,7 +153,7 @@ def with_own_processor_time(folder: Path) -> str:
             error = found.statistics["mean_error"]
             fifths = found.place_counts().reshape(-1, 2).sum(axis=1)
             share = f"{error / found.actual.mean():+.0%}"
-            outside = f"{found.ranks[:, -1].mean():.0%}"
+            outside = f"{_outside(found):.0%}"
             crps = f"{found.statistics['crps']:.3f}"
             rows.append([case, equation, share, outside, crps, " ".join(map(str, fifths))])
     return _markdown(["case", "equation", "error of the mean", "outside", "CRPS, s", "places by fifths"], rows)
@@ -174,7 +180,7 @@ def numbers_of_intervals(folder: Path) -> str:
             mean_s = found.actual.mean()
             error.append(found.statistics["mean_absolute_error"] / mean_s)
             crps.append(found.statistics["crps"] / mean_s)
-            outside.append(found.ranks[:, -1].mean())
+            outside.append(_outside(found))
             spent_s.append(least_s)
         shares = [f"{np.mean(figures):.1%}" for figures in (error, crps, outside)]
         rows.append([str(count), *shares, f"{1e3 * np.mean(spent_s):.2f}"])

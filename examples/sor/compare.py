@@ -10,9 +10,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from bin_ranks import rank_names, ranked
 from matplotlib.figure import Figure
 
-from perf_structural.answers import rank_names
 from perf_structural.judging import Judgement, judge
 from perf_structural.samples import read_actual, read_predictions
 
@@ -49,7 +49,7 @@ def judgements(folder: Path) -> dict[str, Judgement]:
     }
 
 
-def table(judged: Mapping[str, Judgement]) -> list[str]:
+def table(folder: Path, judged: Mapping[str, Judgement]) -> list[str]:
     """Coverage and scores of each representation, and the shares in the histogram's bins, as lines.
 
     A width is that of the bounds or, where these are infinite, of the central 95% interval.
@@ -69,12 +69,12 @@ def table(judged: Mapping[str, Judgement]) -> list[str]:
             + " "
             + "".join(f"{'-' if figure is None else f'{figure:.3f}':>9}" for figure in figures)
         )
-    histogram = judged["histogram"]
-    names = [*rank_names(histogram.masses.shape[1]), "outside"]
+    ranks, masses = ranked(folder / "predictions-histogram.json", judged["histogram"].actual)
+    names = [*rank_names(masses.shape[1]), "outside"]
     lines += ["", f"{'bins':10}" + "".join(f"{name:>9}" for name in names)]
     for title, shares_in_bins in (
-        ("actual", histogram.ranks.mean(axis=0)),
-        ("predicted", [*histogram.masses.mean(axis=0), 0.0]),
+        ("actual", ranks.mean(axis=0)),
+        ("predicted", [*masses.mean(axis=0), 0.0]),
     ):
         lines.append(f"{title:10}" + "".join(f"{share:>9.0%}" for share in shares_in_bins))
     return lines
@@ -92,7 +92,7 @@ def draw(judged: Mapping[str, Judgement], path: Path) -> None:
 def compare(folder: Path) -> None:
     """Print the table of a folder, and draw its picture into it."""
     judged = judgements(folder)
-    print("\n".join(table(judged)))
+    print("\n".join(table(folder, judged)))
     draw(judged, folder / "judged.png")
     print(f"picture: {folder / 'judged.png'}")
 

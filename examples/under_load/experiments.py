@@ -18,6 +18,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 import perfcore
 from perf_structural import StructuralModel
 from perf_structural.judging import Judgement, judge
@@ -145,7 +147,8 @@ def write_and_judge(folder: Path) -> None:
             lines = "".join(json.dumps(value.to_dict()) + "\n" for value in made)
             (folder / f"{case}-{equation}.json").write_text(lines)
             found = judged(folder, case, made)
-            outside, figures = found.ranks[:, -1].mean(), found.statistics
+            low, high = found.support.T
+            outside, figures = np.mean((found.actual < low) | (found.actual > high)), found.statistics
             error, mean_s = figures["mean_error"], found.actual.mean()
             print(
                 f"{case:14}{equation:9}{figures['runs']:3} runs: {outside:4.0%} outside, "

@@ -1,6 +1,7 @@
 """Judging: the paper's table, coverage of what is right, too narrow or beside the truth, and what is refused."""
 
 import math
+import runpy
 from dataclasses import replace
 from statistics import NormalDist
 
@@ -11,6 +12,8 @@ from scipy import stats
 from perf_structural import Recalibration, StructuralModel, evaluate, judge, recalibrate, schedule, value
 from perfcore.base.errors import DataError
 from perfcore.stochastic import from_dict
+
+RANKS = runpy.run_path("examples/sor/bin_ranks.py")
 
 
 def normal(mean, std):
@@ -37,19 +40,14 @@ MIDDLES_BY_RANK = [35.0, 45.0, 25.0, 55.0, 15.0, 99.0]
     [(18, 23, 21, 13, 14, 11), (33, 21, 20, 12, 0, 14), (55, 26, 8, 7, 4, 0), (42, 38, 0, 12, 8, 0)],
 )
 def test_the_papers_table(percent):
-    judgement = judge([FIVE], np.repeat(MIDDLES_BY_RANK, percent))
-    np.testing.assert_allclose(judgement.ranks.mean(axis=0), np.array(percent) / 100)
-    np.testing.assert_allclose(judgement.masses.mean(axis=0), [0.4, 0.25, 0.2, 0.1, 0.05])
-    header, rows = {title: (header, rows) for title, header, rows in judgement.report().shown_tables}[
-        "Calibration by bin probability"
-    ]
-    assert header == ["", "highest", "2nd", "3rd", "4th", "lowest", "outside"]
-    assert rows[0] == ["actual", *(f"{share:.1f}%" for share in percent)]
-    assert rows[1] == ["predicted", "40.0%", "25.0%", "20.0%", "10.0%", "5.0%", "0.0%"]
+    ranks, masses = RANKS["ranked"]([FIVE], np.repeat(MIDDLES_BY_RANK, percent))
+    np.testing.assert_allclose(ranks.mean(axis=0), np.array(percent) / 100)
+    np.testing.assert_allclose(masses.mean(axis=0), [0.4, 0.25, 0.2, 0.1, 0.05])
+    assert RANKS["rank_names"](5) == ["highest", "2nd", "3rd", "4th", "lowest"]
 
 
 def test_edges_belong_to_the_bin_on_their_right_but_the_last():
-    ranks = judge([FIVE], [10.0, 20.0, 60.0, 60.001, 9.999]).ranks
+    ranks = RANKS["ranked"]([FIVE], [10.0, 20.0, 60.0, 60.001, 9.999])[0]
     assert ranks.argmax(axis=1).tolist() == [4, 2, 3, 5, 5]
 
 
@@ -104,7 +102,7 @@ def test_points_are_judged_by_their_absolute_errors():
 
 def test_a_single_value_is_a_bin_of_its_own():
     value = histogram([1.0, 2.0, 2.0, 3.0], [0.3, 0.5, 0.2])
-    ranks = judge([value], [2.0, 1.5, 2.5, 3.0]).ranks
+    ranks, _ = RANKS["ranked"]([value], [2.0, 1.5, 2.5, 3.0])
     assert ranks.argmax(axis=1).tolist() == [0, 1, 2, 2]
     # F rises to 0.3 below 2, and from 0.8 above it.
     assert value.crps(2.0) == pytest.approx((0.3**2 + 0.2**2) / 3)
@@ -113,14 +111,13 @@ def test_a_single_value_is_a_bin_of_its_own():
 def test_several_representations_together():
     judgement = judge([FIVE, normal(30.0, 10.0), interval(0.0, 9.0)], [35.0, 30.0, 5.0])
     assert judgement.representations == ("histogram", "normal", "interval")
-    assert len(judgement.ranks) == 1
     runs = {row["interval"]: row["runs"] for row in judgement.coverage()}
     assert runs == {"bounds": 2, **{f"{coverage:.0%}": 2 for coverage in COVERAGES}}
     assert judgement.place_counts().sum() == 2
 
 
 def test_bins_of_one_probability_share_their_ranks():
-    ranks = judge([histogram([0.0, 1.0, 2.0, 3.0, 4.0], [0.25] * 4)], [2.5]).ranks
+    ranks, _ = RANKS["ranked"]([histogram([0.0, 1.0, 2.0, 3.0, 4.0], [0.25] * 4)], [2.5])
     np.testing.assert_allclose(ranks, [[0.25, 0.25, 0.25, 0.25, 0.0]])
 
 

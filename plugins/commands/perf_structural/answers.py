@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import shlex
 from collections.abc import Mapping, Sequence
@@ -35,7 +34,6 @@ _USUAL = 0.9  # coverage of the interval of an answer
 _NOTEWORTHY_GAIN = 0.01  # by which another division ends earlier
 _MOST_PREDICTIONS = 5  # drawn side by side
 _SHOWN_LEVELS = (0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975)  # in the table of a map
-_MOST_COLUMNS, _GROUPS = 10, 5  # in the table of bins
 _OUTER, _INNER = 0.95, 0.5  # central intervals: the outer one stands in if a prediction has no bounds
 
 
@@ -476,17 +474,6 @@ def _tables_of_judgement(result: Judgement, coverage: Sequence[Any]) -> list[Tab
         loss = Column("quantile loss", "loss", format=".5g")
         columns = [Column("quantile", "quantile"), within, limits, loss, Column("runs", "runs")]
         tables.append(Table(columns, result.quantile_shares(), "Quantiles"))
-    if len(result.ranks):
-        count = result.masses.shape[1]
-        names, first = rank_names(count), list(range(count))
-        if count > _MOST_COLUMNS:  # groups of bins
-            first = [count * k // _GROUPS for k in range(_GROUPS)]
-            names = [f"{low + 1}-{high}" for low, high in itertools.pairwise([*first, count])]
-        observed = np.add.reduceat(result.ranks.mean(axis=0), [*first, count])
-        predicted = [*np.add.reduceat(result.masses.mean(axis=0), first), 0.0]
-        shares = zip([*names, "outside"], zip(observed.tolist(), predicted, strict=True), strict=True)
-        bins = [Column("", ["actual", "predicted"]), *(Column(name, pair, format=".1%") for name, pair in shares)]
-        tables.append(Table(bins, title="Calibration by bin probability", importance="verbose"))
     counts = result.place_counts()
     if counts.sum():
         shares_of_tenths = enumerate((counts / counts.sum()).tolist())
@@ -569,10 +556,3 @@ def report_of_recalibration(result: Recalibration, data: Any = None) -> Report:
         ],
         next='-o correction.json writes it; recalibration = "correction.json" in the model file applies it',
     )
-
-
-def rank_names(count: int) -> list[str]:
-    """Return headings for bins from the most to the least probable, as in the paper's Figure 5."""
-    ends = {1: "st", 2: "nd", 3: "rd"}
-    middle = [f"{k}{'th' if k % 100 in (11, 12, 13) else ends.get(k % 10, 'th')}" for k in range(2, count)]
-    return ["highest", *middle, "lowest"][:count]

@@ -106,8 +106,7 @@ class Predictions(Result):
 class Judgement(Result):
     """What `perf_structural.judging.judge` found; a row or a value for each run.
 
-    Where a prediction has no such figure (an interval has no quantiles, only a histogram has bins), it is NaN, and
-    averages leave it out.
+    Where a prediction has no such figure, as an interval has no quantiles, it is NaN, and averages leave it out.
     """
 
     reporter: ClassVar[str] = "perf_structural.answers:report_of_judgement"
@@ -117,10 +116,8 @@ class Judgement(Result):
     mean: Floats  # predicted means
     support: Floats  # predicted lower and upper bounds; infinite for a normal
     bounds: Mapping[float, Floats]  # by coverage: the central interval's lower and upper quantile
-    place: Floats
+    place: Floats  # probability of at most the actual value, as predicted
     crps: Floats  # continuous ranked probability score, in the unit of the actual values
-    ranks: Floats
-    masses: Floats  # the probabilities of the bins in that order
     quantiles: Mapping[float, Floats] = field(default_factory=dict)
     at: Floats | None = None  # start times or run numbers, for pictures; else runs are counted from 1
     at_name: str = "run"  # what ``at`` and the actual values are called
@@ -201,10 +198,6 @@ class Judgement(Result):
             "representations": self.representations,
             "coverage": self.coverage(),
             **({"quantiles": self.quantile_shares()} if self.quantiles else {}),
-            "bins": {
-                "actual": self.ranks.mean(axis=0).tolist() if len(self.ranks) else None,
-                "predicted": self.masses.mean(axis=0).tolist() if len(self.ranks) else None,
-            },
             "place_counts": self.place_counts().tolist(),
             "each": [dict(zip(names, row, strict=True)) for row in each],
         }
@@ -260,9 +253,7 @@ def judge(
     Notes
     -----
     Source: J. M. Schopf, "A Practical Methodology for Defining Histograms for Predictions and Scheduling" (1999),
-    Figure 5 (shares by the probability of the bin) and Figures 6 to 11; T. Gneiting and A. E. Raftery (2007) for the
-    scores. The paper's table leaves bins of equal probability in an order that it does not state; here each of their
-    ranks gets an equal part.
+    Figures 6 to 11; T. Gneiting and A. E. Raftery (2007) for the scores.
 
     Examples
     --------
@@ -286,7 +277,6 @@ def judge(
     if recalibration is not None:
         learned = recalibration if isinstance(recalibration, Recalibration) else Recalibration.read(recalibration)
         distributions = [learned.corrected(value) for value in distributions]
-    ranks, masses = _ranked(distributions, values)
     return Judgement(
         representations=tuple(dict.fromkeys(value.name for value in distributions)),
         actual=values,
@@ -295,8 +285,6 @@ def judge(
         bounds={each: np.array([value.central_interval(each) for value in distributions]) for each in COVERAGES},
         place=np.array([value.place_of(x) for value, x in zip(distributions, values, strict=True)]),
         crps=np.array([value.crps(x) for value, x in zip(distributions, values, strict=True)]),
-        ranks=ranks,
-        masses=masses,
         quantiles={level: np.array([float(value.quantile(level)) for value in distributions]) for level in levels},
         at=places,
         at_name=at_name,
@@ -372,25 +360,6 @@ def _paired(
     return distributions, values
 
 
-def _ranked(values: Sequence[StochasticValue], actual: Floats) -> tuple[Floats, Floats]:
-    """Return ranks of the bins that actual values fell into (k, m + 1), and ordered masses (k, m), if binned."""
-    binned = [(bins, x) for value, x in zip(values, actual, strict=True) if (bins := value.binned) is not None]
-    most = max((len(masses) for (_, masses), _ in binned), default=0)
-    ranks, ordered = np.zeros((len(binned), most + 1)), np.zeros((len(binned), most))
-    for row, ((edges, masses), x) in enumerate(binned):
-        found = None
-        if edges[0] <= x <= edges[-1]:  # the bin to the right of an edge; one without width has its own value
-            left, after = (int(edges.searchsorted(x, side=side)) for side in ("left", "right"))
-            found = left if after - left > 1 else min(after - 1, len(edges) - 2)
-        ordered[row, : len(masses)] = ranked = np.sort(masses)[::-1]
-        if found is None:
-            ranks[row, -1] = 1.0
-        else:
-            ties = np.flatnonzero(np.isclose(ranked, masses[found], rtol=1e-12, atol=0.0))
-            ranks[row, ties] = 1.0 / len(ties)
-    return ranks, ordered
-
-
 # What past predictions teach later ones: which place in the predicted distribution has been reached how often.
 #
 # Where 5% of the actual values lay below the predicted 12%-quantile, that quantile is the 5%-quantile from now on. A
@@ -402,8 +371,6 @@ def _ranked(values: Sequence[StochasticValue], actual: Floats) -> tuple[Floats, 
 # the places for every ten runs, drawn towards no correction where runs are few, and goes on beyond the outermost of
 # them as a normal distribution would.
 
-# Figures of many predictions at once: the score of central intervals, and ranks of bins.
-#
 # Source: T. Gneiting and A. E. Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", Journal of the
 # American Statistical Association 102 (2007). All scores here are losses, in the unit of the quantity: less is better.
 # What a single prediction scores, `perfcore.stochastic.StochasticValue.crps`, it knows itself.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import functools
 import itertools
 import math
@@ -37,8 +36,6 @@ _GRID, _SILVERMAN = 512, 0.9  # places of a density, and the constant of its ban
 _LEAST_SHARE, _DEEPEST_VALLEY = 0.05, 0.5  # of the samples in a mode, and of the lower peak beside a valley
 _FEWEST_OF_MODES = 50
 _TICKS = 10.0  # steps of rounding that a spread has at least
-_FIRST_DATE, _LAST_DATE, _DAY, _HOURS = 1e9, 4e9, 86_400.0, 24  # seconds since 1970
-_FEWEST_DAYS, _EXPLAINED = 3.0, 0.25  # share of the variance of ranks that the hour must explain
 CONFIDENCE = 0.95
 SUMMARY_LEVELS = (0.05, 0.5, 0.9, 0.95, 0.99)  # of the quantiles that are shown if none are asked for
 # Of n samples 1/U the largest is n/1.7 medians from the median on average; of means that exist it is sqrt(n).
@@ -113,29 +110,6 @@ def modes_of(values: Floats) -> list[tuple[float, float]]:
         weakest = [peak for peak, one in zip(peaks, weak, strict=True) if one == max(weak)]
         peaks.remove(min(weakest, key=lambda k: density[k]))
     return [(float(edges[peak]), 1.0) for peak in peaks]
-
-
-def hours_of(window: Window) -> str:
-    """Return when values are high and low by the time of day; empty if that explains little or is not known."""
-    seconds = window.times * (nanoseconds_per(window.time_unit) / 1e9)
-    if not _FIRST_DATE <= seconds[0] < _LAST_DATE or seconds[-1] - seconds[0] < _FEWEST_DAYS * _DAY:
-        return ""
-    hours = ((seconds % _DAY) // 3600.0).astype(np.intp)
-    counts = np.bincount(hours, minlength=_HOURS)
-    if counts.min() < _FEWEST_DAYS:
-        return ""
-    ranks = np.searchsorted(np.sort(window.values), window.values).astype(np.float64)
-    means = np.bincount(hours, ranks, _HOURS) / counts
-    if float(means[hours].var()) < _EXPLAINED * float(ranks.var()):
-        return ""
-    is_high = means > 0.5 * (means.max() + means.min())
-    start = next((hour for hour in range(_HOURS) if is_high[hour] and not is_high[hour - 1]), 0)
-    length = next((k for k in range(1, _HOURS) if not is_high[(start + k) % _HOURS]), _HOURS)
-    day = np.isin(hours, (start + np.arange(length)) % _HOURS)
-    high, low = np.median(window.values[day]), np.median(window.values[~day])
-    clock = [datetime.time(hour % _HOURS).strftime("%H:%M") for hour in (start, start + length)]
-    share = float(means[hours].var()) / float(ranks.var())
-    return f"median {high:.3g} from {clock[0]} to {clock[1]} UTC, {low:.3g} otherwise (the hour explains {share:.0%})"
 
 
 def samples_needed(level: float) -> int:
@@ -215,8 +189,6 @@ class MeasuredValue(Result):
             limits = [f"{name} {low:.6g} to {high:.6g}" for name, low, high in known]
             notes += [Note("Uncertain", f"95% CI {', '.join(limits)}")] * bool(limits)
             notes += [Note("Uncertain", text) for text in self.too_few]
-        if isinstance(self.window, Window) and (hours := hours_of(self.window)):
-            notes.append(Note("Uncertain", f"by time of day: {hours}"))
         modes = [] if self.run else modes_of(self.window.values)
         if len(modes) > 1:
             text = ", ".join(f"{place:.3g} ({share:.0%})" for place, share in modes)
