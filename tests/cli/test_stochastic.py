@@ -183,7 +183,7 @@ def test_work_is_divided(perf):
 @pytest.mark.parametrize(("words", "message"), [
     (["model.toml", "none.toml"], "none.toml: there is no such file"),
     (["model.toml", "--by", "median"],
-        "--by 'median': mean, upper, quantile:Q with Q between 0 and 1 or beyond:LIMIT"),
+        "--by 'median': mean, upper, or quantile:Q with Q between 0 and 1"),
     (["model.toml", "--by", "upper"], "fast has no upper bound; choose by quantile:0.99"),
     (["model.toml", "--by", "upper", "--tuning", "1"], "use it with --by mean"),
     (["model.toml", "--divide", "9"], "--divide needs --unit-time NAME"),

@@ -155,7 +155,8 @@ def learned():
 
 
 def test_a_recalibration_mends_runs_that_it_was_not_learned_from(learned):
-    before, after = (judge(PREDICTED[1200:], ACTUAL[1200:], recalibration=given) for given in (None, learned))
+    predicted = PREDICTED[1200:]
+    before, after = (judge(each, ACTUAL[1200:]) for each in (predicted, list(map(learned.corrected, predicted))))
     held = {row["promised"]: row["observed"] for row in after.coverage()}
     # Standard errors of 1,200 runs and of the 1,200 that taught: 0.02 together.
     assert {c: held[c] for c in COVERAGES} == pytest.approx({c: c for c in COVERAGES}, abs=0.05)
@@ -175,7 +176,7 @@ def test_a_corrected_normal_is_the_one_that_happens(learned):
 def test_predictions_much_too_narrow_are_mended_as_far_as_floats_reach(seed):
     actual = np.random.default_rng(seed).normal(0.0, 4.0, 80)  # up to quantiles of 1 - 1e-20 of what is predicted
     learned = recalibrate([normal(0.0, 1.0)] * 80, actual)
-    scores = (judge([normal(0.0, 1.0)] * 80, actual, recalibration=given) for given in (None, learned))
+    scores = (judge([each] * 80, actual) for each in (normal(0.0, 1.0), learned.corrected(normal(0.0, 1.0))))
     before, after = (each.statistics["crps"] for each in scores)
     assert np.isfinite(after)
     assert after < before
@@ -237,7 +238,7 @@ def test_a_column_of_the_rows_that_meet_a_condition(table):
 
 def test_too_few_samples_for_a_quantile_is_an_answer(table):
     measured = value(table, column="ms", quantile="0.5,0.999")
-    assert measured.too_few == ["too few samples for p99.9: 60; 3,688 are needed"]
+    assert "too few samples for p99.9: 60; 3,688 are needed" in {note.text for note in measured.report_notes}
     assert math.isnan(measured.quantile_limits["p99.9"][1])
     assert any("95% CI p50" in line for line in measured.report().closing())
 

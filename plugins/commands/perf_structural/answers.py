@@ -158,17 +158,13 @@ def report_of_choice(result: Choice, data: Any = None) -> Report:
     """Report candidates side by side: the best, and by how much."""
     statistic, unit, figures = result.statistic, result.unit, result.figures
     best = figures[result.chosen]
-    numbers = [Figure(statistic.name, best, unit if statistic.scales else "", format=".4g", key="chosen")]
-    texts = {
-        name: f"{statistic.name} {value:.3g}{_after(unit)}" if statistic.scales else f"{statistic.name} {value:.2%}"
-        for name, value in figures.items()
-    }
-    answer = f"{result.chosen}: {texts[result.chosen]}"
+    numbers = [Figure(statistic.name, best, unit, format=".4g", key="chosen")]
+    answer = f"{result.chosen}: {statistic.name} {best:.3g}{_after(unit)}"
     names = sorted(figures, key=figures.__getitem__)
     if len(names) > 1:
         second = next(name for name in names if name != result.chosen)
-        if not statistic.scales or figures[second] <= 0.0:
-            answer += f", {second} {texts[second]}"
+        if figures[second] <= 0.0:
+            answer += f", {second} {statistic.name} {figures[second]:.3g}{_after(unit)}"
         else:
             gain = 1.0 - best / figures[second]
             numbers.append(Figure("below the second", gain, format=".0%"))

@@ -262,9 +262,7 @@ def schedule(
         Argument(metavar="CANDIDATES", help="Further files of candidates."),
     ] = (),
     *,
-    by: Annotated[
-        str, Option(metavar="MEASURE", help="Objective to minimize: mean, upper, quantile:Q or beyond:LIMIT.")
-    ] = "mean",
+    by: Annotated[str, Option(metavar="MEASURE", help="Objective to minimize: mean, upper or quantile:Q.")] = "mean",
     tuning: Annotated[float | None, Option(metavar="TF", help="Add this many standard deviations to the mean.")] = None,
     divide: Annotated[
         int | None,

@@ -88,8 +88,6 @@ def balance(
     """
     if total < 0 or not unit_times:
         raise OptionError(f"{total} units among {len(unit_times)} machines: at least 0 among at least 1 are expected")
-    if not statistic.scales:
-        raise OptionError(f"--by {statistic.name}: work is divided by mean, upper or quantile:Q")
     per_unit = []
     for number, time in enumerate(judged or unit_times, 1):
         per_unit.append(statistic(time, f"machine {number}"))

@@ -81,8 +81,8 @@ class Predictions(Result):
             if output is not None:
                 raise OptionError("-o writes what --recalibrate learned; give --recalibrate with it")
             judged = judge(self.values, data, **options)
-            return judged if options.get("recalibration") else replace(judged, next=self._next(judged, data))
-        for name in ("recalibration", "at", "quantile"):
+            return replace(judged, next=self._next(judged, data))
+        for name in ("at", "quantile"):
             if options.get(name) is not None:
                 raise OptionError(f"--{name} judges, and --recalibrate learns: give one of them")
         learned = recalibrate(self.values, data, column=options.get("column"))
@@ -221,7 +221,6 @@ def judge(
     at_name: str = "run",
     name: str = "actual",
     quantile: str | float | Sequence[float] | None = None,
-    recalibration: str | os.PathLike[str] | Recalibration | None = None,
 ) -> Judgement:
     """Compare predictions with what happened.
 
@@ -242,8 +241,6 @@ def judge(
         What these and the actual values are called; columns of a table have their names.
     quantile : float or sequence of float, optional
         Levels of quantiles to judge in addition to the intervals.
-    recalibration : str, path or Recalibration, optional
-        Judge the predictions as it corrects them; it should come from others, see `recalibrate`.
 
     Returns
     -------
@@ -274,9 +271,6 @@ def judge(
     else:
         places = None if at is None else np.asarray(at, dtype=np.float64)
     distributions, values = _paired(predictions, actual)
-    if recalibration is not None:
-        learned = recalibration if isinstance(recalibration, Recalibration) else Recalibration.read(recalibration)
-        distributions = [learned.corrected(value) for value in distributions]
     return Judgement(
         representations=tuple(dict.fromkeys(value.name for value in distributions)),
         actual=values,

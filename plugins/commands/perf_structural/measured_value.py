@@ -188,7 +188,12 @@ class MeasuredValue(Result):
             known = [(name, *ends) for name, ends in self.quantile_limits.items() if all(map(math.isfinite, ends))]
             limits = [f"{name} {low:.6g} to {high:.6g}" for name, low, high in known]
             notes += [Note("Uncertain", f"95% CI {', '.join(limits)}")] * bool(limits)
-            notes += [Note("Uncertain", text) for text in self.too_few]
+            size = round(self.effective_size)
+            needed = {level: n for level in self.levels if (n := samples_needed(level)) > size}
+            notes += [
+                Note("Uncertain", f"too few samples for {quantile_name(level)}: {size:,}; {n:,} are needed")
+                for level, n in needed.items()
+            ]
         modes = [] if self.run else modes_of(self.window.values)
         if len(modes) > 1:
             text = ", ".join(f"{place:.3g} ({share:.0%})" for place, share in modes)
@@ -244,16 +249,6 @@ class MeasuredValue(Result):
         """Where the true quantile lies with probability 0.95, as many samples as these are worth; NaN of too few."""
         samples, size = self.window.values, self.effective_size
         return {quantile_name(level): limits_of_quantile(samples, level, size) for level in self.levels}
-
-    @property
-    def too_few(self) -> list[str]:
-        """Quantiles that the samples don't reach, with how many samples would."""
-        size = round(self.effective_size)
-        return [
-            f"too few samples for {quantile_name(level)}: {size:,}; {needed:,} are needed"
-            for level in self.levels
-            if (needed := samples_needed(level)) > size
-        ]
 
     @property
     def variation_class(self) -> str | None:

@@ -55,7 +55,6 @@ class Statistic:
     name: str
     of: Callable[[Any], float]  # takes a `StochasticValue`, or draws
     instead: str  # what to choose where a distribution does not have it
-    scales: bool = True  # whether it grows in proportion with the quantity, as work does that is divided
 
     def __call__(self, distribution: Any, owner: str) -> float:
         """Return the statistic of one distribution."""
@@ -84,9 +83,7 @@ def parse_statistic(text: str, tuning: float | None = None) -> Statistic:
         probability = math.nan
     if kind == "quantile" and 0.0 < probability < 1.0:
         return Statistic(f"{100.0 * probability:.10g}% quantile", lambda d: d.quantile(probability), "upper")
-    if kind == "beyond" and math.isfinite(probability):
-        return Statistic(f"P(> {probability:g})", lambda d: 1.0 - float(d.cdf(probability)), "upper", scales=False)
-    raise OptionError(f"--by {text!r}: mean, upper, quantile:Q with Q between 0 and 1 or beyond:LIMIT is expected")
+    raise OptionError(f"--by {text!r}: mean, upper, or quantile:Q with Q between 0 and 1 is expected")
 
 
 def parse_support(bounds: Any) -> tuple[float, float]:
@@ -155,4 +152,3 @@ class ValidationOptions:
     )
     quantile: str | None = option(None, "quantiles to judge in addition to the intervals", metavar="Q,...")
     recalibrate: bool = option(False, "learn the correction of later predictions; -o writes it")
-    recalibration: str | None = option(None, "judge the predictions as this file corrects them", metavar="FILE")

@@ -148,7 +148,13 @@ class PointwiseEvaluation:
         for operand, node in last.items():
             self.released.setdefault(node, []).append(operand)
         self.crossings: dict[Expression, _Crossing] = {}
-        self.branches = _only_in_branches(root, self.nodes)
+        always = {root}
+        for node in reversed(self.nodes):
+            if node in always:
+                is_branching = isinstance(node, Call) and node.ufunc == "where"
+                always.update(node.operands[:1] if is_branching else node.operands)
+        # Nodes that count only where an `if` chooses them, so that they may be undefined elsewhere.
+        self.branches = frozenset(self.nodes) - always
 
     def values_at(self, quantities: Mapping[str, Floats]) -> Floats:
         """Return the expression at each point."""
@@ -259,16 +265,6 @@ class PointwiseEvaluation:
         return tuple(notes)
 
 
-def _only_in_branches(root: Expression, nodes: Sequence[Expression]) -> frozenset[Expression]:
-    """Nodes that count only where an ``if`` chooses them, so that they may be undefined elsewhere."""
-    always = {root}
-    for node in reversed(nodes):
-        if node in always:
-            branching = isinstance(node, Call) and node.ufunc == "where"
-            always.update(node.operands[:1] if branching else node.operands)
-    return frozenset(nodes) - always
-
-
 # One scrambled net, shifted again by digits for each of several (P. L'Ecuyer and C. Lemieux, "Recent Advances in
 # Randomized Quasi-Monte Carlo Methods", 2002, section 4): as independent as scrambled again, in a fraction of the time.
 
@@ -312,7 +308,11 @@ def draw(formulas: Sequence[Formula], samples: int | None, seed: int) -> list[Sa
     samples = points_for(samples, len(keys))
     size = 2 ** int(math.log2(samples / FEWEST_NETS))
     n_nets = math.ceil(samples / size)
-    correlated, factor = _correlation_of(keys, formulas)
+    pairs = ((f, pair, value) for f in formulas for pair, value in f.correlations.items() if pair <= f.values.keys())
+    present = {frozenset(map(formula.key, pair)): value for formula, pair, value in pairs}
+    present = {pair: value for pair, value in present.items() if pair <= set(keys)}
+    correlated = [k for k, key in enumerate(keys) if any(key in pair for pair in present)]
+    factor = factor_of([keys[k] for k in correlated], present)
     place = {key: row for row, key in enumerate(keys)}
     results = [(each, PointwiseEvaluation(each.root, each.supports), np.empty((n_nets, size))) for each in formulas]
     rng = np.random.default_rng(seed)
@@ -344,15 +344,6 @@ def _net(dimensions: int, size: int, rng: np.random.Generator) -> Iterator[npt.N
         piece //= 2
     for _ in range(size // piece):
         yield np.ascontiguousarray((engine.random(piece) * 2.0**_DIGITS).astype(np.uint32).T)
-
-
-def _correlation_of(keys: Sequence[str], formulas: Sequence[Formula]) -> tuple[list[int], Floats]:
-    """Return which quantities are correlated, and the matrix that makes their normal scores so."""
-    pairs = ((f, pair, value) for f in formulas for pair, value in f.correlations.items() if pair <= f.values.keys())
-    present = {frozenset(map(formula.key, pair)): value for formula, pair, value in pairs}
-    present = {pair: value for pair, value in present.items() if pair <= set(keys)}
-    rows = [k for k, key in enumerate(keys) if any(key in pair for pair in present)]
-    return rows, factor_of([keys[k] for k in rows], present)
 
 
 def sort_at_once(arrays: Sequence[Floats]) -> None:
