@@ -28,7 +28,6 @@ from perf_scaling.growth import (
 )
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import listing
-from perfcore.data.columns import is_processors
 from perfcore.data.units import is_rate
 from perfcore.report import (
     Axis,
@@ -122,20 +121,17 @@ def _answer(model: ScalingModel) -> str:
         return f"Not determined at {_target_text(model)}: {why}; {_decision(model)}"
     amounts = f"{_amount(value, unit)}{{}}, 95% interval {interval_text(ends, number_format(value))}"
     if len(model.paths) == 1:
-        return f"At {_target_text(model)}: {amounts.format('')}{_gain(model)}"
+        figure, gain = _efficiency(model), ""
+        if figure is not None and figure.interval is not None:
+            ends_text = interval_text(figure.interval, ".0%")
+            gain = f"; {figure.name} {figure.value:.0%}"
+            gain += f" ({ends_text})" if figure.interval[0] < figure.interval[1] else ""
+        return f"At {_target_text(model)}: {amounts.format('')}{gain}"
     if not model.adds_up:
         named = row.path if re.search(r"[^\W\d]", row.path) else f"series {row.path}:"  # version 1, not 1 s
         return f"At {_target_text(model)}: {named} {amounts.format('')}; {len(model.paths):,} series"
     how = "does not grow" if row.model.is_constant else f"scales like {row.model.growth}"
     return f"At {_target_text(model)}: {amounts.format(' in total')}; {row.path} takes {row.share:.0%} and {how}"
-
-
-def _gain(model: ScalingModel) -> str:
-    figure = _efficiency(model)
-    if figure is None or figure.interval is None:
-        return ""
-    ends = interval_text(figure.interval, ".0%")
-    return f"; {figure.name} {figure.value:.0%}" + (f" ({ends})" if figure.interval[0] < figure.interval[1] else "")
 
 
 def _efficiency(model: ScalingModel) -> Figure | None:
@@ -181,7 +177,7 @@ def _notes(model: ScalingModel) -> list[Note]:
         notes.append(Note("Check" if model.check.inside >= 0.5 else "Uncertain", _check_text(model)))
     if not any(count > 1.0 for entry in model.data for count in entry.counts):
         notes.append(Note("Uncertain", "no repeated runs, so run-to-run noise is not known"))
-    if model.scaling_kind == "" and model._is_time and not model.scaling and _counts(model):
+    if model.scaling_kind == "" and model._is_time and not model.scaling and model._counts_processors:
         if model.whole.several:
             text = "no speedup of all paths: values of several metrics, programs or systems do not add up (--where)"
         else:
@@ -189,10 +185,6 @@ def _notes(model: ScalingModel) -> list[Note]:
         notes.append(Note("Not recorded", text))
     notes += [Note("Left out", note.removeprefix(missing)) for note in model.notes if note.startswith(missing)]
     return [*notes, *(Note("Not fitted", line) for line in describe_paths(model.unfitted))]
-
-
-def _counts(model: ScalingModel) -> bool:
-    return is_processors(model.columns[model.symbols[0]])
 
 
 def _model_lines(model: ScalingModel) -> list[tuple[str, str]]:
@@ -393,15 +385,11 @@ def _level_columns(model: ScalingModel, curve: Speedup | None) -> list[Column]:
         ("speedup", number_text, "speedup"), ("efficiency", ".0%", "efficiency"), ("cost", ".2f", f"cost of {base}"),
     )  # fmt: skip
     for name, form, heading in formats:
-
-        def value(row: Level, name: str = name) -> float:
-            return float(getattr(row, name)[0])
-
-        def ends(row: Level, name: str = name) -> tuple[float, float]:
-            return getattr(row, name)[1:] if row.predicted else (None, None)  # type: ignore[return-value]
-
-        columns.append(Column(heading, value, format=form, key=name))
-        columns.append(Column(f"{name} interval", ends, "", form, (f"{name}_low", f"{name}_high"), "verbose"))
+        columns += [
+            Column(heading, lambda row, name=name: float(getattr(row, name)[0]), format=form, key=name),
+            Column(f"{name} interval", lambda row, name=name: getattr(row, name)[1:] if row.predicted else (None, None),
+                   "", form, (f"{name}_low", f"{name}_high"), "verbose"),
+        ]  # fmt: skip
     return columns
 
 
@@ -459,14 +447,11 @@ def _path_columns(model: ScalingModel) -> list[Column]:
         def fact(name: str, place: int = place) -> Callable[[PathRow], Any]:
             return lambda row: getattr(row.growths[place], name)
 
-        def exponent(row: PathRow, place: int = place) -> tuple[float, float, float]:
-            return row.growths[place][2:5]
-
         columns += [
             Column(f"growth{over}", fact("statement"), key=f"growth_statement{of}", importance="verbose"),
             Column("growth", fact("name"), key=f"growth{of}", importance="data"),
             Column("probability", fact("probability"), "", ".0%", f"growth_probability{of}", "verbose"),
-            Column("exponent at target", exponent, "", ".2g",
+            Column("exponent at target", lambda row, place=place: row.growths[place][2:5], "", ".2g",
                    tuple(f"exponent{end}{of}" for end in ("", "_low", "_high")), "verbose"),
         ]  # fmt: skip
     top = {model.parameter_names[symbol]: max(levels) for symbol, levels in model.points.items()}

@@ -12,7 +12,7 @@ from perf_scaling.engine import fit_posterior
 from perf_scaling.family import run_variance
 from perf_scaling.model import ScalingModel, bounded
 from perf_scaling.options import Given, ScalingOptions
-from perf_scaling.posterior import Posterior, stored, used_alone
+from perf_scaling.posterior import stored, used_alone
 from perf_scaling.terms import PathData, function_values
 from perf_tables.arguments import parse_values
 from perfcore.base.arrays import Floats
@@ -30,21 +30,25 @@ def fitted(measurements: ScalingData, options: ScalingOptions, apart: bool = Fal
     points = np.stack(list(measurements.points.values()), axis=1)
     given = Given.of(to_dict(options), measurements.columns)
     _check_functions(given, measurements)
-    fewer = ""
+    notes = list(measurements.notes)
     if len(measurements.points) > 1:
         from perf_scaling.several import left_out  # what one parameter does without
 
-        fewer = left_out(points, given)
+        notes += filter(None, [left_out(points, given)])
     runs = measurements.runs
     counts = np.where(np.isfinite(runs.means), runs.counts, 0.0)
     spread = run_variance(runs.variances, counts)
     posterior = fit_posterior(points, runs.means, counts, spread, given, measurements.reciprocal)
-    symbols = tuple(measurements.points)
+    measured, symbols = np.isfinite(posterior.means), tuple(measurements.points)
+    if far := int((measured & (posterior.counts < runs.counts * _LESS)).sum()):
+        notes.append(f"{far:,} of {int(measured.sum()):,} means are outliers of all models and count less")
     if apart:
         laws, posterior = used_alone(posterior, symbols)
         settings = tuple(map(tuple, posterior.settings.tolist()))
-        data = tuple(
-            _unweighed(*row) for row in zip(runs.means.tolist(), counts.tolist(), spread.tolist(), strict=True)
+        rows = zip(runs.means.tolist(), counts.tolist(), spread.tolist(), strict=True)
+        data = tuple(  # of series whose posterior is at hand
+            PathData(tuple(m if m > 0.0 else None for m in means), tuple(runs_of), s, (0,), (0,), (-1,), (1.0,))
+            for means, runs_of, s in rows
         )
     else:
         laws, settings, data = stored(posterior, symbols)
@@ -55,7 +59,7 @@ def fitted(measurements: ScalingData, options: ScalingOptions, apart: bool = Fal
         columns=dict(measurements.columns),
         value_name=measurements.value_name,
         unit=measurements.unit,
-        notes=(*measurements.notes, *([fewer] if fewer else []), *_far_levels(measurements, posterior)),
+        notes=tuple(notes),
         points={symbol: tuple(values.tolist()) for symbol, values in measurements.points.items()},
         paths=measurements.paths,
         metrics=measurements.metrics,
@@ -73,13 +77,6 @@ def fitted(measurements: ScalingData, options: ScalingOptions, apart: bool = Fal
     return model
 
 
-def _unweighed(means: list[float], counts: list[float], spread: float) -> PathData:
-    """What was measured of a series whose posterior is at hand."""
-    return PathData(
-        tuple(mean if mean > 0.0 else None for mean in means), tuple(counts), spread, (0,), (0,), (-1,), (1.0,)
-    )
-
-
 def _check_functions(given: Given | None, measurements: ScalingData) -> None:
     """Refuse functions that are no terms: constants, and those that are negative at a measured level."""
     if given is None or given.terms(("1",)):
@@ -93,13 +90,6 @@ def _check_functions(given: Given | None, measurements: ScalingData) -> None:
         if len(wrong):
             at = f"{shown_names(measurements.columns)[given.symbol]}={levels[wrong[0]]:g}"
             raise OptionError(f"--functions {name}: is {values[wrong[0]]:g} at {at}; terms are positive")
-
-
-def _far_levels(measurements: ScalingData, posterior: Posterior) -> list[str]:
-    """How many means are so far from what is predicted that they count for less."""
-    measured = np.isfinite(posterior.means)
-    count = int((measured & (posterior.counts < measurements.runs.counts * _LESS)).sum())
-    return [f"{count:,} of {int(measured.sum()):,} means are outliers of all models and count less"] if count else []
 
 
 def target_of(

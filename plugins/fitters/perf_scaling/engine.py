@@ -32,7 +32,7 @@ PARTS = 256  # draws of the laws of one parameter
 _MANY = 30  # levels from which on more than one may deviate
 _ROUNDS, _MANY_MEANS = 2, 5000  # of so many means at points of several parameters one round takes long enough
 _FREEDOM = 4.0
-_LEAST_LEVELS = 3  # that are left
+_LEAST_LEVELS = 3  # of the first parameter that are left; two of the others
 _MOST_PATHS = 200  # of which the median and the share are known well enough
 _MOST_MEANS = 2000  # of several parameters, for the same reason
 _SIDES = (0.025, 0.975)
@@ -187,8 +187,9 @@ def check_holdout(model: ScalingModel) -> HoldoutCheck | None:
     measured = np.isfinite(model.means)
     levels = np.where(measured, model.measured[:, 0], np.nan)
     last = levels == np.nanmax(levels, axis=1)[:, None]
-    usable = [_leaves_enough(model.measured[measured[k] & ~last[k]]) for k in range(len(measured))]
-    paths = np.flatnonzero(usable)
+    remaining = (model.measured[own] for own in measured & ~last)
+    counts = np.array([[len(np.unique(column)) for column in points.T] for points in remaining])
+    paths = np.flatnonzero((counts[:, 0] >= _LEAST_LEVELS) & (counts.min(axis=1) > 1))
     if not len(paths):
         return None
     most = _MOST_PATHS if len(model.symbols) == 1 else min(_MOST_PATHS, max(1, _MOST_MEANS // len(model.measured)))
@@ -206,9 +207,3 @@ def check_holdout(model: ScalingModel) -> HoldoutCheck | None:
     errors = np.abs(middle[held_out] / means[held_out] - 1.0)
     inside = np.clip(means, low, high)[held_out] == means[held_out]
     return HoldoutCheck(len(paths), float(np.median(errors)), float(inside.mean()))
-
-
-def _leaves_enough(points: Floats) -> bool:
-    """Three levels of the first parameter, two of the others."""
-    counts = [len(np.unique(column)) for column in points.T]
-    return counts[0] >= _LEAST_LEVELS and min(counts) > 1

@@ -195,29 +195,11 @@ def _by_changes(lowest: Floats, highest: Floats, target: Floats) -> Floats:
     return np.asarray(rate * deviation**2)[:, 0]
 
 
-def measurable(model: ScalingModel, largest: float) -> Floats:
-    """Points that may be measured next (C, q): the largest level of each parameter, and steps of 2 up to the target."""
-    top = model.measured.max(axis=0)
-    steps = [1.0]
-    while 2.0 * steps[-1] <= largest:
-        steps.append(2.0 * steps[-1])
-    if steps[-1] < largest:
-        steps.append(largest)
-    points = np.array([top * factors for factors in itertools.product(steps, repeat=len(top))])
-    is_beyond = model.target_point > top
-    if is_beyond.any():
-        points[:, ~is_beyond] = model.target_point[~is_beyond]
-    limit = np.where(is_beyond, model.target_point, np.inf)  # what is farther costs more than the target
-    is_before = (points <= limit).all(axis=1)
-    return points[is_before] if is_before.any() else points
-
-
 class Advice(NamedTuple):
     """What the data of a path do not determine."""
 
     path: str
-    text: str  # one sentence
-    point: dict[str, float] | None  # where to discriminating point; None where no point within reach does
+    point: dict[str, float] | None  # that tells the two apart; None if no point within reach does
     rivals: tuple[str, ...]  # the two classes of growth that cannot be told apart, the likelier first
     here: float
     there: float | None
@@ -259,18 +241,12 @@ def _advice_over(model: ScalingModel, symbol: str, paths: Ints) -> list[Advice]:
             gaps = np.abs(first_logs.mean(axis=0) - second_logs.mean(axis=0))
             variances = 0.5 * (first_logs.var(axis=0) + second_logs.var(axis=0)) + noise
             tells = gaps[n:] >= _DEVIATIONS * np.sqrt(variances[n:])
-            names = CLASSES[first], CLASSES[second]
-            here, there = float(np.expm1(gaps[:n][measured].max())), np.expm1(gaps[n:])
-            text = f"not identifiable from these data: {names[0]} and {names[1]} differ by {percent(here)} here"
-            point, at_point = None, None
-            if tells.any():
-                number = int(tells.argmax())
+            point, there, number = None, None, int(tells.argmax())
+            if tells[number]:
                 point = dict(zip(model.symbols, candidates[number].tolist(), strict=True))
-                at_point = float(there[number])
-                text += f"; measure at {model.point_text(point)} to tell ({percent(at_point)} there)"
-            else:
-                text += f", and too little to tell up to {_REACH:g} times the largest level; more runs or levels may"
-            entries.append(Advice(model.paths[path], text, point, names, here, at_point))
+                there = float(np.expm1(gaps[n + number]))
+            here = float(np.expm1(gaps[:n][measured].max()))
+            entries.append(Advice(model.paths[path], point, (CLASSES[first], CLASSES[second]), here, there))
     return entries
 
 
@@ -286,22 +262,30 @@ def deciding_points(model: ScalingModel, symbol: str) -> Floats:
     place = model.symbols.index(symbol)
     levels = np.unique(model.measured[:, place])
     pairs = itertools.pairwise(levels.tolist())
-    between = [2.0 ** round(0.5 * np.log2(low * high)) for low, high in pairs if high > _GAP * low]
-    above = [levels[-1] * _REACH]
+    chosen = [2.0 ** round(0.5 * np.log2(low * high)) for low, high in pairs if high > _GAP * low]
     below = [levels[0] / factor for factor in (2.0, 4.0)]
     if (levels == np.round(levels)).all():  # processors come whole
         below = [level for level in below if level >= 1.0 and level == round(level)]
-    points = np.tile(model.measured.max(axis=0), (len(between) + len(above) + len(below), 1))
-    points[:, place] = [*between, *above, *below]
+    chosen += [levels[-1] * _REACH, *below]
+    points = np.tile(model.measured.max(axis=0), (len(chosen), 1))
+    points[:, place] = chosen
     return points
 
 
-def next_point(model: ScalingModel, largest: float = 2.0) -> dict[str, float]:
-    """The point whose measurement, of all paths together, leaves least open at the target.
+def next_point(model: ScalingModel) -> dict[str, float]:
+    """Return the point whose measurement, of all paths together by their shares, leaves least open at the target.
 
-    Paths count by their share of the value at the target.
+    Candidates have the largest level of each parameter, or twice that.
     """
-    points = measurable(model, largest)
+    top, target = model.measured.max(axis=0), model.target_point
+    points = np.array([top * factors for factors in itertools.product((1.0, 2.0), repeat=len(top))])
+    is_beyond = target > top
+    if is_beyond.any():
+        points[:, ~is_beyond] = target[~is_beyond]
+    is_before = (points <= np.where(is_beyond, target, np.inf)).all(
+        axis=1
+    )  # what is farther costs more than the target
+    points = points[is_before] if is_before.any() else points
     place = {path: k for k, path in enumerate(model.paths)}
     rows = model.rows[:_MOST_PATHS]
     best = int(outcomes(model, points, [place[row.path] for row in rows]).variances_with_one().argmin())

@@ -192,11 +192,6 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return self.points
 
     @property
-    def unit_of_laws(self) -> str | None:
-        """Unit of coefficients: that of the values, or one over it."""
-        return f"1/({self.unit})" if self.reciprocal and self.unit else self.unit
-
-    @property
     def symbols(self) -> tuple[str, ...]:
         """The parameters."""
         return tuple(self.columns)
@@ -213,8 +208,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     def point_text(self, point: Mapping[str, float]) -> str:
         """Levels of parameters, by symbol or name, as a command has them: ``n=512, m=64``."""
-        levels = {self.parameter_names.get(symbol, symbol): level for symbol, level in point.items()}
-        return point_text(levels)
+        return point_text({self.parameter_names.get(symbol, symbol): level for symbol, level in point.items()})
 
     @property
     def target_point(self) -> Floats:
@@ -532,12 +526,12 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        estimates = []
-        for path, fit in zip(self.paths, self.named, strict=True):
-            prefix = f"{path}: " if len(self.paths) > 1 else ""
-            for name, value, error in zip(fit.terms, fit.coefficients, fit.standard_errors, strict=True):
-                estimates.append(Parameter(prefix + name, value, error, self.unit_of_laws))
-        return tuple(estimates)
+        unit = f"1/({self.unit})" if self.reciprocal and self.unit else self.unit
+        return tuple(
+            Parameter(f"{path}: {name}" if len(self.paths) > 1 else name, value, error, unit)
+            for path, fit in zip(self.paths, self.named, strict=True)
+            for name, value, error in zip(fit.terms, fit.coefficients, fit.standard_errors, strict=True)
+        )
 
     @property
     def statistics(self) -> dict[str, float | int | str | None]:

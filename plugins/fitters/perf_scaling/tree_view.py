@@ -39,15 +39,13 @@ from perfcore.base.errors import OptionError, UnknownNameError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from perf_scaling.growth import Growth
     from perf_scaling.model import PathRow, ScalingModel
 
 
 PATH_VIEW = "path"  # beginning of the paths of views
-ORDERS = ("call tree", "largest share", "fastest growth", "widest interval", "by name")
+ORDERS = ("call tree", "largest share", "fastest growth")
 _AT = "at."  # before the name of a parameter in an address
 _ROWS, _MOST_ROWS = 40, 500  # a longer table takes seconds to draw in a browser
-_FARTHER = (1.0, 2.0, 4.0, 8.0, 16.0)  # times the largest levels: targets that are one click away
 _REACH = 1e6  # times beyond what was measured; far enough for anyone, and no power of it overflows
 _KEPT = 8  # targets whose predictions are held; each takes seconds where paths are thousands
 SCALE_NOTE = f"dark to bright: {', '.join(CLASSES)}; pale and striped: probability below {SURE:.0%}"
@@ -83,8 +81,7 @@ class State:
     order: str
     name: str = ""  # only paths that have it in their name; empty for all
     under: str = ""  # only what this region calls; empty for all
-    rows: int = _ROWS  # how many rows, and from which one on
-    start: int = 0
+    rows: int = _ROWS
     default: Query = field(default_factory=dict)  # what is left out of addresses
 
     def query(self, **changes: Any) -> dict[str, str]:
@@ -97,7 +94,6 @@ class State:
             "name": state.name,
             "under": state.under,
             "rows": str(state.rows),
-            "from": str(state.start),
         }
         return {name: text for name, text in texts.items() if text != self.default.get(name, "")}
 
@@ -108,14 +104,14 @@ class State:
 
 def state_of(model: ScalingModel, query: Query) -> State:
     """Read a state."""
-    trees = model.whole.trees
-    metrics = [tree.metric for tree in trees]
-    metric = query.get("metric", metrics[0])
-    if metric not in metrics:
-        raise UnknownNameError("metric", metric, metrics)
-    orders = orders_of(trees[metrics.index(metric)])
-    first = State(dict(model.target), metrics[0], orders[0])
-    order = query.get("order", orders[0])
+    trees = {tree.metric: tree for tree in model.whole.trees}
+    usual = next(iter(trees))
+    metric = query.get("metric", usual)
+    if metric not in trees:
+        raise UnknownNameError("metric", metric, trees)
+    orders = orders_of(trees[metric])
+    first = State(dict(model.target), usual, orders[0])
+    order, rows = query.get("order", orders[0]), query.get("rows", "")
     if order not in orders:
         raise UnknownNameError("order", order, orders)
     return State(
@@ -127,8 +123,7 @@ def state_of(model: ScalingModel, query: Query) -> State:
         order=order,
         name=query.get("name", ""),
         under=query.get("under", ""),
-        rows=min(max(_count(query.get("rows", ""), _ROWS), 1), _MOST_ROWS),
-        start=_count(query.get("from", ""), 0),
+        rows=min(max(int(rows), 1), _MOST_ROWS) if rows.isascii() and rows.isdecimal() and len(rows) < 9 else _ROWS,
         default=first.query(),
     )
 
@@ -138,8 +133,8 @@ def orders_of(tree: CallTree) -> tuple[str, ...]:
     return ORDERS[1:] if tree.is_flat else ORDERS
 
 
-def target_blocks(state: State, model: ScalingModel, path: ViewPath) -> tuple[Form, Text]:
-    """A field for each parameter, and targets that are one click away."""
+def target_form(state: State, model: ScalingModel, path: ViewPath) -> Form:
+    """Return a field for the level of each parameter at the target."""
     kept = state.query() if path == () else state.target_query()
     fields = [
         Field(
@@ -151,14 +146,7 @@ def target_blocks(state: State, model: ScalingModel, path: ViewPath) -> tuple[Fo
         for (symbol, level), levels in zip(state.target.items(), model.points.values(), strict=True)
     ]
     hidden = [Field(name, value=text, kind="hidden") for name, text in kept.items() if not name.startswith(_AT)]
-    links = []
-    for factor in _FARTHER:
-        target = {symbol: factor * max(levels) for symbol, levels in model.points.items()}
-        if target != state.target:
-            rest = {name: text for name, text in kept.items() if not name.startswith(_AT)}
-            at_target = replace(state, target=target).target_query()
-            links.append(Link(model.point_text(target), path, {**at_target, **rest}))
-    return Form((*hidden, *fields), path, "Predict"), Text(links=tuple(links))
+    return Form((*hidden, *fields), path, "Predict")
 
 
 def _level(parameter: str, text: str, levels: Sequence[float], default: float) -> float:
@@ -172,16 +160,6 @@ def _level(parameter: str, text: str, levels: Sequence[float], default: float) -
     if not (low <= level <= high or level == default):
         raise OptionError(f"target {parameter}={text[:40]!r}: a number from {low:.3g} to {high:.3g} is expected")
     return level
-
-
-def _count(text: str, default: int) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else default
-
-
-def class_colour(growth: Growth) -> str:
-    """Colour of a class in drawings, that of the cells of tables: the brighter the faster it grows."""
-    colour = STEPS[CLASSES.index(growth.name)]
-    return colour if growth.is_sure else pale(colour)
 
 
 def add_class_legend(figure: Figure, present: Collection[str], *, all_sure: bool) -> None:
@@ -212,8 +190,9 @@ def tree_chart(outlook: Outlook, tree: CallTree, inclusive_shares: Floats, top: 
             ((left, level), (left + width, level), (left + width, level + 1.0), (left, level + 1.0))
             for _, level, left, width in placed
         ]
-        colours = [PALE if growth is None else class_colour(growth) for growth in grown]
+        full = [PALE if growth is None else STEPS[CLASSES.index(growth.name)] for growth in grown]  # as cells of tables
         unsure = [growth is not None and not growth.is_sure for growth in grown]
+        colours = [pale(colour) if is_unsure else colour for colour, is_unsure in zip(full, unsure, strict=True)]
         # One collection of all: hundreds of rectangles of their own take a second.
         axes.add_collection(PolyCollection(corners, facecolors=colours, edgecolors=PAPER, linewidths=0.7))
         striped = [corner for corner, is_striped in zip(corners, unsure, strict=True) if is_striped]
@@ -271,25 +250,32 @@ def tree_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
     model = outlook.model
     tree = outlook.tree(state.metric)
     inclusive_shares = tree.with_callees(outlook.shares)
-    top = _top(tree, state)
+    if state.under and state.under not in tree.full_names:
+        raise OptionError(f"there is no region {state.under[:80]!r}; begin at the first view")
+    top = tree.full_names.index(state.under) if state.under else None  # the region that is looked below
     report = model.report()
     blocks: list[Block] = [
         *answer_blocks(report),
         Text(tuple(report.details), "Details", is_folded=True),
-        *target_blocks(state, model, ()),
+        target_form(state, model, ()),
     ]
     if not tree.is_flat:
         blocks.append(tree_chart(outlook, tree, inclusive_shares, top))
     blocks.append(_choice(outlook, state))
     if top is not None:
-        links = [Link("all", (), state.query(under="", start=0))]
+        links = [Link("all", (), state.query(under=""))]
         links += [_under(tree, state, node, tree.names[node]) for node in tree.above(top)]
         blocks.append(Text((f"Below {tree.full_names[top]}",), links=tuple(links)))
     if state.order == ORDERS[0] and not state.name:
         blocks.append(_tree_table(outlook, state, tree, inclusive_shares, top))
     else:
-        blocks += _list_blocks(outlook, state, tree, top)
-    return (*blocks, *unfitted_blocks(outlook, state))
+        blocks.append(_list_block(outlook, state, tree, inclusive_shares, top))
+    part = state.name.casefold()
+    matches = [(name, reason) for name, reason in model.unfitted.items() if part in name.casefold()]
+    if matches:
+        all_of = f"Showing {_MOST_UNFITTED} of {len(matches):,}; filter by name." * (len(matches) > _MOST_UNFITTED)
+        blocks.append(Table(("path", "reason"), tuple(matches[:_MOST_UNFITTED]), "Not fitted", all_of))
+    return tuple(blocks)
 
 
 def tree_header(outlook: Outlook, tree: CallTree, first: str) -> tuple[str, ...]:
@@ -298,7 +284,8 @@ def tree_header(outlook: Outlook, tree: CallTree, first: str) -> tuple[str, ...]
     names = model.parameter_names.values()
     growth = [word for name in names for word in (f"growth over {name}" if len(names) > 1 else "growth", "probability")]
     unit = f" [{model.unit}]" if model.unit and not tree.metric else ""
-    return (first, *_share_header(tree), *growth, f"at {model.target_text}{unit}", "95% interval", "best model")
+    shares = ("share",) if tree.is_flat else ("inclusive share",) if tree.is_inclusive else ("share", "with callees")
+    return (first, *shares, *growth, f"at {model.target_text}{unit}", "95% interval", "best model")
 
 
 def tree_cells(
@@ -336,7 +323,7 @@ def _tree_table(outlook: Outlook, state: State, tree: CallTree, inclusive_shares
             continue
         # Below a caller its own tree has more; where that is what is looked at, the list of all below it.
         is_here = node < 0 or node == top
-        link = Link("", (), state.query(order=ORDERS[1], start=0)) if is_here else _under(tree, state, node, "")
+        link = Link("", (), state.query(order=ORDERS[1])) if is_here else _under(tree, state, node, "")
         cells: list[Cell | str] = [""] * len(header)
         cells[0] = Cell(f"… {len(left):,} more", link, indent=depth)
         cells[inclusive_column] = f"{sum(inclusive_shares[one] for one in left):.1%}"
@@ -386,41 +373,30 @@ def _largest(tree: CallTree, inclusive_shares: Floats, outermost: Iterable[int],
     return visible
 
 
-def _list_blocks(outlook: Outlook, state: State, tree: CallTree, top: int | None) -> tuple[Block, ...]:
-    """Paths below one another in an order, a page of them."""
+def _list_block(
+    outlook: Outlook, state: State, tree: CallTree, inclusive_shares: Floats, top: int | None
+) -> Table | Notice:
+    """Return the first paths in an order, below one another."""
     nodes = range(len(tree.names)) if top is None else tree.below(top)
     part = state.name.casefold()
     paths = {node: tree.paths[node] for node in nodes if tree.paths[node] >= 0}
     found = (node for node, path in paths.items() if part in outlook.model.paths[path].casefold())
     matches = [(tree.full_names[node], node) for node in found]
     if not matches:
-        return (Notice(f"no call path matches {state.name!r}"),)
+        return Notice(f"no call path matches {state.name!r}")
     matches.sort(key=lambda one: _rank(state.order, outlook.rows[tree.paths[one[1]]]))
-    start = min(state.start, (len(matches) - 1) // state.rows * state.rows)
-    inclusive_shares = tree.with_callees(outlook.shares)
-    rows = tuple(
-        tree_cells(outlook, state, tree, node, inclusive_shares, full)
-        for full, node in matches[start : start + state.rows]
-    )
-    links = []
-    if start:
-        links.append(Link(f"previous {state.rows}", (), state.query(start=max(start - state.rows, 0))))
-    if start + state.rows < len(matches):
-        links.append(Link(f"next {state.rows}", (), state.query(start=start + state.rows)))
-    which = "" if len(rows) == len(matches) else f"Paths {start + 1:,} to {start + len(rows):,} of {len(matches):,}. "
+    rows = tuple(tree_cells(outlook, state, tree, node, inclusive_shares, full) for full, node in matches[: state.rows])
+    which = "" if len(rows) == len(matches) else f"The first {len(rows):,} of {len(matches):,} paths. "
     note = f"{which}Growth is coloured {SCALE_NOTE}. {_share_note(tree)}"
     order = state.order if state.order != ORDERS[0] else ORDERS[1]
-    table = Table(tree_header(outlook, tree, "call path"), rows, f"Call paths: {order}", note)
-    return (table, Text(links=tuple(links))) if links else (table,)
+    return Table(tree_header(outlook, tree, "call path"), rows, f"Call paths: {order}", note)
 
 
-def _rank(order: str, row: PathRow) -> tuple[float | str, ...]:
-    if order == "fastest growth":
+def _rank(order: str, row: PathRow) -> tuple[float, ...]:
+    if order == ORDERS[2]:
         kind, exponent = max((CLASSES.index(growth.name), growth.exponent) for growth in row.growths)
         return -kind, -exponent
-    if order == "widest interval":
-        return (-row.high / row.low if row.low > 0.0 else -math.inf,)
-    return (row.path.casefold(),) if order == "by name" else (-row.share,)
+    return (-row.share,)
 
 
 def _choice(outlook: Outlook, state: State) -> Form:
@@ -432,39 +408,12 @@ def _choice(outlook: Outlook, state: State) -> Form:
         Field("rows", "rows", str(state.rows), "number", minimum="1", step="1"),
     ]
     field_names = {field.name for field in fields}
-    kept = state.query(start=0)
-    hidden = [Field(name, value=text, kind="hidden") for name, text in kept.items() if name not in field_names]
+    hidden = [Field(n, value=text, kind="hidden") for n, text in state.query().items() if n not in field_names]
     return Form((*hidden, *fields), ())
 
 
-def unfitted_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
-    """Paths that no law could be fitted to, and why."""
-    part = state.name.casefold()
-    matches = [(name, reason) for name, reason in outlook.model.unfitted.items() if part in name.casefold()]
-    if not matches:
-        return ()
-    note = "" if len(matches) <= _MOST_UNFITTED else f"Showing {_MOST_UNFITTED} of {len(matches):,}; filter by name."
-    return (Table(("path", "reason"), tuple(matches[:_MOST_UNFITTED]), "Not fitted", note),)
-
-
-def _top(tree: CallTree, state: State) -> int | None:
-    """The region that is looked below."""
-    if not state.under:
-        return None
-    if state.under not in tree.full_names:
-        raise OptionError(f"there is no region {state.under[:80]!r}; begin at the first view")
-    return tree.full_names.index(state.under)
-
-
 def _under(tree: CallTree, state: State, node: int, text: str) -> Link:
-    return Link(text, (), state.query(under=tree.full_names[node], start=0))
-
-
-def _share_header(tree: CallTree) -> tuple[str, ...]:
-    """Over shares; without callers there is nothing to add up."""
-    if tree.is_flat:
-        return ("share",)
-    return ("inclusive share",) if tree.is_inclusive else ("share", "with callees")
+    return Link(text, (), state.query(under=tree.full_names[node]))
 
 
 def _share_note(tree: CallTree) -> str:
@@ -501,7 +450,7 @@ class ScalingViews(Viewable):
         if name in model.unfitted:
             return View(name, (Notice(f"Not fitted: {model.unfitted[name]}", "warning"),), path, trail)
         first, *others = model_blocks(outlook.model.part(self._number[name]))
-        return View(name, (first, *target_blocks(state, model, path), *others), path, trail)
+        return View(name, (first, target_form(state, model, path), *others), path, trail)
 
     def paths(self) -> Iterable[ViewPath]:
         """The call tree and the paths, the largest share at the target first."""
