@@ -47,39 +47,34 @@ def half_exponential(square):  # type: ignore[no-untyped-def]
 
 @kernel
 def _cut(  # type: ignore[no-untyped-def]
-    ahead, mass, code, n_kept, summed, parts, n_shapes, k, bins, bin_of, masses, codes, law, setting, level, weight
+    ahead, mass, code, n_kept, summed, parts, n_shapes, k, bins, bin_of, ordered, law, setting, level, weight
 ):  # fmt: skip
     """Write the components of one path: those of little weight every so many, in the order of what they predict."""
-    lowest, highest = _smallest(ahead[:n_kept]), _largest(ahead[:n_kept])
+    lowest, highest = _extremes(ahead[:n_kept])
     per_bin = (BINS - 1) / max(highest - lowest, 1e-300)
-    for bin_number in range(BINS + 1):
-        bins[bin_number] = 0
+    bins[:] = 0
     for number in range(n_kept):
         bin_of[number] = int((ahead[number] - lowest) * per_bin)
     for number in range(n_kept):
         bins[bin_of[number] + 1] += 1
     for bin_number in range(BINS):
         bins[bin_number + 1] += bins[bin_number]
-    per_mass = 1.0 / summed
     for number in range(n_kept):
-        place = bins[bin_of[number]]
-        bins[bin_of[number]] = place + 1
-        masses[place] = mass[number] * per_mass
-        codes[place] = code[number]
-    filled, passed, cumulated = 0, 0.5 / (parts * FINER), 0.0
+        ordered[bins[bin_of[number]]] = number
+        bins[bin_of[number]] += 1
+    per_mass, whole, finer = 1.0 / summed, 1.0 / parts, 1.0 / parts / FINER
+    filled, passed, cumulated = 0, 0.5 * finer, 0.0
     for turn in range(n_kept):
-        stays = masses[turn]
+        stays = mass[ordered[turn]] * per_mass
         cumulated += stays
-        part = 1.0 / parts
-        if min(cumulated, 1.0 - cumulated) < TAIL:
-            part /= FINER
+        part = finer if min(cumulated, 1.0 - cumulated) < TAIL else whole
         if stays < part:
             passed += stays
             if passed < part:
                 continue
             passed -= part
             stays = part
-        number = codes[turn]
+        number = code[ordered[turn]]
         level[filled] = number % (k + 1) - 1
         number //= k + 1
         law[filled] = number % n_shapes
@@ -99,20 +94,18 @@ def _longer(array):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _smallest(array):  # type: ignore[no-untyped-def]
-    """The smallest number."""
-    smallest = array[0]
-    for value in array:
-        smallest = min(smallest, value)
-    return smallest
-
-
-@kernel
-def _largest(array):  # type: ignore[no-untyped-def]
-    largest = array[0]
-    for value in array:
-        largest = max(largest, value)
-    return largest
+def _extremes(array):  # type: ignore[no-untyped-def]
+    """The smallest and the largest number."""
+    low_0 = low_1 = low_2 = low_3 = high_0 = high_1 = high_2 = high_3 = array[0]
+    whole = len(array) - len(array) % 4
+    for s in range(0, whole, 4):  # four by four: each comparison waits for the one before it
+        low_0, high_0 = min(low_0, array[s]), max(high_0, array[s])
+        low_1, high_1 = min(low_1, array[s + 1]), max(high_1, array[s + 1])
+        low_2, high_2 = min(low_2, array[s + 2]), max(high_2, array[s + 2])
+        low_3, high_3 = min(low_3, array[s + 3]), max(high_3, array[s + 3])
+    for value in array[whole:]:
+        low_0, high_0 = min(low_0, value), max(high_0, value)
+    return min(low_0, low_1, low_2, low_3), max(high_0, high_1, high_2, high_3)
 
 
 @kernel
@@ -128,23 +121,40 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
     n_paths, k = logs.shape
     n_noises, n_shapes = log_priors.shape
     n_tiles, n_padded = (n_shapes + _TILE - 1) // _TILE, 3 * ((k + 2) // 3)
+    # Within a tile those of which one of so many may count are next to each other.
+    shape_at, at_shape = np.empty(n_shapes, dtype=np.int64), np.empty(n_shapes, dtype=np.int64)
+    begins, filled = np.empty((n_tiles, ONE_OF + 1), dtype=np.int64), 0
+    for tile in range(n_tiles):
+        for first in range(ONE_OF):
+            begins[tile, first] = filled
+            for s in range(tile * _TILE + first, min((tile + 1) * _TILE, n_shapes), ONE_OF):
+                shape_at[filled], at_shape[s] = s, filled
+                filled += 1
+        begins[tile, ONE_OF] = filled
+    centred_at, log_priors_at = np.empty((k, n_shapes)), np.empty((n_noises, n_shapes))
+    for at in range(n_shapes):
+        for i in range(k):
+            centred_at[i, at] = centred[i, shape_at[at]]
+        for h in range(n_noises):
+            log_priors_at[h, at] = log_priors[h, shape_at[at]]
     residuals = np.zeros((_TOGETHER, n_padded, n_shapes))
     squares, farthest, at_mean = np.empty(n_shapes), np.empty(n_shapes), np.zeros(n_padded)
     more, times = np.full((n_noises, n_padded), -np.inf), np.zeros((n_noises, n_padded))
     mean, least_squares = np.empty(_TOGETHER), np.empty((_TOGETHER, n_tiles))
+    least_without, bound = np.empty((_TOGETHER, n_tiles)), np.empty(_TOGETHER)
     projected_shapes, evidence, most = np.zeros((n_padded, _TILE)), np.empty(_TILE), np.empty(_TILE)
     reached, reached_most = np.empty((_TOGETHER, n_noises, n_shapes)), np.empty((_TOGETHER, n_noises, n_tiles))
     best, centre, prior_most = np.empty(_TOGETHER), np.empty((_TOGETHER, k)), np.empty((n_noises, n_tiles))
     for h in range(n_noises):
         for tile in range(n_tiles):
-            prior_most[h, tile] = _largest(log_priors[h, tile * _TILE : (tile + 1) * _TILE])
-    sampled, of_sampled = np.empty((2, n_shapes + n_noises), dtype=np.bool_), 0
+            prior_most[h, tile] = _extremes(log_priors[h, tile * _TILE : (tile + 1) * _TILE])[1]
+    limits, of_limits = np.empty(n_shapes + n_noises), 0
     kept_ahead, kept_mass = np.empty(4096), np.empty(4096)
     kept_code, bins = np.empty(4096, dtype=np.int64), np.empty(BINS + 1, dtype=np.int32)
-    bin_of, masses_in_order = np.empty(4096, dtype=np.int32), np.empty(4096)
-    codes_in_order = np.empty(4096, dtype=np.int64)
-    chosen, ahead = np.empty(n_shapes, dtype=np.int64), np.empty(n_shapes)
-    own, q, masses = np.empty((k, n_shapes)), np.empty((k, n_shapes)), np.empty((k + 1, n_shapes))
+    bin_of, ordered = np.empty(4096, dtype=np.int32), np.empty(4096, dtype=np.int32)
+    chosen, aheads = np.empty(n_shapes + 1, dtype=np.int64), np.empty((k + 1, n_shapes))
+    own, q, masses = np.empty((k, n_shapes)), np.empty(n_shapes), np.empty((k + 1, n_shapes))
+    reached_by, counts_for = np.empty(n_shapes), np.empty(n_shapes)
     begin_path = 0
     while begin_path < n_paths:
         together = 1
@@ -166,37 +176,48 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                 squares[s], farthest[s] = 0.0, 0.0
             for i in range(k):
                 for s in range(n_shapes):
-                    value = centre[g, i] - centred[i, s]
+                    value = centre[g, i] - centred_at[i, s]
                     residuals[g, i, s] = value
                     squares[s] += value * value
                     farthest[s] = max(farthest[s], value * value)
             for tile in range(n_tiles):
-                least_squares[g, tile] = np.inf
-            for s in range(n_shapes):
-                # What is left without the level that is farthest off, about the mean of the others.
-                squares[s] -= farthest[s] * k / max(k - 1, 1)
-            for s in range(n_shapes):
-                least_squares[g, s // _TILE] = min(least_squares[g, s // _TILE], squares[s])
-        for h in range(n_noises):
-            for tile in range(n_tiles):
                 begin, end = tile * _TILE, min((tile + 1) * _TILE, n_shapes)
-                size, is_projected = end - begin, False
+                least_squares[g, tile] = _extremes(squares[begin:end])[0]
+                for s in range(begin, end):
+                    # What is left without the level that is farthest off, about the mean of the others.
+                    squares[s] -= farthest[s] * k / max(k - 1, 1)
+                least_without[g, tile] = _extremes(squares[begin:end])[0]
+        for h in range(n_noises):
+            most_more = _extremes(more[h])[1]
+            for tile in range(n_tiles):
+                any_whole, any_sampled = False, False
                 for g in range(together):
                     reached_most[g, h, tile] = -np.inf
-                    # Even if one level deviates, it explains at most this.
-                    bound = base[n, h] + max(_largest(more[h]), 0.0) + prior_most[h, tile]
-                    if bound - 0.5 * least_squares[g, tile] / widest[n, h] < best[g] - HOPELESS:
+                    # At most this, and if one level deviates.
+                    bound[g] = -0.5 * least_squares[g, tile] / widest[n, h]
+                    bound[g] = max(bound[g], most_more - 0.5 * least_without[g, tile] / widest[n, h])
+                    bound[g] += base[n, h] + prior_most[h, tile] - best[g]
+                    any_whole = any_whole or bound[g] >= -UNLIKELY
+                    any_sampled = any_sampled or bound[g] >= -HOPELESS
+                if not any_sampled:
+                    continue
+                # Of the unlikely only one of so many can count.
+                first = begins[tile, 0 if any_whole else -h % ONE_OF]
+                end = begins[tile, ONE_OF if any_whole else -h % ONE_OF + 1]
+                for i in range(k):
+                    projected = projected_shapes[i, : end - first]
+                    projected[:] = 0.0
+                    for j in range(k):
+                        factor, own_centred = projections[n, h, i, j], centred_at[j, first:end]
+                        for s in range(end - first):
+                            projected[s] += factor * own_centred[s]
+                for g in range(together):
+                    begin, end = begins[tile, 0], begins[tile, ONE_OF]
+                    if bound[g] < -UNLIKELY:
+                        begin, end = begins[tile, -h % ONE_OF], begins[tile, -h % ONE_OF + 1]
+                    size, shift = end - begin, begin - first
+                    if bound[g] < -HOPELESS or not size:
                         continue
-                    if not is_projected:
-                        is_projected = True
-                        for i in range(k):
-                            factor = projections[n, h, i, 0]
-                            for s in range(size):
-                                projected_shapes[i, s] = factor * centred[0, begin + s]
-                            for j in range(1, k):
-                                factor = projections[n, h, i, j]
-                                for s in range(size):
-                                    projected_shapes[i, s] += factor * centred[j, begin + s]
                     for s in range(size):
                         evidence[s] = 0.0
                         most[s] = 0.0
@@ -208,24 +229,18 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                         mean_0, mean_1, mean_2 = at_mean[i], at_mean[i + 1], at_mean[i + 2]
                         more_0, more_1, more_2 = more[h, i], more[h, i + 1], more[h, i + 2]
                         times_0, times_1, times_2 = times[h, i], times[h, i + 1], times[h, i + 2]
+                        own_0, own_1 = residuals[g, i, begin:end], residuals[g, i + 1, begin:end]
+                        own_2, shape_0 = residuals[g, i + 2, begin:end], projected_shapes[i, shift:]
+                        shape_1, shape_2 = projected_shapes[i + 1, shift:], projected_shapes[i + 2, shift:]
                         for s in range(size):
-                            q_0 = mean_0 - projected_shapes[i, s]
-                            q_1 = mean_1 - projected_shapes[i + 1, s]
-                            q_2 = mean_2 - projected_shapes[i + 2, s]
-                            evidence[s] += (
-                                q_0 * residuals[g, i, begin + s]
-                                + q_1 * residuals[g, i + 1, begin + s]
-                                + q_2 * residuals[g, i + 2, begin + s]
-                            )
+                            q_0, q_1, q_2 = mean_0 - shape_0[s], mean_1 - shape_1[s], mean_2 - shape_2[s]
+                            evidence[s] += q_0 * own_0[s] + q_1 * own_1[s] + q_2 * own_2[s]
                             of_0, of_1 = more_0 + times_0 * q_0 * q_0, more_1 + times_1 * q_1 * q_1
                             most[s] = max(most[s], of_0, of_1, more_2 + times_2 * q_2 * q_2)
-                    top, other = -np.inf, -np.inf
+                    own_prior = log_priors_at[h, begin:end]
                     for s in range(size):
-                        evidence[s] = base[n, h] + log_priors[h, begin + s] - 0.5 * evidence[s] + most[s]
-                    for s in range(0, size - 1, 2):  # two by two: each comparison waits for the one before it
-                        top = max(top, evidence[s])
-                        other = max(other, evidence[s + 1])
-                    top = max(top, other, evidence[size - 1])
+                        evidence[s] = base[n, h] + own_prior[s] - 0.5 * evidence[s] + most[s]
+                    top = _extremes(evidence[:size])[1]
                     if top >= best[g] - HOPELESS:
                         reached_most[g, h, tile] = top
                         best[g] = max(best[g], top)
@@ -237,15 +252,16 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
             for h in range(n_noises):
                 for tile in range(n_tiles):
                     if reached_most[g, h, tile] >= best[g] - UNLIKELY:
-                        for s in range(tile * _TILE, min((tile + 1) * _TILE, n_shapes)):
-                            n_likely += reached[g, h, s] >= best[g] - UNLIKELY
+                        for value in reached[g, h, tile * _TILE : (tile + 1) * _TILE]:
+                            n_likely += value >= best[g] - UNLIKELY
             of_likely = 1 + n_likely // ENOUGH
             log_likely, log_one_of = math.log(of_likely), math.log(ONE_OF)
-            if of_likely != of_sampled:
-                of_sampled = of_likely
+            if of_likely != of_limits:
+                of_limits = of_likely
                 for number in range(n_shapes + n_noises):
-                    sampled[0, number] = number % (of_likely * ONE_OF) == 0
-                    sampled[1, number] = number % of_likely == 0
+                    limits[number] = -UNLIKELY if number % of_likely == 0 else np.inf
+                    if number % (of_likely * ONE_OF) == 0:
+                        limits[number] = -HOPELESS
             for h in range(n_noises):
                 size = 0
                 for tile in range(n_tiles):
@@ -255,32 +271,33 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                     if reached_most[g, h, tile] < best[g] - UNLIKELY:  # then only every so many can count
                         begin, step = begin + (-(begin + h)) % ONE_OF, ONE_OF
                     for s in range(begin, min((tile + 1) * _TILE, n_shapes), step):
-                        is_likely = reached[g, h, s] >= best[g] - UNLIKELY
-                        if reached[g, h, s] >= best[g] - HOPELESS and sampled[1 if is_likely else 0, s + h]:
-                            chosen[size] = s
-                            size += 1
+                        chosen[size] = at_shape[s]
+                        size += reached[g, h, at_shape[s]] >= best[g] + limits[s + h]
                 if not size:
                     continue
                 for t in range(size):
-                    ahead[t] = beyond[chosen[t]] + mean[g]
+                    aheads[0, t] = beyond[shape_at[chosen[t]]] + mean[g]
                     masses[0, t] = 0.0
+                    reached_by[t] = reached[g, h, chosen[t]]
                 for i in range(k):
                     for t in range(size):
                         own[i, t] = residuals[g, i, chosen[t]]
                     for t in range(size):
-                        ahead[t] += far[n, h, i] * own[i, t]
+                        aheads[0, t] += far[n, h, i] * own[i, t]
                 for i in range(k):
-                    for t in range(size):
-                        q[i, t] = 0.0
+                    q[:size] = 0.0
                     for j in range(k):
                         factor = projections[n, h, i, j]
                         for t in range(size):
-                            q[i, t] += factor * own[j, t]
+                            q[t] += factor * own[j, t]
+                    taken_back = 2.0 * times[h, i] * far[n, h, i]
                     for t in range(size):
-                        masses[i + 1, t] = more[h, i] + times[h, i] * q[i, t] * q[i, t]
+                        masses[i + 1, t] = more[h, i] + times[h, i] * q[t] * q[t]
                         masses[0, t] = max(masses[0, t], masses[i + 1, t])
+                        aheads[i + 1, t] = aheads[0, t] - taken_back * q[t]
                 for t in range(size):
-                    masses[0, t] = reached[g, h, chosen[t]] - masses[0, t] - best[g]  # without a level that deviates
+                    masses[0, t] = reached_by[t] - masses[0, t] - best[g]  # without a level that deviates
+                    counts_for[t] = log_likely + (log_one_of if reached_by[t] < best[g] - UNLIKELY else 0.0)
                 for i in range(k):
                     for t in range(size):
                         masses[i + 1, t] += masses[0, t]
@@ -288,25 +305,19 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                     kept_ahead, kept_mass, kept_code = _longer(kept_ahead), _longer(kept_mass), _longer(kept_code)
                 begin = n_kept
                 for t in range(size):
-                    code = (h * n_shapes + chosen[t]) * (k + 1)
-                    counts_for = log_likely
-                    if reached[g, h, chosen[t]] < best[g] - UNLIKELY:
-                        counts_for += log_one_of
+                    code = (h * n_shapes + shape_at[chosen[t]]) * (k + 1)
                     for i in range(k + 1):
-                        kept_ahead[n_kept] = ahead[t]
-                        if i:
-                            kept_ahead[n_kept] -= 2.0 * times[h, i - 1] * far[n, h, i - 1] * q[i - 1, t]
-                        kept_mass[n_kept], kept_code[n_kept] = masses[i, t] + counts_for, code + i
+                        kept_ahead[n_kept], kept_mass[n_kept] = aheads[i, t], masses[i, t] + counts_for[t]
+                        kept_code[n_kept] = code + i
                         n_kept += masses[i, t] > -HOPELESS
                 for number in range(begin, n_kept):
                     kept_mass[number] = half_exponential(-2.0 * kept_mass[number])
                     summed += kept_mass[number]
-            if n_kept > len(bin_of):
-                bin_of, masses_in_order = np.empty(len(kept_mass), dtype=np.int32), np.empty(len(kept_mass))
-                codes_in_order = np.empty(len(kept_mass), dtype=np.int64)
+            while n_kept > len(bin_of):
+                bin_of, ordered = _longer(bin_of), _longer(ordered)
             count[path] = _cut(
-                kept_ahead, kept_mass, kept_code, n_kept, summed, parts, n_shapes, k, bins, bin_of, masses_in_order,
-                codes_in_order, law[path], setting[path], level[path], weight[path],
+                kept_ahead, kept_mass, kept_code, n_kept, summed, parts, n_shapes, k, bins, bin_of, ordered, law[path],
+                setting[path], level[path], weight[path],
             )  # fmt: skip
         begin_path += together
 
