@@ -48,6 +48,7 @@ REFRAME_PERFLOG = sample("reframe_perflog")
 JUBE_PRETTY = sample("jube_pretty")
 JUBE_ALIGNED = "number | time_s\n-------+-------\n     1 |   2.50\n     2 |   1.25\n"
 SACCT = sample("sacct")
+SACCT_XDMOD = sample("sacct_xdmod")
 SACCT_JSON = sample("sacct_json")
 NPB = sample("npb")
 IMB = sample("imb")
@@ -139,7 +140,9 @@ SCALARS = "Wall time,Step,Value\n1700000000.5,0,2.5\n1700000010.5,100,2.0\n17000
 
 SAMPLES = {
     "benchmark-lines": [("bench.txt", sample("libtest")), ("criterion.log", sample("criterion_console"))],
+    "benchmark-tables": [("compare.csv", sample("compare_js")), ("report.csv", sample("benchmark_dot_net"))],
     "pyperf": [("pyperf.json", sample("pyperf"))],
+    "julia-benchmarks": [("julia.json", sample("julia"))],
     "lammps": [("log.lammps", sample("lammps"))],
     "gromacs": [("md.log", sample("gromacs"))],
     "hpl": [("hpl.out", sample("hpl"))],
@@ -172,7 +175,7 @@ SAMPLES = {
     "reframe": [("report.json", REFRAME_REPORT)],
     "reframe-perflog": [("perf.log", REFRAME_PERFLOG)],
     "jube": [("result.dat", JUBE_PRETTY), ("aligned.dat", JUBE_ALIGNED)],
-    "sacct": [("jobs.txt", SACCT), ("jobs.json", SACCT_JSON)],
+    "sacct": [("jobs.txt", SACCT), ("jobs.log", SACCT_XDMOD), ("jobs.json", SACCT_JSON)],
     "caliper-json": [("regions.json", CALIPER_JSON), ("query.json", CALIPER_QUERY)],
     "criterion": [("criterion.jsonl", CRITERION), ("estimates.json", CRITERION_ESTIMATES)],
     "benchmark-action": [("custom.json", BENCHMARK_ACTION)],

@@ -106,6 +106,7 @@ def test_random_bytes_of_any_name(folder, content, name):
 # What fuzzing found, and was a traceback once.
 FOUND = {
     "parameter after the points": ("extrap", EXTRAP_TEXT.replace("METRIC", "PARAMETER z\nMETRIC", 1).encode()),
+    "name": ("benchmark-tables", b'"binary","filename",configuration","rate","time"\na,b,n=6,3,1\n'),
     "time NaN": ("chrome", b'{"traceEvents": [{"ph": "X", "ts": "NaN", "dur": 1, "pid": 1, "tid": 1, "name": "a"}]}'),
     "times too large": ("csv", b"time_ms,value\n0,1\n0,1\n1.7976931348623157e+308,4\n"),
 }

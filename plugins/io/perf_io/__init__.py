@@ -26,7 +26,7 @@ _READERS = (
     ("extrap-lines", "perf_io.results.extrap:ExtrapLinesReader", ".jsonl", "JSON Lines of Extra-P", None),
     ("google-benchmark", "perf_io.results.json_results:GoogleBenchmarkReader", ".json .csv .txt",
      "Google Benchmark, --benchmark_out", None),
-    ("hyperfine", "perf_io.results.json_results:HyperfineReader", ".json .csv",
+    ("hyperfine", "perf_io.results.json_results:HyperfineReader", ".json .csv .md",
      "hyperfine, --export-json or --export-csv", None),
     ("pytest-benchmark", "perf_io.results.json_results:PytestBenchmarkReader", ".json .csv",
      "pytest-benchmark, --benchmark-json", None),
@@ -81,6 +81,8 @@ _READERS = (
      "times by kernel, by nsys stats, rocprof and PyTorch's profiler", None),
     ("benchmark-lines", "perf_io.results.benchmark_tools:BenchmarkLinesReader", ".txt .log .out",
      "lines of cargo bench: libtest and criterion.rs", None),
+    ("benchmark-tables", "perf_io.results.benchmark_tools:BenchmarkTableReader", ".csv",
+     "CSV of BenchmarkDotNet and Node.js's compare.js", None),
     ("lammps", "perf_io.results.program_logs:LammpsReader", _TEXT + " .lammps", "logs of LAMMPS", None),
     ("gromacs", "perf_io.results.program_logs:GromacsReader", _TEXT, "logs of GROMACS, md.log", None),
     ("hpl", "perf_io.results.program_logs:HplReader", _TEXT, "output of HPL", None),
@@ -89,6 +91,8 @@ _READERS = (
      "reports of sysbench, wrk, ab, hey, HPCG, graph500 and LLM serving", None),
     ("iperf3", "perf_io.results.json_results:IperfReader", ".json", "iperf3, --json", None),
     ("pyperf", "perf_io.results.benchmark_tools:PyperfReader", ".json", "pyperf, JSON", None),
+    ("julia-benchmarks", "perf_io.results.benchmark_tools:JuliaBenchmarksReader", ".json",
+     "BenchmarkTools.jl, JSON", None),
     ("xplane", "perf_io.traces.xplane:XplaneReader", ".pb", "XPlane of JAX and TensorFlow", "GpuOptions"),
 )  # fmt: skip
 
@@ -116,7 +120,8 @@ _SIGNATURES: dict[str, str | tuple[str, ...]] = {
         r'"(?:real_time|run_type|run_name|library_build_type|mhz_per_cpu|time_unit)"\s*:'
         r"|name,iterations,real_time,cpu_time,time_unit,|Benchmark +Time +CPU|\A\S+(?: +[0-9.]+ [num]?s){2} +[0-9]+\b",
     ),
-    "hyperfine": r'\A(?:\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:|(?:\xef\xbb\xbf)?command,mean,stddev,median,)',
+    "hyperfine": r'\A(?:\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:'
+    r"|(?:\xef\xbb\xbf)?command,mean,stddev,median,|\| *Command *\| *Mean \[m?s\] *\|)",
     "pytest-benchmark": r'\A(?:\s*\{\s*"machine_info"\s*:|name,(?:param:[^\n]*,)?min,max,mean,stddev,)',
     "reframe": r'\A\s*\{\s*"session_info"\s*:',
     "reframe-perflog": (
@@ -195,6 +200,8 @@ _SIGNATURES: dict[str, str | tuple[str, ...]] = {
         r"(?m)^test \S[^\n]*? \.\.\. bench: +[0-9]|^(?:\S[^\n]*)? +time: +\[(?:[0-9.]+ \S+ ){2}[0-9.]+ \S+\]",
         _TEXT_ONLY,
     ),
+    "benchmark-tables": r'\A(?:"?binary"?, ?"?filename"?, ?"?configuration"?, ?"?rate"?, ?"?time"?'
+    r'|(?:\xef\xbb\xbf)?"?Method"?[,;]"?(?:Job|Runtime)"?[,;][^\n]*[,;]"?Mean"?[,;]"?Error"?[,;])',
     "lammps": (r"(?m)^LAMMPS \(|^Loop time of [0-9.]+ on [0-9]+ procs for [0-9]+ steps", _TEXT_ONLY),
     "gromacs": (r"(?m):-\) GROMACS - |^ *GROMACS: +gmx|R E A L   C Y C L E", _TEXT_ONLY),
     "hpl": (r"(?m)^T/V +N +NB +P +Q +Time +Gflops", _TEXT_ONLY),
@@ -206,6 +213,7 @@ _SIGNATURES: dict[str, str | tuple[str, ...]] = {
     ),
     "iperf3": (r'\A\s*\{\s*"start"\s*:\s*\{', r'"(?:test_start|iperf[^"]*|num_streams)"|"iperf'),
     "pyperf": (r"\A\s*\{", r'"benchmarks"\s*:\s*\[\s*\{\s*"(?:metadata|runs)"\s*:'),
+    "julia-benchmarks": r'\A\s*\[\s*\{(?=[^\n}]*"BenchmarkTools")',
     "xplane": (
         r"\A\n[\x80-\xff]{0,9}[\0-\x7f](?:\x08[\x80-\xff]{0,9}[\0-\x7f])?\x12[\1-\x7f][\w/#]", r"/(?:host|device):",
     ),

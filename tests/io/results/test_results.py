@@ -300,6 +300,7 @@ TABLES = {
         [["a|b"]], {}),
     "sacct, no header": ("7|COMPLETED|00:02:00|8\n", {"reader": "sacct", "fields": "jobid,state,elapsed,ncpus"},
         "cpus elapsed_s", [[8, 120]], {}),
+    "sacct, XDMoD": (files.SACCT_XDMOD, {}, "name nodes cpus elapsed_s", [["job|x", 4, 48, 50449]], {}),
     "sacct, no names": (files.SACCT.replace("17|solver", "17|"), {}, "name", [["unnamed"], ["a"]],
         {"code": ("name",), "system": ()}),
     "sacct, json": (files.SACCT_JSON, {}, "nodes elapsed_s", [[2, 60], [4, 40]], {"system": ("cluster",)}),
@@ -320,7 +321,16 @@ TABLES = {
     "pytest-benchmark, csv": ("name,min,max,mean,stddev,median,iqr,outliers,ops,rounds,iterations\n"
         "test_sort[10],0.9,1.4,1.0,0.02,1.0,0.01,1;0,1.0,50,1\ntest_sort[20],1.9,2.4,2.0,0.05,2.0,0.01,1;0,.5,30,1\n",
         {"name": "run.csv"}, "time_s stddev_s n_runs arg1", [[1, 0.02, 50, 10], [2, 0.05, 30, 20]], {}),
+    "hyperfine, Markdown": (
+        "| Command | Mean [ms] | Min [ms] | Max [ms] | Relative |\n|:---|---:|---:|---:|---:|\n"
+        "| `sort 100` | 102.5 ± 0.5 | 101.0 | 104.0 | 1.00 |\n| `sort 200` | 205.0 ± 1.5 | 203.0 | 209.0 | 2.00 |\n",
+        {"name": "run.md"}, "time_s stddev_s sort", [[0.1025, 0.0005, 100], [0.205, 0.0015, 200]], {}),
+    "compare.js": (sample("compare_js"), {"name": "run.csv"}, "binary", [["old"], ["new"]],
+        {"value": "rate", "unit": "ops/s"}),
+    "BenchmarkDotNet": (sample("benchmark_dot_net"), {"name": "run.csv"}, "time_ns stddev_ns",
+        [[1500, 12], [2.3e6, 1500]], {"parameters": {"p": "N"}}),
     "pyperf": (sample("pyperf"), {}, "time_s", [[0.1], [0.2], [0.3]], {}),
+    "BenchmarkTools.jl": (sample("julia"), {}, "benchmark arg1 time_ns", [["sort", 100, 10], ["sort", 100, 20]], {}),
     "gromacs": (sample("gromacs"), {}, "activity ranks threads time_s wall_time_s ns_per_day",
         [["Domain decomp.", 4, 2, 0.521, 28.8, 60], ["Rest", 4, 2, 0.1, 28.8, 60]], {}),
     "hpl": (sample("hpl"), {}, "processes N NB time_s", [[8, 29184, 192, 6.08], [16, 29184, 192, 3.5]], {}),
@@ -501,6 +511,14 @@ def test_real_files_of_test_suites_and_schedulers(real_data, table):
     assert table("jube_iterations.dat")["foo"].tolist() == [1] * 4 + [2] * 4 + [4] * 4 + [1, 1, 2, 2, 4, 4]
     assert table("jube_statistic.dat").iloc[0].tolist() == [1, 1, 10, 1, 10, 55, 10, 5.5, 3.03]
     assert table("jube_scripting_pattern.dat")["missing_dep_pat"].tolist() == ["nan"] * 3
+    log, arrays = "slurm_sacct_accounting-logs.log", "slurm_sacct_accounting-logs-with-job-arrays.log"
+    assert table(log)[["cpus", "nodes", "elapsed_s"]].to_numpy().tolist() == [[48, 4, 14 * 3600 + 49]]
+    everything = table(log, failed=True)
+    assert everything["state"].tolist() == ["TIMEOUT", "CANCELLED", "COMPLETED"]  # the fourth ran for no time
+    assert everything["elapsed_s"].tolist()[:2] == [3 * 86400, 2 * 86400 + 22 * 3600 + 3 * 60 + 4]
+    with pytest.raises(InputError, match="none of the 6 jobs completed"):
+        table(arrays)
+    assert "4103947_[9-11,13,16-20]" in table(arrays, failed=True)["job"].tolist()
     with pytest.raises(InputError, match=r"not in any of the [0-9]+ known formats"):
         table("slurm_sacct.json")  # a table of a tool's own tests, not what sacct prints
 
@@ -526,6 +544,11 @@ def test_csv_of_jmh_in_any_locale(read, point, head):
     assert data.table["average_time"].tolist() == [0.12, 1.5]
     assert data.table["stddev"][0] == pytest.approx(0.0861 * 5**0.5 / 8.610, rel=1e-4)
     assert (data.roles.parameters, data.roles.unit) == ({"p": "n"}, "ms/op")
+
+
+def test_what_is_no_number_in_a_table_of_a_tool_is_refused_with_its_line(read):
+    with pytest.raises(InputError, match=r"run.csv:2: 'abc' is no number or time"):
+        read(sample("benchmark_dot_net").replace("1.500 us", "abc"), "run.csv")
 
 
 def test_a_lone_carriage_return_in_a_table_is_refused(tmp_path):

@@ -61,6 +61,16 @@ _OF_STEPS = {
     **{"totalcpu": "TotalCPU [s]", "usercpu": "UserCPU [s]", "systemcpu": "SystemCPU [s]", "cputime": "CPUTime [s]"},
 }
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)([KMGTP]?)([nc]?)")
+# The fields that XDMoD asks sacct for, without a line of names.
+_XDMOD = (
+    *("jobid", "jobidraw", "cluster", "partition", "qos", "account", "group", "gid", "user", "uid", "submit"),
+    *("eligible", "start", "end", "elapsed", "exitcode", "state", "nnodes", "ncpus", "reqcpus", "reqmem", "reqtres"),
+    *("alloctres", "timelimit", "nodelist", "jobname"),
+)
+_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}|Unknown|None"
+_XDMOD_LINE = re.compile(
+    rb"\A[^|\n]+\|[0-9]+\|(?:[^|\n]*\|){8}(?:(?:" + _TIME.encode() + rb")\|){4}[0-9:-]+\|[0-9]+:[0-9]+\|[A-Z]"
+)
 _JSON = re.compile(rb'\s*\{\s*"(?:meta|jobs|metadata|errors|warnings)"\s*:')
 _SLURM = re.compile(rb'"(?:allocation_nodes|Slurm|slurm|derived_exit_code)"\s*:')
 _ELAPSED = re.compile(r"(?:([0-9]{1,6})-)?(?:([0-9]{1,4}):)?([0-9]{1,4}):([0-9]{1,2}(?:\.[0-9]{1,9})?)")
@@ -317,9 +327,9 @@ class SacctReader(ResultReader):
     value, code, system = "elapsed_s", ("name",), ("cluster",)
 
     def sniff(self, source: Source) -> float:
-        """Sure by the names of the fields, or by what only Slurm's JSON holds."""
+        """Sure by the names of the fields, by XDMoD's fields, or by what only Slurm's JSON holds."""
         head = source.head
-        table = _HEADER.match(head) or _PRINTED.match(head)
+        table = _HEADER.match(head) or _PRINTED.match(head) or _XDMOD_LINE.match(head)
         return 0.95 if table or (_JSON.match(head) and b'"jobs"' in head and _SLURM.search(head)) else 0.0
 
     def read(self, source: Source, options: SacctOptions) -> Measurements:
@@ -393,6 +403,8 @@ def _table_jobs(source: Source, field_list: str | None) -> Iterator[tuple[int, R
 def _table_lines(source: Source, field_list: str | None) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield number and fields by name of each line."""
     fields: Sequence[str] = [name.strip().lower() for name in field_list.split(",")] if field_list else []
+    if not fields and _XDMOD_LINE.match(source.head):
+        fields = _XDMOD
     for number, text in _barred(source):
         if not text.strip():
             continue

@@ -1,4 +1,4 @@
-"""Benchmark tools: console lines, pyperf and ReFrame.
+"""Benchmark tools: console lines, CSV by a row of a table for each form, pyperf, BenchmarkTools.jl and ReFrame.
 
 Further forms of tools whose JSON is read elsewhere, such as the console of Google Benchmark and the CSV of JMH, stand
 with that JSON.
@@ -7,16 +7,19 @@ with that JSON.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from perf_io.results.json_results import benchmark_arguments, spread_columns
-from perf_io.results.result_table import Found, ResultReader, Row, one_line
+from perf_io.results.result_table import Found, ResultReader, Row, number_or_text, one_line
+from perf_io.text import csv_fields
 from perfcore.data.units import NANOSECONDS, unit_of_text
 
 _NUMBER = r"[0-9][0-9,.]*(?:[eE][+-]?[0-9]+)?"
+_LARGEST_DEPTH = 50  # of groups of BenchmarkTools.jl
 # Fields of a test of ReFrame that count what it ran on.
 _TASKS = ("num_tasks", "num_tasks_per_node", "num_cpus_per_task", "num_gpus_per_node")
 _PARAMETER = re.compile(r" %([\w.]+)=(\S+)")
@@ -67,6 +70,87 @@ class BenchmarkLinesReader(ResultReader):
             found.add(row | spread_columns(amounts.get("spread"), None, "_ns"), arguments, number)
 
 
+@dataclass(frozen=True)
+class _TableForm:
+    """Benchmarks in CSV: the columns that hold what, by their headings."""
+
+    tool: str
+    names: Sequence[str]  # of the benchmark
+    value: str
+    column: str  # what the value is called here
+    unit: str = ""  # if that does not say it
+    deviation: str = ""
+    version: str = ""
+    measured: Mapping[str, str] = field(default_factory=dict)  # further ones, with what they are called here
+    before: Sequence[str] = ()  # parameters stand behind the last of these columns and before the value
+
+
+_TABLE_FORMS = (
+    _TableForm(
+        "compare.js",
+        ("filename", "configuration"), "rate", "rate", "ops/s", version="binary", measured={"time": "time"},
+    ),
+    _TableForm(
+        "BenchmarkDotNet",
+        ("Method",), "Mean", "time_ns", deviation="StdDev",
+        before=("Method", "Job", "Runtime", "Toolchain", "Platform", "Jit", "WarmupCount"),
+    ),
+)  # fmt: skip
+
+
+class BenchmarkTableReader(ResultReader):
+    """Benchmarks in CSV of BenchmarkDotNet (``*-report.csv``) and of Node.js's ``benchmark/compare.js``.
+
+    Of compare.js the rate of each run is a row, in operations per second, and ``binary`` is the version.
+
+    Source: BenchmarkDotNet, "Exporters"; Node.js, ``benchmark/compare.js``.
+    """
+
+    code = ("benchmark",)
+
+    def _take(self, content: Any, found: Found, options: Any) -> None:
+        _, first = next(content, (1, ""))
+        delimiter = ";" if first.count(";") > first.count(",") else ","
+        headings = [field.strip() for field in csv_fields(first, found.source, 1, delimiter, skips_blanks=True)]
+        form = next((form for form in _TABLE_FORMS if {*form.names} <= {*headings}), None)
+        if form is None:
+            found.refuse("is no table of benchmarks", 1)
+        needed = [*form.names, form.value, *form.measured, *([form.version] if form.version else [])]
+        if missing := [name for name in needed if name not in headings]:
+            found.refuse(f"has no column {missing[0]}, as tables of {form.tool} have", 1)
+        found.value = form.column
+        start = max((headings.index(name) for name in form.before if name in headings), default=len(headings))
+        varied = headings[start + 1 : headings.index(form.value)]
+        for number, text in content:
+            if not text.strip():
+                continue
+            fields = csv_fields(text, found.source, number, delimiter, skips_blanks=True)
+            record = found.cells([field.strip() for field in fields], headings, number)
+            row: Row = {"benchmark": " ".join(record[name] for name in form.names)}
+            if form.version:
+                row[form.version] = record[form.version]
+            if form.unit:
+                row["unit"] = form.unit
+            wanted = {form.value: form.column, **form.measured}
+            row |= {column: _amount(record[name], found, number) for name, column in wanted.items()}
+            if form.deviation and record.get(form.deviation, "NA") != "NA":
+                row |= spread_columns(_amount(record[form.deviation], found, number), None, "_ns")
+            found.add(row, {name: record[name] for name in varied}, number)
+
+
+def _amount(text: str, found: Found, line: int) -> float | None:
+    """Return a number, or a time with its unit in ns; None of a run that failed (``NA``)."""
+    text = text.strip()
+    if text in ("", "NA", "?"):
+        return None
+    number, _, label = text.replace(",", "").partition(" ")
+    unit = unit_of_text(label.replace("μ", "µ")) if label else None
+    amount = number_or_text(number)
+    if isinstance(amount, str) or (label and (unit is None or unit.label not in NANOSECONDS)):
+        found.refuse(f"{text[:40]!r} is no number or time", line)
+    return float(amount) * (round(unit.factor * 1e9) if unit else 1)
+
+
 class _PyperfRun(msgspec.Struct):
     values: list[float] = []
 
@@ -102,6 +186,39 @@ class PyperfReader(ResultReader):
                 for repetition, value in enumerate(run.values, start=1):
                     row = {"benchmark": name, "process": process, "repetition": repetition, "time_s": value}
                     found.add(row)
+
+
+class JuliaBenchmarksReader(ResultReader):
+    """Benchmarks of BenchmarkTools.jl (``BenchmarkTools.save``); each sample of a trial is a row.
+
+    The names of the groups are the code, a number among them the parameter ``arg1``.
+
+    Source: BenchmarkTools.jl, ``src/serialization.jl``.
+    """
+
+    shape, description = list[Any], "JSON of BenchmarkTools.jl"
+    value, code = "time_ns", ("benchmark",)
+
+    def _take(self, content: list[Any], found: Found, options: Any) -> None:
+        roots = content[1] if len(content) > 1 and isinstance(content[1], list) else []
+        for root in roots:
+            for names, times in _trials(root, ()):
+                named, arguments = benchmark_arguments("/".join(names) or "benchmark")
+                for repetition, time in enumerate(times, start=1):
+                    row = {**named, "repetition": repetition, "time_ns": time}
+                    found.add(row, arguments)
+
+
+def _trials(node: Any, names: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], list[float]]]:
+    """Yield names and times, in ns, of the trials and estimates in a group."""
+    match node:
+        case ["BenchmarkGroup", {"data": dict() as children}] if len(names) < _LARGEST_DEPTH:
+            for name, child in children.items():
+                yield from _trials(child, (*names, str(name).strip('"')))
+        case ["Trial", {"times": list() as times}]:
+            yield names, [time for time in times if isinstance(time, (int, float)) and not isinstance(time, bool)]
+        case ["TrialEstimate", {"time": int() | float() as time}]:
+            yield names, [time]
 
 
 class _Case(msgspec.Struct):

@@ -18,6 +18,7 @@ from perfcore.reading.source import Source
 
 _FAILED = "since they failed: {} runs"
 PRINTED = "printed name"  # column of a benchmark's name as its tool prints it, with all arguments
+_MEAN_CELL = re.compile(r"\| *`?(?P<command>.*?)`? *\| *(?P<mean>[0-9.]+)(?: ± (?P<stddev>[0-9.]+))? *\|")
 # What a name holds other than arguments: how the run was set up, not what was varied.
 _SETTINGS = ("iterations", "repeats", "min_time", "min_warmup_time")
 _MARKS = ("real_time", "manual_time", "process_time")
@@ -104,6 +105,17 @@ class HyperfineReader(ResultReader):
 
     shape, description = _Commands, "JSON of hyperfine"
     value, words_are_code = "time_s", True
+
+    def _content(self, source: Source) -> Any:
+        if not source.head.startswith(b"|"):
+            return super()._content(source)
+        lines = [text for _, text in numbered_lines(source) if text.startswith("|")]
+        factor = 1e-3 if "Mean [ms]" in lines[0] else 1.0
+        rows = [_MEAN_CELL.match(line) for line in lines[2:]]
+        return _Commands([
+            _Command(row["command"], [], float(row["mean"]) * factor, float(row["stddev"] or "nan") * factor)
+            for row in rows if row is not None
+        ])  # fmt: skip
 
     def _of_table(self, rows: list[dict[str, str]]) -> Any:
         filled = ({name: cell for name, cell in row.items() if cell} for row in rows)
