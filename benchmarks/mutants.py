@@ -39,7 +39,7 @@ OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast
 SPARED = {
     *("_FEWEST_REPLAYS", "_BURSTS_IN_ALL", "_REPLAYS_AT_ONCE", "_BURSTS_AT_ONCE", "_MOST_STEPS"),  # whatif
     *("PARTS", "_MANY_MEANS", "_MOST_MEANS", "_MOST_PATHS", "_PATHS_AT_ONCE"),  # engine
-    *("_ROWS_AT_ONCE", "_BLOCKS", "_SCAN", "_SUMS"),  # comparison
+    *("_ROWS_AT_ONCE", "_BLOCKS", "_SUMS"),  # comparison
     *("_NODES", "_LOWEST", "_HERMITE_NODES", "_LEGENDRE_NODES", "_REACH", "_CHUNK", "_NEGLIGIBLE", "_DRAWS", "_SEED"),
 }
 LEAST_NOTICED = 0.85  # of the changes of each part

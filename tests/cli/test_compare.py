@@ -21,7 +21,7 @@ def times(work, start):
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    """A folder with two programs of work D/P and start P that cross at P = sqrt(5 D), and one with held-out points."""
+    """A folder with two programs of work D/P and start P, and one with held-out points."""
     folder = tmp_path_factory.mktemp("models")
     for name, work, start in (("old", 3.0, lambda p: 0.5 * p), ("new", 5.0, lambda p: 0.1 * p),
                               ("m", 3.0, lambda p: 2.0 + 0.5 * p)):  # fmt: skip
@@ -42,7 +42,6 @@ def test_data_are_fitted_and_compared(inside, perf):
     words = ["compare", "old.csv", "new.csv", "--fitter", "modgen", "--parameter", "P,D"]
     lines = perf(*words, "--at", "P=2..64*2", "--at", "D=20", "--plot", inside / "c.svg").lines
     assert lines[0].startswith("new is 0.242x old at P=64, D=20 (95% interval [")
-    assert "Crossing at P=10 (D=20), 11 s: old is smaller below, new above" in lines
     table = lines[lines.index("") + 1 :]
     assert table[0].split() == ["P", "D", "old", "[s]", "new", "[s]", "ratio", "95%", "interval", "P(slower)"]
     assert table[10].split()[:3] == ["start", "32", "6.4"]
@@ -51,7 +50,6 @@ def test_data_are_fitted_and_compared(inside, perf):
 
 def test_models_and_json(inside, perf):
     content = json.loads(perf("compare", "old.json", "new.json", "--at", "P=2,64", "--at", "D=80", "--json").out)
-    assert content["crossings"][0]["at"] == pytest.approx(20.0)
     (work,) = (row for row in content["points"] if row["part"] == "work" and row["P"] == 2)
     assert (work["first"], work["second"]) == (pytest.approx(120.0), pytest.approx(200.0))
 

@@ -1,4 +1,4 @@
-"""The kernels of a comparison: crossings, draws and probabilities of ratios, against laws in closed form."""
+"""The kernels of a comparison: draws and probabilities of ratios, against laws in closed form."""
 
 import itertools
 
@@ -9,7 +9,6 @@ from scipy.stats import norm
 
 import perfcore
 from perf_gate.comparison import (
-    crossings_between,
     draws_of,
     growth_changes,
     probability_above,
@@ -21,18 +20,6 @@ from perf_statistics.gating import is_confident
 from perfcore.models.points import N_DRAWS, Drawn, GrowthDraws
 
 PLACES = norm.ppf((np.arange(N_DRAWS) + 0.5) / N_DRAWS)
-
-
-def test_crossings_between_points():
-    """Of powers they are exact: 1 p^2 and 8 p^0.5 meet at p = 4, at 16."""
-    p = np.array([1.0, 2.0, 16.0, 1.0, 16.0])
-    n = np.array([1.0, 1.0, 1.0, 2.0, 2.0])
-    values = np.stack([p**2.0, np.where(n == 1.0, 8.0 * p**0.5, 0.5 * p**2.0)])
-    (crossing,) = crossings_between(values, {"p": p, "n": n}, "p")
-    assert (crossing.at, crossing.value) == (pytest.approx(4.0), pytest.approx(16.0))
-    assert (crossing.below, crossing.held) == (0, {"n": 1.0})
-    rounded = 1e6 * np.array([[1.0, 1.0, 1.0], [1.0 + 1e-12, 1.0 - 1e-12, 1.0 + 1e-12]])
-    assert crossings_between(rounded, {"p": p[:3]}, "p") == ()
 
 
 def grown(exponents, classes=((1.0, 0.0, 0.0),) * 2):

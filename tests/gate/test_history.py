@@ -58,6 +58,18 @@ def test_an_exact_threefold_slowdown_fails_also_without_noise() -> None:
     assert perfcore.gate_history(history({"sort": np.zeros(30)})).outcome == "pass"
 
 
+def test_a_history_that_is_too_noisy_says_so() -> None:
+    """Noise of 87%: the mean of six values alone hides a step of 1.28 of its standard errors in one case of ten."""
+    logs = np.random.default_rng(1).normal(0.0, 1.0, 60)
+    noisy, quiet = perfcore.gate_history(history({"a": logs})), perfcore.gate_history(history({"b": 0.01 * logs}))
+    answer = noisy.report().answer
+    assert answer.startswith("PASS  but a is too noisy to judge (noise 8")  # standard deviation 87%
+    assert float(answer.split("below ")[1].split("x ")[0]) > np.exp(1.28 * logs.std() * 6**-0.5)
+    assert quiet.report().answer.startswith("PASS  no slowdown in b in the last 12 commits; +")
+    both = perfcore.gate_history(history({"a": logs, "b": 0.01 * logs[::-1]})).report()
+    assert any("too noisy to judge: a" in line for line in both.closing())
+
+
 def test_only_new_changes_to_slower_fail() -> None:
     rng = np.random.default_rng(3)
     old = {"sort": rng.normal(0.0, 0.01, 60) + 0.1 * (np.arange(60) >= 20)}

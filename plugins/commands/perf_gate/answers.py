@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import os
 import re
 import shlex
@@ -64,10 +65,10 @@ _CV_SOURCES = {
     "given": "from --session-cv",
     "measured": "measured by several files of a version",
     "scatter": "from the scatter of the ratios of {count} benchmarks",
-    "short": "assumed for times below {longest}",
-    "noise": "assumed from the run-to-run noise",
+    "short": "usual for times below {longest}",
+    "noise": "from the run-to-run noise",
 }
-_CV_CURE = "several old files, or --session-cv, replace it"
+_CV_CURE = "several old files or --session-cv replace it"
 
 
 def report_of_versions(result: VersionGate, data: Any = None) -> Report:
@@ -310,7 +311,7 @@ def _designs(result: VersionGate) -> list[str]:
                 longest = max((result.values[0, k] * (seconds_per(result.units[k]) or 0.0) for k in chosen), default=0)
                 limit = next((name for name, s in (("1 us", 1e-6), ("1 ms", 1e-3)) if longest <= s), "1 s")
                 reason = _CV_SOURCES[source].format(count=len(chosen), longest=limit)
-                text += f", session CV {float(np.nanmedian(cv)):.1%}, {reason}"
+                text += f", between-session variation {float(np.nanmedian(cv)):.1%} ({reason})"
                 text += f"; {_CV_CURE}" if source in ("short", "noise") else ""
             texts.append(text)
         elif design == "interleaved":
@@ -364,7 +365,7 @@ def _size(step: Step) -> tuple[str, Figure]:
 
 
 def _answer_of_history(result: HistoryGate) -> tuple[str, list[Figure]]:
-    from perf_gate.change_detection import FEWEST_AFTER, FEWEST_VALUES, WINDOW, change_of
+    from perf_gate.change_detection import FEWEST_AFTER, FEWEST_VALUES, WINDOW
 
     suite = [] if result.suite is None else [result.suite]
     able = [each for each in result.judged if each.detected is not None]
@@ -402,9 +403,22 @@ def _answer_of_history(result: HistoryGate) -> tuple[str, list[Figure]]:
         change, sigma = first.newest[0] - 1.0, first.newest[1]
         newest = f"newest commit {_commit(first.series.commits[-1])}: {name} {change:+z.1%}, {sigma:.1f} sigma"
         return f"INCONCLUSIVE  {newest}; run it again", [Figure("change", change, "", format="+z.1%")]
-    sight = max(change_of(each.detected.sight) for each in able if each.detected is not None)
-    text = f"PASS  no slowdown in {what} {where}; {sight:+z.1%} six commits ago is detectable (90%)"
-    return text, [Figure("detectable", sight, format="+z.1%")]
+    sights = [_sight(each) for each in able]
+    found = [sight for sight in sights if sight <= _COARSE - 1.0]
+    figures = [Figure("detectable", max(found or sights), format="+z.1%")]
+    if not found:
+        noise = float(np.median([each.detected.noise.spread for each in able if each.detected is not None]))
+        how = f"{'is' if len(able) == 1 else 'are'} too noisy to judge (noise {noise:.0%})"
+        return f"PASS  but {what} {how}: no slowdown below {1.0 + min(sights):.3g}x would have been found", figures
+    text = f"PASS  no slowdown in {what} {where}; {max(found):+z.1%} six commits ago would be found (90%)"
+    return text, figures
+
+
+def _sight(each: JudgedSeries) -> float:
+    """Return the slowdown six commits ago that would have been found, 90% likely."""
+    from perf_gate.change_detection import change_of
+
+    return math.inf if each.detected is None else change_of(each.detected.sight)
 
 
 def _notes_of_history(result: HistoryGate) -> list[Note]:
@@ -420,6 +434,9 @@ def _notes_of_history(result: HistoryGate) -> list[Note]:
         directions.setdefault(word, {})[each.series.unit or "no unit"] = None
     notes = [Note("Assumed", f"{word} is better ({listing(units, 3)})") for word, units in directions.items()]
     notes += [Note("Uncertain", f"the level drifts: {listing(drifting, 3)}")] if drifting else []
+    if (noisy := [each for each in able if _sight(each) > _COARSE - 1.0]) and noisy != able:
+        text = f"too noisy to judge: {listing([each.series.name for each in noisy], 3)}"
+        notes.append(Note("Uncertain", text))
     if short and able:
         notes.append(Note("Left out", f"fewer than {FEWEST_VALUES} values: {listing(short, 3)}"))
     if result.ended:

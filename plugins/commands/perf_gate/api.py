@@ -366,10 +366,9 @@ def compare(
 ) -> Comparison | Result:
     """Compare FIRST and SECOND: models that `perf fit -o` wrote (.json), or data, which are fitted.
 
-    Reports where they cross along the first parameter that varies, their ratio with its uncertainty, and for models by
-    category or path which of these make the difference. Phases of two runs are matched
-    in order, without ``--at``. Two GPU traces of PyTorch are compared by operator: which are new, gone or changed, and
-    what adds up to the difference of the runs.
+    Reports their ratio with its uncertainty, and for models by category or path which of these make the difference.
+    Phases of two runs are matched in order, without ``--at``. Two GPU traces of PyTorch are compared by operator: which
+    are new, gone or changed, and what adds up to the difference of the runs.
     Exit status: 0; 2 a mistake; 3 something could not be fitted. For verdicts use `perf gate`.
 
     Parameters
@@ -377,8 +376,8 @@ def compare(
     first, second : Model, data, str or path
         Or either in memory. Their data must not depend on each other.
     at : mapping, str, or iterable of str
-        Repeatable. In Python also ``{"p": [64, 256], "n": 100}``: every combination. Crossings are looked for along the
-        first variable that varies, and differences are shown at the last point.
+        Repeatable. In Python also ``{"p": [64, 256], "n": 100}``: every combination. Differences are shown at the
+        last point.
     by : {"operator", "kernel", "shape"}, optional
     names : pair of str, optional
         What the two are called; by default as their files.

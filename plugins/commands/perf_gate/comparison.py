@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -30,7 +30,6 @@ CATEGORY = "category"  # the variable of models by category; their first level i
 _SAME = 1e-9
 _BLOCKS = 64  # places of each side at which bounds are looked up: pairs of all draws would be far too many
 _ROWS_AT_ONCE = 250  # whose ratios take 8 MB
-_SCAN = 256  # places between the ends of a line at which the models are compared in search of crossings
 # Exponents that differ by less are alike: with 0.05 more, doubling a parameter costs 3.5 % more than it did.
 _ALIKE = 0.05
 _SUMS = 8  # ways to put the draws of independent parts together, for smooth tails of their sum
@@ -118,67 +117,6 @@ def _above(old: Floats, new: Floats) -> Floats:
 Columns = Mapping[str, npt.NDArray[Any]]
 
 
-@dataclass(frozen=True)
-class Crossing:
-    """Where one model overtakes the other along a parameter."""
-
-    at: float  # value of the parameter
-    value: float  # of both models there
-    below: int  # the model that is smaller before it: 0 or 1
-    held: Mapping[str, float | str]  # the other variables
-
-
-def crossings_of(both: Callable[[Columns], Floats], columns: Columns, along: str) -> tuple[Crossing, ...]:
-    """Changes of sign of the difference along one parameter, for each combination of the others."""
-    from scipy.optimize import brentq
-
-    low, high = float(columns[along].min()), float(columns[along].max())
-    scan = np.geomspace(low, high, _SCAN) if low > 0.0 else np.linspace(low, high, _SCAN)
-    crossings = []
-    for fixed, _ in _lines(columns, along):
-
-        def both_at(x: npt.ArrayLike, fixed: Mapping[str, Any] = fixed) -> Floats:
-            levels = np.atleast_1d(np.asarray(x, dtype=np.float64))
-            return both({along: levels, **{name: np.full(len(levels), value) for name, value in fixed.items()}})
-
-        for k, following, below in _changes(both_at(scan)):
-            position = float(brentq(lambda x: float(np.subtract(*both_at(x))[0]), scan[k], scan[following]))
-            crossings.append(Crossing(position, float(both_at(position)[0, 0]), below, fixed))
-    return tuple(crossings)
-
-
-def crossings_between(values: Floats, columns: Columns, along: str) -> tuple[Crossing, ...]:
-    """The same from values at points only, by powers of the parameter in between."""
-    crossings = []
-    for fixed, rows in _lines(columns, along):
-        order = rows[np.argsort(columns[along][rows], kind="stable")]
-        x, line = np.log2(columns[along][order].astype(np.float64)), np.log2(values[:, order])
-        for k, following, below in _changes(values[:, order]):
-            gap = line[0] - line[1]
-            share = gap[k] / (gap[k] - gap[following])
-            position, value = (each[k] + share * (each[following] - each[k]) for each in (x, line[0]))
-            crossings.append(Crossing(float(2.0**position), float(2.0**value), below, fixed))
-    return tuple(crossings)
-
-
-def _lines(columns: Columns, along: str) -> Iterator[tuple[dict[str, Any], npt.NDArray[np.int64]]]:
-    """The other variables of each line along a parameter, and the points on it."""
-    fixed_names = [name for name in columns if name != along]
-    keys = list(zip(*(columns[name].tolist() for name in fixed_names), strict=True)) or [()] * len(columns[along])
-    for kept in dict.fromkeys(keys):
-        yield dict(zip(fixed_names, kept, strict=True)), np.flatnonzero([key == kept for key in keys])
-
-
-def _changes(values: Floats) -> Iterator[tuple[int, int, int]]:
-    """Neighbours (k, l) between which the difference of two rows changes its sign, and which is smaller before."""
-    first, second = values
-    difference = np.where(np.isclose(first, second, rtol=_SAME, atol=0.0), 0.0, first - second)
-    differ = np.flatnonzero(difference)
-    is_above = difference[differ] > 0.0
-    for k in np.flatnonzero(is_above[:-1] != is_above[1:]).tolist():
-        yield int(differ[k]), int(differ[k + 1]), int(is_above[k])
-
-
 class GrowthChange(NamedTuple):
     """How a part grows in both models."""
 
@@ -245,14 +183,13 @@ class Comparison(Result):
 
     names: tuple[str, str]
     unit: str | None
-    along: str  # parameter along which crossings were looked for: the first that varies, empty where none does
+    along: str  # the first parameter that varies; empty if none does
     points: Mapping[str, npt.NDArray[Any]]  # by symbol
     totals: Drawn  # values (2, n), draws (2, n, M)
     what: str  # what a part is, such as ``"category"``; empty where the models have no parts to compare
     parts: tuple[str, ...]  # of either model (K)
     of_part: Drawn  # values (2, K, n), 0 for a part that a model does not have; draws (2, K, n, N), NaN for such a part
     has: Booleans  # (2, K), which model has which part
-    crossings: tuple[Crossing, ...]
     # at the last point, of the parts that both have, by number; empty where the models do not say
     growth: Mapping[int, GrowthChange]
     # parts that could not be fitted, and why. They, and what the other model says of them, are not in the totals
@@ -304,10 +241,6 @@ class Comparison(Result):
             "models": self.names,
             "unit": self.unit,
             "along": self.called.get(self.along, self.along),
-            "crossings": [
-                {"at": c.at, "value": c.value, "smaller_before": self.names[c.below], "held": self.by_name(c.held)}
-                for c in self.crossings
-            ],
             "points": self.to_frame().to_dict("records"),
             "measured": self.measured and {k: np.asarray(v).tolist() for k, v in self.measured._asdict().items()},
             "laws": {self.parts[k]: change._asdict() for k, change in self.growth.items()},
@@ -391,11 +324,6 @@ def compare_models(
         raise DataError("a model has no value at one of the points; see `perf predict`")
     part_kind, parts, numbers = _matched(drawn)
     along = next((s for s in one.variables if s not in one.levels and np.ptp(columns[s])), "")
-    crossings: tuple[Crossing, ...] = ()
-    if along and all(part.total is not None for part in drawn):
-        crossings = crossings_of(lambda at: np.stack([_total(model, at) for model in (one, other)]), columns, along)
-    elif along:  # sums of thousands of parts take too long for a search
-        crossings = crossings_between(totals.values, columns, along)
     # Where both call it the same; a symbol stands for two names.
     same = set(one.shown_names.items()) & set(other.shown_names.items())
     called = {symbol: dict(same).get(symbol, symbol) for symbol in columns}
@@ -411,7 +339,6 @@ def compare_models(
         parts=parts,
         of_part=_by_part(drawn, numbers),
         has=numbers >= 0,
-        crossings=crossings,
         growth=growth_changes((one.growth_draws(last), other.growth_draws(last)), numbers, called) if parts else {},
         left_out=(drawn[0].left_out, drawn[1].left_out),
         predicted=np.stack([_is_predicted(model, columns) for model in (one, other)]),
@@ -487,13 +414,6 @@ def _by_part(drawn: tuple[PartDraws, PartDraws], numbers: npt.NDArray[np.int64])
         values[which, number >= 0] = part_draws.parts.values[number[number >= 0]]
         draws[which, number >= 0] = part_draws.parts.draws[number[number >= 0]]
     return Drawn(values, draws)
-
-
-def _total(model: Model, columns: Mapping[str, npt.NDArray[Any]]) -> Floats:
-    """The model at points (n,), of all categories together."""
-    if CATEGORY in model.levels:
-        columns = {**columns, CATEGORY: np.full(len(next(iter(columns.values()))), model.levels[CATEGORY][0])}
-    return model.predict(points_of(model, columns))
 
 
 def _is_predicted(model: Model, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _MOST_ROWS, _MOST_POINTS, _MOST_NAMED = 12, 6, 6
 _CONFIDENCE = 0.95  # of all parts together
-_SAME = 1e-9  # relative difference of models that agree
 _MOST_SERIES = 8  # colours of parts over a parameter
 _MOST_PARTS = 15  # side by side at the last point
 _LONGEST_NAME = 32
@@ -37,7 +36,7 @@ def report_of(comparison: Comparison, data: Any = None) -> Report:
         tables=_tables(comparison),
         draw=lambda: _plots(comparison),
         notes=_notes(comparison),
-        details=[*_changed(comparison), *_crossing_lines(comparison)],
+        details=[*_changed(comparison)],
     )
 
 
@@ -211,28 +210,6 @@ def _all_columns(comparison: Comparison) -> list[Column]:
     return [Column(name, cells, key=name) for name, cells in columns.items()]
 
 
-def _crossing_lines(comparison: Comparison) -> Iterator[str]:
-    unit = f" {comparison.unit}" if comparison.unit else ""
-    along = comparison.called.get(comparison.along, comparison.along)
-    for crossing in comparison.crossings:
-        fixed = point_text(comparison.by_name(crossing.held))
-        first, second = comparison.names[crossing.below], comparison.names[1 - crossing.below]
-        yield (
-            f"Crossing at {along}={crossing.at:.4g}{f' ({fixed})' if fixed else ''}, "
-            f"{crossing.value:.4g}{unit}: {first} is smaller below, {second} above"
-        )
-    if comparison.crossings:
-        return
-    if np.allclose(comparison.ratio, 1.0, rtol=_SAME, atol=0.0):
-        yield f"{comparison.names[0]} and {comparison.names[1]} agree at these points"
-        return
-    less = comparison.ratio > 1.0
-    if less.all() or not less.any():
-        yield f"{comparison.names[0 if less.all() else 1]} is smaller at every point; no crossing"
-    else:
-        yield "Which is smaller depends on the point; no crossing along one parameter"
-
-
 def _changed(comparison: Comparison) -> Iterator[str]:
     """How many parts are larger and smaller at the last point."""
     if not comparison.what:
@@ -290,9 +267,6 @@ def _total_plot(comparison: Comparison) -> Plot:
                 shape: Any = "square" if number else "circle"
                 marks.append(Points(x[order][chosen].tolist(), values[chosen].tolist(), "", colour, shape=shape,
                                     is_filled=is_filled))  # fmt: skip
-    if comparison.crossings:
-        at = [crossing.at for crossing in comparison.crossings]
-        marks.append(Points(at, [crossing.value for crossing in comparison.crossings], "crossing", shape="cross"))
     note = "hollow: extrapolated" if comparison.predicted.any() else ""
     return Plot("totals", marks, _axis(comparison), Axis(comparison.whole, comparison.unit or "", "log"), note=note)
 
