@@ -80,7 +80,7 @@ PARTS = {
         ("growth.py", "model.py", "array_form.py", "family.py", "forms.py", "posterior.py", "several.py"),
         (
             *(f"tests/scaling/test_{name}.py" for name in ("law_growth", "law_posterior", "law_model", "internals")),
-            "tests/cli/test_fit_scaling.py",
+            "tests/cli/test_fit.py",
         ),
     ),
     "joint": Part(

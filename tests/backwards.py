@@ -8,7 +8,7 @@ class Backwards(Executor):
     """Does what it was given last first."""
 
     def __init__(self):
-        self.tasks = []
+        self.tasks, self.working = [], threading.Lock()
 
     def submit(self, function, /, *arguments):
         self.tasks.append((Future(), function, arguments))
@@ -17,7 +17,8 @@ class Backwards(Executor):
         return self.tasks[-1][0]
 
     def work(self):
-        while self.tasks:
-            future, function, arguments = self.tasks.pop()
-            if future.set_running_or_notify_cancel():
-                future.set_result(function(*arguments))
+        with self.working:  # one at a time
+            while self.tasks:
+                future, function, arguments = self.tasks.pop()
+                if future.set_running_or_notify_cancel():
+                    future.set_result(function(*arguments))

@@ -119,9 +119,7 @@ def program():
 
     def run(*words, name="perf", **options) -> Outcome:
         executable = Path(sys.executable).with_name(name)
-        done = subprocess.run(
-            [executable, *map(str, words)], capture_output=True, text=True, check=False, timeout=60, **options
-        )
+        done = subprocess.run([executable, *map(str, words)], capture_output=True, text=True, check=False, **options)
         return Outcome(done.returncode, done.stdout, done.stderr)
 
     return run

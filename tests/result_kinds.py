@@ -97,30 +97,21 @@ def gpu_trace(name, duration):
 
 
 KINDS = {
-    "Facts": lambda: perfcore.info("examples/npb/timings.csv"),
-    "Listing": perfcore.formats,
+    "Facts": lambda: perfcore.info("examples/npb/timings.csv"), "Listing": perfcore.formats,
     "Predictions": lambda: perfcore.predict(golden("modgen"), ["P=16,64", "D=256", "category=total"], interval=0.95),
     "Comparison": lambda: perfcore.compare(golden("modgen"), golden("modgen"), at=["P=16,64", "D=256"]),
     "Verification": lambda: perfcore.validate(golden("modgen"), "tests/golden/by_category.csv"),
     "ComposedModel": lambda: golden("individual") + golden("individual"),
     "Recommendation": lambda: perfcore.next_points(golden("individual"), {"p": 1024, "code": "LU", "system": "T3D"}),
     "Replications": lambda: perfcore.next_points(STORE, precision="1%"),
-    "Design": lambda: perfcore.design({"p": [1, 2], "D": [64]}),
-    "Run": lambda: perfcore.runs(STORE, show=1).listed[0],
-    "Runs": lambda: perfcore.runs(STORE),
-    "ForecastModel": lambda: golden("forecast"),
-    "SeriesForecasts": forecasts_of_hosts,
-    "VersionGate": versions,
-    "SelfTest": lambda: versions(perfcore.gate_self_test),
-    "HistoryGate": history,
-    "ScalingModel": lambda: golden("scaling"),
-    "LcaModel": lambda: golden("lca"),
-    "ModgenModel": lambda: golden("modgen"),
-    "OverheadRuns": lambda: perfcore.overheads([HALO, HALO]),
-    "OverheadProfile": lambda: perfcore.overheads(HALO)[0],
-    "ProjectionModel": projection,
-    "Projection": lambda: projection().answer,
-    "Profiles": lambda: perfcore.profile(HALO),
+    "Design": lambda: perfcore.design({"p": [1, 2], "D": [64]}), "Run": lambda: perfcore.runs(STORE, show=1).listed[0],
+    "Runs": lambda: perfcore.runs(STORE), "ForecastModel": lambda: golden("forecast"),
+    "SeriesForecasts": forecasts_of_hosts, "VersionGate": versions,
+    "SelfTest": lambda: versions(perfcore.gate_self_test), "HistoryGate": history,
+    "ScalingModel": lambda: golden("scaling"), "LcaModel": lambda: golden("lca"),
+    "ModgenModel": lambda: golden("modgen"), "OverheadRuns": lambda: perfcore.overheads([HALO, HALO]),
+    "OverheadProfile": lambda: perfcore.overheads(HALO)[0], "ProjectionModel": projection,
+    "Projection": lambda: projection().answer, "Profiles": lambda: perfcore.profile(HALO),
     "Decomposition": lambda: perfcore.schedule(
         StructuralModel("0", inputs={"row": [{"normal": [1, 0.1]}, {"normal": [2, 0.1]}]}), divide=9, unit_time="row"
     ),
@@ -129,12 +120,9 @@ KINDS = {
     "MeasuredValue": lambda: perfcore.value(AVAILABILITY, "normal", column="cpu 0 available"),
     "Prediction": lambda: perfcore.evaluate("a*b", {"a": "normal:120,3", "b": "interval:0.1,0.3"}),
     "Solution": lambda: perfcore.solve("work/n", "n=1..10", 40, 0.95, inputs={"work": "normal:100,10"}),
-    "Choice": lambda: perfcore.schedule(SOR),
-    "StructuralModel": lambda: SOR,
-    "IndividualModel": lambda: golden("individual"),
-    "JointModel": lambda: golden("strohmaier"),
-    "Answers": lambda: perfcore.whatif(HALO, network="0"),
-    "MessageTable": lambda: perfcore.messages(HALO),
+    "Choice": lambda: perfcore.schedule(SOR), "StructuralModel": lambda: SOR,
+    "IndividualModel": lambda: golden("individual"), "JointModel": lambda: golden("strohmaier"),
+    "Answers": lambda: perfcore.whatif(HALO, network="0"), "MessageTable": lambda: perfcore.messages(HALO),
     "MessageRuns": lambda: perfcore.messages([HALO, "examples/halo/halo.prv"]),
     "OperatorTimes": lambda: perfcore.profile(gpu_trace("new", 30), by="operator"),
     "GpuMemory": lambda: perfcore.profile(gpu_trace("new", 30), by="memory"),
@@ -143,8 +131,7 @@ KINDS = {
     "GpuAnswers": lambda: perfcore.whatif(gpu_trace("path", 30)),
     "Iterations": lambda: perfcore.iterations("examples/iterations/steps.json"),
     "PhaseComparison": lambda: perfcore.compare(golden("phases"), golden("phases")),
-    "PhaseModel": lambda: golden("phases"),
-    "UtilizationCurve": lambda: "examples/step.csv",
+    "PhaseModel": lambda: golden("phases"), "UtilizationCurve": lambda: "examples/step.csv",
     "RegressionModel": lambda: perfcore.fit(
         "examples/npb/timings.csv", fitter="regression", formula="a + b/p", where="system=T3D,code=LU"
     ),
@@ -152,11 +139,9 @@ KINDS = {
         pd.DataFrame({"p": [1, 2, 4, 8, 16], "throughput": [10.0, 19.0, 35.0, 58.0, 80.0]}), fitter="usl"
     ),
     "Ranking": lambda: perfcore.rank("examples/npb/timings.csv", fitter="individual", where="system=T3D,code=LU"),
-    "Added": added,
-    "Measurements": lambda: "examples/npb/timings.csv",
-    "Series": lambda: AVAILABILITY,
+    "Added": added, "Measurements": lambda: "examples/npb/timings.csv", "Series": lambda: AVAILABILITY,
     "Trace": lambda: HALO,
-}
+}  # fmt: skip
 # What pages show as another: counts in a line, a notebook's cell.
 FURTHER_KINDS = {
     "Summary": lambda: Summary(made=3, succeeded=2, failed=1, noisy=0, store=STORE),

@@ -74,20 +74,17 @@ def test_a_category_that_was_not_measured_everywhere_is_missing_or_zero():
     assert values_of(fitted(rows, absent="zero"))[:, 2].tolist() == [0.0, 0.25, 0.5]
 
 
-@pytest.mark.parametrize(
-    ("rows", "columns", "given", "problem"),
-    [
-        ([(1, "a", -0.5)], COLUMNS, {}, r"time_s is -0.5; a positive number or 0 is expected.*where='time_s>=0'"),
-        ([(0, "a", 1.0)], COLUMNS, {}, "p is 0; a positive number is expected"),
-        ([(1, "", 1.0)], COLUMNS, {}, "category is empty; each row needs the name of its category"),
-        ([(1, 1.0)], ["p", "time_s"], {}, "which column names the categories: category='COLUMN'"),
-        ([("x", 1, "a", 1.0), ("y", 1, "a", 1.0)], ["machine", *COLUMNS], {}, "2 systems .*where='machine=x'"),
-        (PLAIN, COLUMNS, {"total": "everything"}, "unknown category or column for the total 'everything'"),
-        (PLAIN, COLUMNS, {"absent": "never"}, "absent='never': unknown value"),
-        ([(1, "total", 1.0)], COLUMNS, {}, "no category besides the total"),
-        ([(1, "a", np.nan)], COLUMNS, {}, "holds no value at all"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("rows", "columns", "given", "problem"), [
+    ([(1, "a", -0.5)], COLUMNS, {}, r"time_s is -0.5; a positive number or 0 is expected.*where='time_s>=0'"),
+    ([(0, "a", 1.0)], COLUMNS, {}, "p is 0; a positive number is expected"),
+    ([(1, "", 1.0)], COLUMNS, {}, "category is empty; each row needs the name of its category"),
+    ([(1, 1.0)], ["p", "time_s"], {}, "which column names the categories: category='COLUMN'"),
+    ([("x", 1, "a", 1.0), ("y", 1, "a", 1.0)], ["machine", *COLUMNS], {}, "2 systems .*where='machine=x'"),
+    (PLAIN, COLUMNS, {"total": "everything"}, "unknown category or column for the total 'everything'"),
+    (PLAIN, COLUMNS, {"absent": "never"}, "absent='never': unknown value"),
+    ([(1, "total", 1.0)], COLUMNS, {}, "no category besides the total"),
+    ([(1, "a", np.nan)], COLUMNS, {}, "holds no value at all"),
+])  # fmt: skip
 def test_bad_data_are_refused_in_one_line(rows, columns, given, problem):
     with pytest.raises(PerfError, match=problem) as caught:
         fitted(rows, columns, **given)

@@ -22,13 +22,14 @@ def last_moment(file):
 
 
 def test_processors_of_this_machine(perf, folder):
+    began = time.time()
     out = perf("experiment", "sample", "cpu", "--for", "0.2s", "--every", "0.05s", "-o", "cpu.csv").out
     assert "4 samples of cpu all busy, cpu 0 busy" in out
     assert "Next: perf stochastic summarize cpu.csv --column 'cpu all busy'" in out
     series = perfcore.read(folder / "cpu.csv")
     assert len(series.times) == 4
     assert series.time_unit == "s"
-    assert abs(last_moment(folder / "cpu.csv") - time.time()) < 60
+    assert began <= last_moment(folder / "cpu.csv") <= time.time()
     for values in series.columns.values():
         known = values[values == values]  # within 50 ms the kernel may have counted nothing
         assert ((known >= 0.0) & (known <= 1.0)).all()
@@ -38,12 +39,13 @@ def test_processors_of_this_machine(perf, folder):
     (signal.SIGINT, "csv"), (signal.SIGHUP, "csv"), (signal.SIGTERM, "parquet"), (signal.SIGKILL, "parquet"),
 ])  # fmt: skip
 def test_no_signal_loses_samples(tmp_path, number, ending):
+    began = time.time()
     file, rows = tmp_path / f"cpu.{ending}", tmp_path / ("cpu.csv" if ending == "csv" else "cpu.parquet.csv")
     command = [Path(sys.executable).with_name("perf"), "experiment", "sample", "cpu", "--every", "0.05s", "-o", file]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert met(lambda: rows.exists() and rows.read_text().count("\n") > 2)
         os.kill(running.pid, number)
-        out, err = running.communicate(timeout=30)
+        out, err = running.communicate()
     if number == signal.SIGKILL:
         assert running.returncode == -number
     else:
@@ -55,4 +57,4 @@ def test_no_signal_loses_samples(tmp_path, number, ending):
     assert list(tmp_path.iterdir()) == [left]
     series = perfcore.read(left)
     assert len(series.times) >= 2
-    assert abs(last_moment(left) - time.time()) < 60
+    assert began <= last_moment(left) <= time.time()

@@ -28,19 +28,16 @@ def grown(exponents, classes=((1.0, 0.0, 0.0),) * 2):
     return GrowthDraws(("law",), ("constant", "linear", "square"), np.array([classes]), ("p", "n"), draws)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "worse", "parameter"),
-    [
-        # By more than 0.05 with that probability; the surer of two may be wrong half as often.
-        (grown([1.0, 0.5]), grown([1.3, 0.5]), 1 - 2 * norm.sf(0.25 / 0.1 / 2**0.5), "p"),
-        (grown([1.0, 0.5]), grown([1.0, 0.9]), 1 - 2 * norm.sf(0.35 / 0.1 / 2**0.5), "n"),
-        # Of nothing that is probable the parameter is the one over which a part grows most.
-        (grown([1.0, 2.0]), grown([1.05, 2.0]), 0.0, "n"),
-        # Classes: constant or linear as probably, then linear or square, is worse in three cases of four.
-        (grown([0.0, 0.0], [(0.5, 0.5, 0.0)] * 2), grown([0.0, 0.0], [(0.0, 0.5, 0.5), (0.5, 0.5, 0.0)]), 0.5, "p"),
-        (grown([0.0, 0.0]), grown([0.0, 0.0], [(0.01, 0.99, 0.0), (1.0, 0.0, 0.0)]), 0.98, "p"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "worse", "parameter"), [
+    # By more than 0.05 with that probability; the surer of two may be wrong half as often.
+    (grown([1.0, 0.5]), grown([1.3, 0.5]), 1 - 2 * norm.sf(0.25 / 0.1 / 2**0.5), "p"),
+    (grown([1.0, 0.5]), grown([1.0, 0.9]), 1 - 2 * norm.sf(0.35 / 0.1 / 2**0.5), "n"),
+    # Of nothing that is probable the parameter is the one over which a part grows most.
+    (grown([1.0, 2.0]), grown([1.05, 2.0]), 0.0, "n"),
+    # Classes: constant or linear as probably, then linear or square, is worse in three cases of four.
+    (grown([0.0, 0.0], [(0.5, 0.5, 0.0)] * 2), grown([0.0, 0.0], [(0.0, 0.5, 0.5), (0.5, 0.5, 0.0)]), 0.5, "p"),
+    (grown([0.0, 0.0]), grown([0.0, 0.0], [(0.01, 0.99, 0.0), (1.0, 0.0, 0.0)]), 0.98, "p"),
+])  # fmt: skip
 def test_growth_is_worse_by_exponents_or_classes(old, new, worse, parameter):
     found = growth_changes((old, new), np.array([[0], [0]]), {})[0]
     assert found.worse == pytest.approx(worse, abs=0.005)

@@ -72,17 +72,12 @@ class TestValues:
     def test_are_those_of_the_expression(self, solver, output):
         a, b = solver.predict(POINTS), output.predict(POINTS)
         for composed, expected in (
-            (solver + output, a + b),
-            (2 * solver, 2 * a),
-            (solver * np.float64(0.5), 0.5 * a),
-            (solver / 4, a / 4),
-            (solver * output, a * b),
-            (0 * solver, 0 * a),
-            (solver + 1.5, a + 1.5),
+            (solver + output, a + b), (2 * solver, 2 * a), (solver * np.float64(0.5), 0.5 * a), (solver / 4, a / 4),
+            (solver * output, a * b), (0 * solver, 0 * a), (solver + 1.5, a + 1.5),
             (max_(solver, output, 1.0), np.maximum(np.maximum(a, b), 1.0)),
             (max_(solver, output) + 2 * (solver + output), np.maximum(a, b) + 2 * (a + b)),
             (sum([solver, output, solver]), a + b + a),
-        ):
+        ):  # fmt: skip
             assert isinstance(composed, registry().load("models", "composed"))
             np.testing.assert_allclose(composed.predict(POINTS), expected, rtol=1e-14)
             np.testing.assert_array_equal(composed.predict_array(POINTS, 0.9)[:, 0], composed.predict(POINTS))
@@ -98,12 +93,9 @@ class TestBounds:
     def test_one_component_is_one_quantity(self, solver, coverage):
         bounds = solver.predict_array(POINTS, coverage)
         for composed, expected in (
-            (solver + solver, 2 * bounds),
-            (max_(solver, solver + solver), 2 * bounds),
-            (solver / 3, bounds / 3),
-            (solver * solver, bounds**2),
-            (max_(solver, 2.0), np.maximum(bounds, 2.0)),
-        ):
+            (solver + solver, 2 * bounds), (max_(solver, solver + solver), 2 * bounds), (solver / 3, bounds / 3),
+            (solver * solver, bounds**2), (max_(solver, 2.0), np.maximum(bounds, 2.0)),
+        ):  # fmt: skip
             np.testing.assert_allclose(composed.predict_array(POINTS, coverage), expected, rtol=1e-12)
 
     def test_a_product_of_what_can_be_negative(self):
@@ -219,14 +211,11 @@ class TestFile:
         joint = perfcore.fit(pairs(("lu", "cg"), ("old", "new")), fitter="strohmaier", functions="1/p,1")
         place = {"p": POINTS, "code": "cg", "system": "old"}
         for model, points in (
-            (2 * solver + max_(solver, output) * 3, POINTS),
-            (law + output / 7, POINTS),
-            (phases * 2, np.array([1.0, 7.5, 30.0])),
-            (forecast + forecast, np.array([1, 3])),
-            (by_category + generated, {"p": POINTS}),
-            (by_category + generated, {"p": POINTS, "category": "compute"}),
+            (2 * solver + max_(solver, output) * 3, POINTS), (law + output / 7, POINTS),
+            (phases * 2, np.array([1.0, 7.5, 30.0])), (forecast + forecast, np.array([1, 3])),
+            (by_category + generated, {"p": POINTS}), (by_category + generated, {"p": POINTS, "category": "compute"}),
             (max_(joint, solver, law), place),
-        ):
+        ):  # fmt: skip
             model.save(tmp_path / "composed.json")
             loaded = perfcore.load(tmp_path / "composed.json")
             assert loaded == model

@@ -1,4 +1,4 @@
-"""The registry: what plugins announce, and what is wrong with those that cannot be used."""
+"""The registry: what plugins announce, what is wrong with them; errors as users give options."""
 
 import contextlib
 import inspect
@@ -18,6 +18,7 @@ from perfcore.base.errors import (
     PerfError,
     PluginError,
     UnknownNameError,
+    options_of_program,
 )
 from perfcore.contracts import Basis, FormulaFunction, Segmentation, Segmenter
 from perfcore.hooks import specs as hookspecs
@@ -253,3 +254,22 @@ def test_an_error_ends_the_block():
 def test_without_announced_options_it_has_none_and_nothing_is_imported():
     entry = Entry("fitters", "plain", "no_such_module:Plain", "a fitter without options", "dist-plain")
     assert entry.load_options() is NoOptions
+
+
+# Messages name options as the user gives them: typed, or as keywords.
+@pytest.mark.parametrize(("text", "in_python"), [
+    ("set with --fitter", "set with fitter="),
+    ("use --parameter p,n to say so", "use parameter='p,n' to say so"),
+    ("--break-tolerance 0: must be above 0", "break_tolerance=0: must be above 0"),
+    ("choose --locations process, --locations node", "choose locations='process', locations='node'"),
+    ("leave out --at p=64", "leave out at='p=64'"),
+    ("`perf fit a.csv --at p=64` says more", "`perf fit a.csv --at p=64` says more"),
+    ("`rocprofv3 --runtime-trace` records them", "`rocprofv3 --runtime-trace` records them"),
+    ("--strict keeps what it has", "strict= keeps what it has"),
+])  # fmt: skip
+def test_an_option_is_named_as_the_user_gives_it(text, in_python):
+    error = OptionError(text)
+    assert str(error) == in_python
+    with options_of_program():
+        assert str(error) == text
+    assert str(error) == in_python

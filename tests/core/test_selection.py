@@ -91,16 +91,13 @@ def test_a_duration_is_read_in_the_largest_unit_that_keeps_it_at_least_1(duratio
     assert units.readable(duration, unit) == text
 
 
-@pytest.mark.parametrize(
-    ("column", "unit"),
-    [
-        ("time_s", "s"), ("time_MS", "ms"), ("wall [s]", "s"), ("wall(us)", "us"), ("elapsed (sec)", "s"),
-        ("real_time_nsec", "ns"), ("run_time_h", "h"), ("elapsed [minutes]", "min"), ("Seconds", "s"),
-        ("elapsed [us]", "us"), ("time (ms)", "ms"), ("Wall time [min]", "min"), ("runtime_ms", "ms"),
-        ("time_s_min", "s"), ("time_per_step_s", "s"), ("time per step (s)", "s"), ("time/s", "s"), ("ns/op", "ns/op"),
-        ("time", None), ("tasks", None), ("class", None), ("energy_J", None), ("s", None), ("time-s", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("column", "unit"), [
+    ("time_s", "s"), ("time_MS", "ms"), ("wall [s]", "s"), ("wall(us)", "us"), ("elapsed (sec)", "s"),
+    ("real_time_nsec", "ns"), ("run_time_h", "h"), ("elapsed [minutes]", "min"), ("Seconds", "s"),
+    ("elapsed [us]", "us"), ("time (ms)", "ms"), ("Wall time [min]", "min"), ("runtime_ms", "ms"), ("time_s_min", "s"),
+    ("time_per_step_s", "s"), ("time per step (s)", "s"), ("time/s", "s"), ("ns/op", "ns/op"), ("time", None),
+    ("tasks", None), ("class", None), ("energy_J", None), ("s", None), ("time-s", None),
+])  # fmt: skip
 def test_times_are_read_from_the_ending_of_a_name(column, unit):
     assert units.unit_of(column) == unit
     assert units.is_time(unit) == (unit is not None)

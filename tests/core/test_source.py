@@ -212,7 +212,7 @@ def test_a_pipe_is_written_into_and_not_replaced(tmp_path):
     reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
     reader.start()
     write_bytes(pipe, b"through the pipe")
-    reader.join(timeout=10)
+    reader.join()
     assert received == [b"through the pipe"]
     assert pipe.is_fifo()
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from waiting import met
+from waiting import gone, met
 
 import perfcore
 from perf_experiments import Design, RunOptions, Store, make_design, read_design, run_design
@@ -56,44 +56,37 @@ def test_failures_say_why(run, code, problem):
     assert run(code).problem == problem
 
 
-def alive(number):
-    try:
-        stat = Path(f"/proc/{number}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return "Z" not in stat.rpartition(")")[2].split()[0]
+def stopped(run, code):
+    """Stop a run by its time limit, after it has printed something, however slow the machine is."""
+    for limit_s in (2.0, 8.0, 32.0, 128.0):
+        done = run(code, limit_s=limit_s)
+        assert done.problem.startswith("stopped by the time limit after ")
+        if done.stdout:
+            return done
+    raise AssertionError("nothing was printed")
 
 
-def gone(number):
-    return met(lambda: not alive(number))
-
-
-CHILD = "import subprocess, sys; c = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(60)']); "
+CHILD = "import subprocess, sys; c = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(3600)']); "
 
 
 def test_the_time_limit_ends_the_whole_group(run):
-    done = run(CHILD + "print(c.pid, flush=True); c.wait()", limit_s=2.0)
-    assert done.problem.startswith("stopped by the time limit after ")
-    assert done.wall_ns < 50e9  # the child sleeps for a minute
-    assert gone(int(done.stdout))
+    assert gone(int(stopped(run, CHILD + "print(c.pid, flush=True); c.wait()").stdout))
 
 
 def test_who_ignores_to_be_asked_is_killed(run):
-    done = run("import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)", limit_s=2.0)
-    assert done.problem.startswith("stopped by the time limit after ")
-    assert done.signal == "SIGKILL"
+    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True)\n"
+    assert stopped(run, f"{code}time.sleep(3600)").signal == "SIGKILL"
 
 
 def test_what_a_run_leaves_behind_is_ended(run):
     done = run(CHILD + "print(c.pid)")
     assert done.problem is None
-    assert done.wall_ns < 50e9
     assert gone(int(done.stdout))
 
 
 def test_a_killed_caller_takes_its_run_along(tmp_path):
     note = tmp_path / "pid"
-    code = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    code = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(3600)"
     caller = (
         "import sys; from perf_experiments import Design, RunOptions, run_design; "
         f"run_design(Design(factors={{'n': [1]}}), {str(tmp_path / 'runs.db')!r}, "

@@ -50,7 +50,7 @@ def explored(tmp_path_factory):
     ) as process:  # fmt: skip
         yield Explored(process)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate()
     assert out == "stopped; everything that was kept is in its files\n"
     assert err == ""
     assert process.returncode == 0

@@ -91,21 +91,18 @@ def test_no_value_outside_of_its_support(rng):
     assert at.max() == 1.0
 
 
-@pytest.mark.parametrize(
-    ("values", "options", "error", "message"),
-    [
-        ([1.0, 2.0], {}, DataError, "2 samples of 'cpu'; a forecast needs 3 or more"),
-        ([np.nan] * 4, {}, DataError, "no value of 'cpu'"),
-        ([1.0] * 4, {"window": "soon"}, OptionError, "duration 'soon': a positive number with one of"),
-        ([1.0] * 4, {"horizon": 0}, OptionError, "must be at least 1"),
-        ([1.0] * 4, {"within": "1,0"}, OptionError, "within '1,0': a lower and a higher upper bound are expected"),
-        ([0.5, 1.5, 2.0], {"within": "0,1"}, DataError, "cpu.csv: 'cpu': sample 2 of 3 is 1.5, outside of 0 to 1"),
-        ([1.0] * 4, {"at": "5s"}, OptionError, "a duration after the last sample is expected, such as"),
-        ([1.0] * 4, {"at": "+9s"}, DataError, "9 steps, and 4 samples tell 2"),
-        ([1.0] * 4, {"column": "cpi"}, OptionError, "did you mean 'cpu'"),
-        ([1.0] * 4, {"by": "host"}, OptionError, "unknown column that separates the series 'host'"),
-    ],
-)
+@pytest.mark.parametrize(("values", "options", "error", "message"), [
+    ([1.0, 2.0], {}, DataError, "2 samples of 'cpu'; a forecast needs 3 or more"),
+    ([np.nan] * 4, {}, DataError, "no value of 'cpu'"),
+    ([1.0] * 4, {"window": "soon"}, OptionError, "duration 'soon': a positive number with one of"),
+    ([1.0] * 4, {"horizon": 0}, OptionError, "must be at least 1"),
+    ([1.0] * 4, {"within": "1,0"}, OptionError, "within '1,0': a lower and a higher upper bound are expected"),
+    ([0.5, 1.5, 2.0], {"within": "0,1"}, DataError, "cpu.csv: 'cpu': sample 2 of 3 is 1.5, outside of 0 to 1"),
+    ([1.0] * 4, {"at": "5s"}, OptionError, "a duration after the last sample is expected, such as"),
+    ([1.0] * 4, {"at": "+9s"}, DataError, "9 steps, and 4 samples tell 2"),
+    ([1.0] * 4, {"column": "cpi"}, OptionError, "did you mean 'cpu'"),
+    ([1.0] * 4, {"by": "host"}, OptionError, "unknown column that separates the series 'host'"),
+])  # fmt: skip
 def test_what_is_refused(values, options, error, message):
     with pytest.raises(error, match=message):
         forecast(values, **options)

@@ -170,14 +170,10 @@ def test_gains_are_shares_and_medians_are_samples():
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize(
-    ("name", "lags"),
-    [
-        ("autoregression of 4", [1, 2, 3, 4]),
-        ("autoregression of 3 and 1 season of 7", [1, 2, 3, 6, 7, 8]),
-        ("autoregression of 3 and 2 seasons of 7", [1, 2, 3, 6, 7, 8, 13, 14, 15]),
-    ],
-)
+@pytest.mark.parametrize(("name", "lags"), [
+    ("autoregression of 4", [1, 2, 3, 4]), ("autoregression of 3 and 1 season of 7", [1, 2, 3, 6, 7, 8]),
+    ("autoregression of 3 and 2 seasons of 7", [1, 2, 3, 6, 7, 8, 13, 14, 15]),
+])  # fmt: skip
 def test_autoregressions_have_the_lags_that_they_are_called_by(name, lags):
     """Of a season its length, and one sample more or less."""
     found = forecasts_ahead(VALUES, 3, (7,), 60)[name]
@@ -311,34 +307,23 @@ NOISE = np.random.default_rng(21).normal(size=(5, 4000))
 AT = np.arange(4000)
 
 
-@pytest.mark.parametrize(
-    ("lengths", "shape"),
-    [
-        ((24,), np.sin(2 * np.pi * AT / 24)),
-        ((48,), (AT % 48 < 16) * 2.0),
-        ((24, 168), (AT % 24 < 8) * 3.0 * (AT % 168 < 120)),
-        ((288,), 2.0 * (AT % 288 < 96)),
-    ],
-)
+@pytest.mark.parametrize(("lengths", "shape"), [
+    ((24,), np.sin(2 * np.pi * AT / 24)), ((48,), (AT % 48 < 16) * 2.0),
+    ((24, 168), (AT % 24 < 8) * 3.0 * (AT % 168 < 120)), ((288,), 2.0 * (AT % 288 < 96)),
+])  # fmt: skip
 def test_seasons_in_noise(lengths, shape):
     for noise in NOISE[:2]:
         assert find_seasons(shape + noise) == pytest.approx(lengths, rel=0.01)
 
 
-@pytest.mark.parametrize(
-    "series",
-    [
-        lambda noise: noise,
-        np.cumsum,
-        lambda noise: AT / 300 + noise,
-        lambda noise: lfilter([1.0], [1.0, -0.9], noise),
-        lambda noise: lfilter([1.0], [1.0, -1.6, 0.8], noise),  # swings without a fixed length
-        lambda noise: (
-            np.sin(2 * np.pi * np.cumsum(1 / (30 + 10 * np.sin(AT / 300)))) + 0.3 * noise
-        ),  # of a changing one
-        lambda noise: np.where(noise > 2.0, np.exp(noise), 0.0),
-    ],
-)
+@pytest.mark.parametrize("series", [
+    lambda noise: noise, np.cumsum, lambda noise: AT / 300 + noise, lambda noise: lfilter([1.0], [1.0, -0.9], noise),
+    lambda noise: lfilter([1.0], [1.0, -1.6, 0.8], noise),  # swings without a fixed length
+    lambda noise: (
+        np.sin(2 * np.pi * np.cumsum(1 / (30 + 10 * np.sin(AT / 300)))) + 0.3 * noise
+    ),  # of a changing one
+    lambda noise: np.where(noise > 2.0, np.exp(noise), 0.0),
+])  # fmt: skip
 def test_no_season_is_invented(series):
     assert [find_seasons(series(noise)) for noise in NOISE] == [()] * len(NOISE)
 
@@ -357,17 +342,13 @@ def test_too_few_or_equal_samples_have_none():
     assert find_seasons(np.ones(500)) == ()
 
 
-@pytest.mark.parametrize(
-    ("values", "within", "name", "expected"),
-    [
-        ([0.1, 0.9], "auto", ("cpu all busy", "x.csv"), (0.0, 1.0)),
-        ([3.0, 99.0], "auto", ("value", "ec2_cpu_utilization.csv"), (0.0, 100.0)),
-        ([3.0, 399.0], "auto", ("cpu %", "x.csv"), (0.0, np.inf)),
-        ([3.0, 99.0], "auto", ("bytes", "x.csv"), (0.0, np.inf)),
-        ([-3.0, 99.0], "auto", ("cpu %", "x.csv"), (-np.inf, np.inf)),
-        ([3.0, 99.0], "none", ("cpu %", "x.csv"), (-np.inf, np.inf)),
-        ([3.0, 99.0], "0,120", ("cpu %", "x.csv"), (0.0, 120.0)),
-    ],
-)
+@pytest.mark.parametrize(("values", "within", "name", "expected"), [
+    ([0.1, 0.9], "auto", ("cpu all busy", "x.csv"), (0.0, 1.0)),
+    ([3.0, 99.0], "auto", ("value", "ec2_cpu_utilization.csv"), (0.0, 100.0)),
+    ([3.0, 399.0], "auto", ("cpu %", "x.csv"), (0.0, np.inf)), ([3.0, 99.0], "auto", ("bytes", "x.csv"), (0.0, np.inf)),
+    ([-3.0, 99.0], "auto", ("cpu %", "x.csv"), (-np.inf, np.inf)),
+    ([3.0, 99.0], "none", ("cpu %", "x.csv"), (-np.inf, np.inf)),
+    ([3.0, 99.0], "0,120", ("cpu %", "x.csv"), (0.0, 120.0)),
+])  # fmt: skip
 def test_supports(values, within, name, expected):
     assert support_of(values, within, " ".join(name))[0] == expected

@@ -1,16 +1,23 @@
-"""Formulas: Python's own parser says how they group, numpy what they give; nothing but a formula comes out."""
+"""Formulas: Python's own parser says how they group, numpy what they give; as objects, and as functions by name."""
 
 import ast
 import re
+import subprocess
+import sys
+import traceback
 
 import numpy as np
+import pandas as pd
 import pytest
-from formula_texts import FUNCTIONS, INFIX, LEAVES, POINTS, QUICK, TOKENS, TWO_ARGUMENTS
+from formula_texts import EQUATION_3, FUNCTIONS, INFIX, LEAVES, POINTS, QUICK, TOKENS, TWO_ARGUMENTS
 from hypothesis import given
 from hypothesis import strategies as st
 
+import perfcore
+from perf_formulas import Formula
 from perfcore.base.errors import DataError, PerfError, UnknownNameError
-from perfcore.contracts import FormulaFunction
+from perfcore.contracts import FormulaFunction, Function
+from perfcore.hooks.registry import registry
 
 OPERATORS = {
     ast.Add: ("+", np.add), ast.Sub: ("-", np.subtract), ast.Mult: ("*", np.multiply), ast.Div: ("/", np.divide),
@@ -216,3 +223,153 @@ def test_any_text_is_a_formula_or_an_error(text):
     except PerfError as error:
         message = str(error)
     assert message.isprintable()
+
+
+# Formulas as objects: their canonical text, and formulas in place of variables.
+def formula_of(tokens):
+    """The formula of tokens, or None."""
+    try:
+        return Formula(" ".join(tokens))
+    except PerfError:
+        return None
+
+
+formulas = TOKENS.map(formula_of).filter(lambda formula: formula is not None)
+
+
+@pytest.mark.parametrize(("text", "canonical"), [
+    ("( (p) )**( (2/3) )*log2( p )", "p^(2/3)*log2(p)"), ("a+(b*c)-d", "a + b*c - d"), ("a-(b-c)", "a - (b - c)"),
+    ("(a^b)^c", "(a^b)^c"), ("a^(b^c)", "a^b^c"), ("(-a)^2", "(-a)^2"), ("-(a^2)", "-a^2"), ("a^(-b)", "a^-b"),
+    ("+a - +b", "a - b"), ("(a<=b)and(not(c or d))", "a <= b and not (c or d)"), ("(a<b)<(c<d)", "(a < b) < (c < d)"),
+    ("(a or b)or(c or d)", "a or b or (c or d)"), ("(a and b)and(c and d)", "a and b and (c and d)"),
+    ("max(a,b)", "max(a, b)"),
+    ("2.0 + 0.50 + 1e3 + 1e-7 + 1E+30", "2 + 0.5 + 1000 + 1e-07 + 1e30"),
+    ("\ta\n+\r\nb ", "a + b"),
+])  # fmt: skip
+def test_canonical_text(text, canonical):
+    assert str(Formula(text)) == Formula(text).canonical == canonical
+
+
+@QUICK
+@given(formula=formulas)
+def test_canonical_text_is_the_same_formula(formula):
+    again = Formula(formula.canonical)
+    assert again == formula
+    assert hash(again) == hash(formula)
+    assert again.canonical == again.text == formula.canonical
+    assert again.names == formula.names
+    assert np.array_equal(again(POINTS), formula(POINTS), equal_nan=True)
+
+
+@QUICK
+@given(formula=formulas)
+def test_no_parenthesis_of_the_canonical_text_can_go(formula):
+    text, opened = formula.canonical, []
+    for at, character in enumerate(text):
+        if character == "(":
+            opened.append(at)
+        elif character == ")":
+            begin = opened.pop()
+            without = f"{text[:begin]} {text[begin + 1 : at]} {text[at + 1 :]}"
+            assert formula_of([without]) != formula
+
+
+@QUICK
+@given(outer=formulas, first=formulas, second=formulas)
+def test_substitution_is_composition(outer, first, second):
+    mapping = {"p": first, "n_2": second, "unused": first}
+    try:
+        found = outer.substituted(mapping)
+    except PerfError:
+        assert len(outer.names) > 0  # the result may pass a limit
+        return
+    inner = POINTS | {"p": first(POINTS), "n_2": second(POINTS)}
+    assert np.array_equal(found(POINTS), outer(inner), equal_nan=True)
+    assert Formula(found.canonical) == found
+
+
+def test_substitution_keeps_groups_and_limits():
+    assert Formula("exp(-t)").substituted({"t": Formula("(t - 5)/10")}).canonical == "exp(-((t - 5)/10))"
+    assert Formula("p^2/p").substituted({"p": Formula("a*b")}).canonical == "(a*b)^2/(a*b)"
+    assert Formula("p - n").substituted({"p": Formula("n"), "n": Formula("p")}).canonical == "n - p"
+    long = Formula("+".join("p" * 100))
+    with pytest.raises(PerfError, match="at most 1,000 are accepted"):
+        long.substituted({"p": long})
+
+
+def test_minimum_and_maximum_take_any_number_of_values():
+    formula = Formula("max(p, 2*n, 3) - min(p, n, 3, n^2)")
+    assert formula.evaluate({"p": [1.0, 9.0], "n": [0.5, 2.0]}).tolist() == [3.0 - 0.25, 9.0 - 2.0]
+    assert Formula(str(formula)).canonical == formula.canonical
+    assert formula.canonical == Formula("max(max(p, 2*n), 3) - min(min(min(p, n), 3), n^2)").canonical
+
+
+@pytest.mark.parametrize("text", [
+    "abs(1<1+1*" * 28 + "p" + ")" * 28, "abs(1+1*" * 32 + "p" + ")" * 32, "abs(" * 32 + "+".join("p" * 84) + ")" * 32,
+])  # fmt: skip
+def test_the_deepest_formulas_need_few_calls(text):
+    """Parsing, writing, evaluating and substituting recurse less than 300 calls deep."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(traceback.extract_stack()) + 300)
+    try:
+        formula = Formula(text)
+        formula.evaluate({"p": 1.0})
+        with pytest.raises(PerfError):
+            formula.substituted({"p": Formula("+".join("p" * 100))})
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def test_importing_it_does_not_import_numpy():
+    code = "import sys, perf_formulas.formula as f; f.Formula('p^2').canonical; assert 'numpy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# Functions by name or formula: values against numpy, and what is refused.
+OF_TIME = {"reciprocal": lambda t: 1 / (1 + t), "log": np.log1p, "exp": lambda t: np.exp(-t)}
+PROCESSORS = np.array([1.0, 2.0, 3.0, 25.0, 1024.0, 1e6])
+TIMES = np.array([0.0, 1e-3, 1.0, 7.0, 300.0])
+
+
+@pytest.mark.parametrize("name", EQUATION_3)
+def test_the_functions_of_equation_3(name):
+    function = registry().load("functions", name)()
+    np.testing.assert_allclose(function({"p": PROCESSORS}), EQUATION_3[name](PROCESSORS), rtol=1e-14)
+    assert function.name == function.formula == name
+
+
+@pytest.mark.parametrize("name", OF_TIME)
+def test_the_functions_of_time(name):
+    function = registry().load("functions", name)()
+    # The sum 1 + t rounds to 2^-53 of its size.
+    np.testing.assert_allclose(function({"t": TIMES}), OF_TIME[name](TIMES), rtol=1e-15, atol=2.0**-52)
+    assert function.variables == ("t",)
+
+
+def test_functions_are_of_processors_or_of_time():
+    variables = {name: entry.load().variables for name, entry in registry().entries("functions").items()}
+    assert all(issubclass(registry().load("functions", name), Function) for name in variables)
+    assert variables == {
+        **dict.fromkeys(EQUATION_3, ("p",)), "1": (), **dict.fromkeys(OF_TIME, ("t",)),
+    }  # fmt: skip
+    # A constant is no law of a number that was varied, nor is a function of another one.
+    table = pd.DataFrame({"p": [1.0, 2, 4, 8, 16], "time_s": [16.1, 8.3, 4.2, 2.3, 1.4]})
+    ranking = perfcore.rank(table, fitter="individual", terms=1)
+    assert {name for candidate in ranking.candidates for name in candidate.functions} == set(EQUATION_3)
+
+
+@pytest.mark.parametrize(("text", "values"), [
+    ("p^(2/3)*log2(p)", lambda p, n: p ** (2 / 3) * np.log2(p)),
+    (" 1 / p ", lambda p, n: 1 / p), ("n^3/p + sqrt(n)", lambda p, n: n**3 / p + np.sqrt(n)),
+    ("max(p,4)", lambda p, n: np.maximum(p, 4)), ("2.5", lambda p, n: np.full_like(p, 2.5)),
+])  # fmt: skip
+def test_a_formula_is_a_function_of_a_model(text, values):
+    """Times that are three times a formula are so elsewhere."""
+    p, n = (each.ravel() for each in np.meshgrid([2.0, 3.0, 25.0, 1024.0], [64.0, 200.0, 408.0]))
+    table = pd.DataFrame({"p": p, "n": n, "time_s": 3.0 * values(p, n)})
+    parameter = "p,n" if "n" in text else "p"
+    where = {} if "n" in text else {"where": "n=64"}
+    model = perfcore.fit(table, fitter="individual", parameter=parameter, functions=text, **where)
+    far = {"p": np.array([1.0, 7.0, 5000.0]), "n": np.array([10.0, 100.0, 1000.0])}
+    points = {name: far[name] for name in model.columns}
+    assert model.predict(points) == pytest.approx(3.0 * values(**far), rel=1e-12)

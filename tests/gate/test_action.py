@@ -21,14 +21,10 @@ SCRIPT = ROOT / ".github" / "gate.sh"
 EVENT = {"action": "synchronize", "number": 42, "pull_request": {"number": 42, "head": {"sha": "0a1b2c3d"}}}
 
 
-@pytest.mark.parametrize(
-    ("base", "new", "status", "verdict"),
-    [
-        ("old.json", [1.5 + k / 100 for k in range(8)], "1", "fail"),
-        ("old.json", [1.13 + k / 60 for k in range(8)], "0", "inconclusive"),
-        ("none.json", [1.0], "2", "error"),
-    ],
-)
+@pytest.mark.parametrize(("base", "new", "status", "verdict"), [
+    ("old.json", [1.5 + k / 100 for k in range(8)], "1", "fail"),
+    ("old.json", [1.13 + k / 60 for k in range(8)], "0", "inconclusive"), ("none.json", [1.0], "2", "error"),
+])  # fmt: skip
 def test_it_writes_the_verdict_and_comments_on_a_recorded_event(tmp_path, base, new, status, verdict):
     for name, times in (("old", [1.0 + k / 60 for k in range(8)]), ("new", new)):
         (tmp_path / f"{name}.json").write_text(json.dumps({"results": [{"command": "sort", "times": times}]}))

@@ -281,16 +281,13 @@ def test_a_history_is_known_by_its_column(perf, tmp_path: Path, column: str) -> 
     assert perf("gate", tmp_path / "h.csv").out.startswith("PASS  no slowdown in sort in the last 12 commits")
 
 
-@pytest.mark.parametrize(
-    ("shift", "outcome"),
-    [
-        ({56: 0.3, 57: 0.3}, "pass"),  # two slow commits among the newest, which passed
-        (dict.fromkeys(range(57, 60), 0.12), "inconclusive"),  # may pass yet
-        (dict.fromkeys(range(55, 60), 0.12), "fail"),
-        (dict.fromkeys(range(57, 60), 0.8), "fail"),  # more than twice as slow
-        (dict.fromkeys(range(48, 54), 0.12), "pass"),  # undone since
-    ],
-)
+@pytest.mark.parametrize(("shift", "outcome"), [
+    ({56: 0.3, 57: 0.3}, "pass"),  # two slow commits among the newest, which passed
+    (dict.fromkeys(range(57, 60), 0.12), "inconclusive"),  # may pass yet
+    (dict.fromkeys(range(55, 60), 0.12), "fail"),
+    (dict.fromkeys(range(57, 60), 0.8), "fail"),  # more than twice as slow
+    (dict.fromkeys(range(48, 54), 0.12), "pass"),  # undone since
+])  # fmt: skip
 def test_a_step_fails_if_it_lasts(shift: dict[int, float], outcome: str) -> None:
     values = np.random.default_rng(21).normal(0.0, 0.01, 60)
     values[list(shift)] += list(shift.values())

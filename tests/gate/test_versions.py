@@ -155,12 +155,8 @@ def test_two_results_of_asv_are_two_versions(tmp_path: Path) -> None:
     for name, factor in (("c1", 1.0), ("c2", 1.5)):
         times, low, high = ([factor * x, None] for x in (0.1, 0.099, 0.101))
         about = {
-            "commit_hash": name,
-            "env_name": "py",
-            "date": 1,
-            "params": {"machine": "m"},
-            "result_columns": columns,
-        }
+            "commit_hash": name, "env_name": "py", "date": 1, "params": {"machine": "m"}, "result_columns": columns,
+        }  # fmt: skip
         results = {"b.time": [times, [["1", "2"]], low, high, [10, 10]]}
         (tmp_path / f"{name}.json").write_text(json.dumps({**about, "results": results}))
     verdict = perfcore.gate(tmp_path / "c1.json", tmp_path / "c2.json")
@@ -234,16 +230,13 @@ def test_sessions_of_rates_differ_as_those_of_their_times() -> None:
     assert found[1] == pytest.approx(found[0], rel=0.01)  # the median of inverses is not quite the inverse
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "design"),
-    [
-        ([0, 1, 2, 3, 4, 5], [14, 15, 16, 17, 18, 19], "blocked"),  # nine times the usual distance
-        ([0, 1, 2, 3, 4, 5], [16, 17, 18, 19, 20, 21], "sessions"),  # eleven times
-        ([0, 3, 4, 7, 8, 11], [1, 2, 5, 6, 9, 10], "interleaved"),  # any order within a pair
-        ([0, 4, 5, 6, 7, 11], [1, 2, 3, 8, 9, 10], "blocked"),  # three of one version in turn
-        ([0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5], "sessions"),  # at once: no clock of both
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "design"), [
+    ([0, 1, 2, 3, 4, 5], [14, 15, 16, 17, 18, 19], "blocked"),  # nine times the usual distance
+    ([0, 1, 2, 3, 4, 5], [16, 17, 18, 19, 20, 21], "sessions"),  # eleven times
+    ([0, 3, 4, 7, 8, 11], [1, 2, 5, 6, 9, 10], "interleaved"),  # any order within a pair
+    ([0, 4, 5, 6, 7, 11], [1, 2, 3, 8, 9, 10], "blocked"),  # three of one version in turn
+    ([0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5], "sessions"),  # at once: no clock of both
+])  # fmt: skip
 def test_the_order_of_runs_is_their_design(old: list[int], new: list[int], design: str) -> None:
     times = np.random.default_rng(8).lognormal(0.0, 0.01, 12)
     version = np.repeat(["old", "new"], 6)

@@ -301,18 +301,12 @@ def test_magnitudes(tmp_path, cells, options, expected):
     assert bool(data.notes) == (not options)
 
 
-@pytest.mark.parametrize(
-    ("heading", "row", "kind"),
-    [
-        ("mode,p,N_total,time_s", "weak,{p},{p}00,{t}", "weak"),
-        ("mode,p,N_total,time_s", "x,{p},{p}00,{t}", "weak"),
-        ("mode,p,N_total,time_s", "x,{p},900,{t}", "strong"),
-        ("p,N,time_s", "{p},{side},{t}", "weak"),
-        ("p,time_s,zones_per_s", "{p},{t},{weak}", "weak"),
-        ("p,time_s,zones_per_s", "{p},{t},{strong}", "strong"),
-        ("p,time_s,efficiency", "{p},{t},{strong}", ""),
-    ],
-)
+@pytest.mark.parametrize(("heading", "row", "kind"), [
+    ("mode,p,N_total,time_s", "weak,{p},{p}00,{t}", "weak"), ("mode,p,N_total,time_s", "x,{p},{p}00,{t}", "weak"),
+    ("mode,p,N_total,time_s", "x,{p},900,{t}", "strong"), ("p,N,time_s", "{p},{side},{t}", "weak"),
+    ("p,time_s,zones_per_s", "{p},{t},{weak}", "weak"), ("p,time_s,zones_per_s", "{p},{t},{strong}", "strong"),
+    ("p,time_s,efficiency", "{p},{t},{strong}", ""),
+])  # fmt: skip
 def test_scaling_told_by_the_table(tmp_path, heading, row, kind):
     times = {p: 10 + p / 9 for p in (1, 2, 4, 8)}
     lines = [row.format(p=p, t=t, weak=5e6 * p / t, strong=5e6 / t, side=90 * p**0.5) for p, t in times.items()]

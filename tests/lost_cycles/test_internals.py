@@ -1,11 +1,14 @@
-"""The forms that `modgen` finds: known sums and products, without noise and with it; and edits of default models."""
+"""Terms of default models, and the forms that `modgen` finds: known sums and products, without noise and with it."""
 
 import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from perf_lost_cycles import DefaultModel, find_models, models_for, write_models
+from perf_formulas import Formula
+from perf_lost_cycles import DefaultModel, find_models, models_for, read_models, write_models
 from perf_lost_cycles.forms import (
     Grid,
     Terms,
@@ -15,9 +18,10 @@ from perf_lost_cycles.forms import (
 )
 from perf_lost_cycles.generate import fit_forms, generate
 from perf_lost_cycles.views import edited_models
+from perfcore.base.errors import InputError, PerfError
 
 FUNCTIONS = ("1", "x", "log2(x)", "x*log2(x)", "1/x")
-TERMS = Terms(("P", "D", "I"), (FUNCTIONS,) * 3)
+FORMS = Terms(("P", "D", "I"), (FUNCTIONS,) * 3)
 MODELS = [(0,), (0, 1), (0, 2), (0, 3), (0, 4)]  # a constant and one function; digits of one factor
 LEVELS = ((2.0, 4.0, 8.0, 16.0, 32.0), (64.0, 128.0, 256.0, 512.0, 1024.0), (1.0, 2.0, 4.0, 6.0, 8.0))
 
@@ -28,11 +32,11 @@ def full_grid(levels):
 
 def of_factor(model, factor):
     """A model of one factor as numbers of terms."""
-    return tuple(digit * TERMS.strides[factor] for digit in model)
+    return tuple(digit * FORMS.strides[factor] for digit in model)
 
 
 def grid_of(values, points, n_factors, root=None):
-    terms = Terms(TERMS.symbols[:n_factors], TERMS.functions[:n_factors])
+    terms = Terms(FORMS.symbols[:n_factors], FORMS.functions[:n_factors])
     return Grid(terms, terms.values(points), values, np.ones(values.shape[1]) if root is None else root)
 
 
@@ -42,7 +46,7 @@ def defaults(n_factors, n_categories):
 
 def scaled_values(form, points, coefficients, n_factors):
     """A form whose terms are each at most their coefficient, and the coefficients of the unscaled terms."""
-    terms = Terms(TERMS.symbols[:n_factors], TERMS.functions[:n_factors])
+    terms = Terms(FORMS.symbols[:n_factors], FORMS.functions[:n_factors])
     columns = terms.columns(terms.values(points), np.array(form))
     largest = columns.max(axis=1)
     return (coefficients / largest) @ columns, coefficients / largest
@@ -101,7 +105,7 @@ def test_a_weak_interaction_is_found_as_often_as_the_points_tell_it():
     found, truth = drawn(models, "product", [(0,), (0, 1), (0, 2), (0, 4)])
     assert np.mean([one == truth for one in found]) >= 0.4
     points = full_grid(LEVELS[:2])
-    terms = Terms(TERMS.symbols[:2], TERMS.functions[:2])
+    terms = Terms(FORMS.symbols[:2], FORMS.functions[:2])
     exact, _ = scaled_values(truth, points, np.ones(len(truth)), 2)
     errors = []
     for form in set(found):
@@ -150,3 +154,101 @@ def test_an_edit_changes_one_category_over_one_factor_only(category, factor, has
         for place in places:
             if place != (category, factor):
                 assert terms_of(models_for(after, *place)) == before[place], (place, wanted)
+
+
+# Default models: formulas taken apart into terms, files, and which models a category has.
+# The categories of Crovella and LeBlanc, Supercomputing 1994.
+OVERHEADS = ["load imbalance", "insufficient parallelism", "synchronization loss", "communication loss",
+             "resource contention", "pure computation"]  # fmt: skip
+
+
+@pytest.mark.parametrize(("formula", "terms"), [
+    ("a + b*P*log2(P)", ("1", "x*log2(x)")), ("a*(P - 1) + b", ("x - 1", "1")), ("a*P", ("x",)),
+    ("b + a/P", ("1", "1/x")), ("(a*P + b)/sqrt(P)", ("x/sqrt(x)", "1/sqrt(x)")), ("P*(a + b*(x + c))", None),
+    ("P*(a + b*x) - c", ("x", "x*x", "-1")), ("-(a - b*p^2)", ("-1", "--x^2")), ("2*a + 0*b + b*P", ("2", "x")),
+    ("a*P + a*log(P)", ("x + log(x)",)),
+])  # fmt: skip
+def test_a_linear_formula_becomes_one_term_for_each_coefficient(formula, terms):
+    if terms is None:
+        with pytest.raises(PerfError, match="not linear in b, c"):
+            DefaultModel("*", "P", formula)
+        return
+    assert DefaultModel("*", "P", formula).terms == terms
+
+
+TERMS = st.sampled_from(["1", "P", "log2(P)", "1/P", "P^2", "(P - 1)", "sqrt(P)"])
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(parts=st.lists(st.tuples(st.sampled_from("+-"), TERMS, TERMS), min_size=1, max_size=5))
+def test_the_terms_times_the_coefficients_are_the_formula(parts):
+    text = "0" + "".join(f" {sign} c{k}*{first}*{second}" for k, (sign, first, second) in enumerate(parts))
+    model = DefaultModel("*", "P", f"2*({text})/P")
+    p, numbers = np.array([1.0, 3.0, 10.0]), {f"c{k}": 0.5 + k for k in range(len(parts))}
+    expected = Formula(model.formula).evaluate({"P": p, **numbers})
+    summed = sum(
+        numbers[name] * Formula(term).evaluate({"x": p})
+        for name, term in zip(model.coefficients, model.terms, strict=True)
+    )
+    np.testing.assert_allclose(summed, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("formula", "problem"), [
+    ("a*b*P", "is not linear in a, b"), ("a^2*P", "is not linear in a, see 'a"),
+    ("exp(a*P) + b", "is not linear in a, see 'exp"), ("b/(a + P)", "is not linear in b, a"),
+    ("a + b*Q", "is not linear in b, Q.*every name that is not the factor's is a coefficient"),
+    ("a > b", "is not linear in a, b"), ("P + a", "the term 'x' has no coefficient"), ("3*P", "has no coefficient"),
+    ("a*0 + b", "coefficient 'a' cancels out"), ("a + b*", "the formula ends"),
+    ("a + __import__('os')", "has no meaning here"), ("a + open(P)", "unknown function 'open'"),
+])  # fmt: skip
+def test_what_is_not_linear_in_its_coefficients_is_refused_in_one_line(formula, problem):
+    with pytest.raises(PerfError, match=problem) as caught:
+        DefaultModel("*", "P", formula)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_the_factor_is_known_in_any_case():
+    assert DefaultModel("*", "nodes|N", "a + b*NODES/n").terms == ("1", "x/x")
+
+
+@pytest.mark.parametrize("category", OVERHEADS)
+@pytest.mark.parametrize("factor", ["P", "p", "D", "n", "iterations", "temperature"])
+def test_every_overhead_has_standard_models_over_every_factor(category, factor):
+    assert models_for(read_models("standard"), category, factor)
+
+
+def test_named_categories_have_their_own_models_and_the_rest_those_of_the_star():
+    shared = DefaultModel("*", "*", "a + b*x"), DefaultModel("*", "P", "a + b/P")
+    own = DefaultModel("load imbalance|idle", "P|procs", "a + b*log2(P)")
+    models = [*shared, own]
+    for name in ("load imbalance", "Load_Imbalance", "LOAD-imbalance", "idle"):
+        assert models_for(models, name, "PROCS") == (own,)
+    assert models_for(models, "Force", "p") == shared
+    assert models_for(models, "Force", "D") == shared[:1]
+    assert models_for(models, "load imbalance", "D") == shared[:1], "no own model over D"
+    assert models_for([own], "Force", "P") == ()
+
+
+def test_standard_models_can_be_edited_and_written_back(tmp_path):
+    """The way of the paper's formula editor: the standard models, one more at the end."""
+    models = (*read_models("standard"), DefaultModel("synchronization loss", "D", "a + b*D*log2(D)"))
+    write_models(models, tmp_path / "models.toml")
+    assert read_models(tmp_path / "models.toml") == models
+
+
+@pytest.mark.parametrize(("content", "problem"), [
+    ("[[model", "not TOML"), ("", "Object missing required field `model`"),
+    ("model = []", r"there is no \[\[model\]\] in it"),
+    ('[[model]]\ncategory = "a"\nfactor = "P"\n', "missing required field `formula`"),
+    ('[[model]]\ncategory = "a"\nfactor = "P"\nformula = "a"\ncolour = "red"', "unknown field `colour`"),
+    ('[[model]]\ncategory = "a"\nfactor = "P"\nformula = "a*b*P"', r"model 1 \(a\): default model .* not linear"),
+    ('[[model]]\ncategory = ""\nfactor = "P"\nformula = "a"', "category is empty"),
+    ('[[model]]\ncategory = "a"\nfactor = "P|"\nformula = "a"', "factor is empty"),
+])  # fmt: skip
+def test_a_wrong_file_is_refused_in_one_line_that_names_it(tmp_path, content, problem):
+    path = tmp_path / "wrong.toml"
+    path.write_text(content)
+    with pytest.raises(InputError, match=problem) as caught:
+        read_models(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert len(str(caught.value).splitlines()) == 1

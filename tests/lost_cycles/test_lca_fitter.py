@@ -87,29 +87,26 @@ def test_negative_times_are_taken_as_zero_and_said():
     assert model.remarks(np.array([2.0])) == [""]
 
 
-@pytest.mark.parametrize(
-    ("data", "options", "problem"),
-    [
-        (profile([4]), {}, "factor 'P' has one level, P=4; .*measure at more levels"),
-        (
-            pd.concat([profile(n=1), profile(n=2)]),
-            {"parameter": "P=P,n=n"},
-            r"several parameters vary: P \(6 levels\), n \(2 levels\); .*factor='P', .* the others with where='n=1'",
-        ),
-        (
-            pd.concat([profile(n=1), profile(n=2)]),
-            {"parameter": "P=P,n=n", "factor": "P"},
-            "'n' varies with 'P' .*where='n=1', or model both with fitter='modgen'",
-        ),
-        (profile(), {"factor": "Q"}, r"factor 'Q' is none of the parameters \(P\); .*: parameter='P,Q'"),
-        (profile(), {"show": "comunication loss"}, "unknown category 'comunication loss': did you mean"),
-        (profile(), {"models": "standrad"}, "unknown set of default models 'standrad'"),
-        (profile().query("category != 'other' or P == 1"), {}, "'other' was measured at 1 level .*'category!=other'"),
-        (profile().assign(time_s=-1.0), {}, "time_s is -1 .*a positive number or 0 is expected"),
-        (profile().assign(time_s=0.0), {}, "all categories are 0 at P=1; .*weights='equal'"),
-        (profile().drop(columns="category"), {"duplicates": "keep"}, "category='COLUMN'"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("data", "options", "problem"), [
+    (profile([4]), {}, "factor 'P' has one level, P=4; .*measure at more levels"),
+    (
+        pd.concat([profile(n=1), profile(n=2)]),
+        {"parameter": "P=P,n=n"},
+        r"several parameters vary: P \(6 levels\), n \(2 levels\); .*factor='P', .* the others with where='n=1'",
+    ),
+    (
+        pd.concat([profile(n=1), profile(n=2)]),
+        {"parameter": "P=P,n=n", "factor": "P"},
+        "'n' varies with 'P' .*where='n=1', or model both with fitter='modgen'",
+    ),
+    (profile(), {"factor": "Q"}, r"factor 'Q' is none of the parameters \(P\); .*: parameter='P,Q'"),
+    (profile(), {"show": "comunication loss"}, "unknown category 'comunication loss': did you mean"),
+    (profile(), {"models": "standrad"}, "unknown set of default models 'standrad'"),
+    (profile().query("category != 'other' or P == 1"), {}, "'other' was measured at 1 level .*'category!=other'"),
+    (profile().assign(time_s=-1.0), {}, "time_s is -1 .*a positive number or 0 is expected"),
+    (profile().assign(time_s=0.0), {}, "all categories are 0 at P=1; .*weights='equal'"),
+    (profile().drop(columns="category"), {"duplicates": "keep"}, "category='COLUMN'"),
+])  # fmt: skip
 def test_what_is_refused_in_one_line(data, options, problem):
     with pytest.raises(PerfError, match=problem) as caught:
         fitted(data, **options)

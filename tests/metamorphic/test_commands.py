@@ -95,7 +95,7 @@ TRACES = {
 def test_the_order_of_columns_and_rows_and_the_ends_of_lines_do_not_matter(run, name):
     table, words = TABLES[name]
     before = run(table, *words)
-    if name == "gate":  # samples have an order; of models it does not matter either: contracts/test_invariance.py
+    if name == "gate":  # samples have an order; of models it does not matter either: contracts/test_contracts.py
         assert_same(before, run(table.sample(frac=1.0, random_state=2), *words))
     assert_same(before, run(table[table.columns[::-1]], *words))
     assert_same(before, run(table, *words, lineterminator="\r\n"))

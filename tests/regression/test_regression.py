@@ -1,4 +1,7 @@
-"""Regressions against statsmodels' own numbers, NIST's certified values, refits without a run, and simulations."""
+"""Regressions against statsmodels' numbers, NIST's certified values, refits and simulations; the scalability law."""
+
+import json
+import shlex
 
 import nist
 import numpy as np
@@ -7,8 +10,10 @@ import pytest
 import statsmodels.api as sm
 from scipy import optimize
 from statsmodels.tools.eval_measures import aicc
+from usl_coverage import SCENARIOS, coverage
 
 import perfcore
+from perfcore import Measurements
 from perfcore.base.errors import PerfError
 from perfcore.contracts import FormulaFunction
 from perfcore.hooks.registry import registry
@@ -97,14 +102,10 @@ def theirs(options, table):
 
 
 @pytest.mark.filterwarnings("ignore:.*Identity")
-@pytest.mark.parametrize(
-    "options",
-    [
-        {}, {"weights": "relative"}, {"weights": "weight"}, {"weights": "1/variance"}, {"errors": "HC3"},
-        {"errors": "cluster:node"}, {"robust": "huber"}, {"robust": "tukey"}, {"quantile": 0.6}, {"family": "gamma"},
-    ],
-    ids=str,
-)  # fmt: skip
+@pytest.mark.parametrize("options", [
+    {}, {"weights": "relative"}, {"weights": "weight"}, {"weights": "1/variance"}, {"errors": "HC3"},
+    {"errors": "cluster:node"}, {"robust": "huber"}, {"robust": "tukey"}, {"quantile": 0.6}, {"family": "gamma"},
+], ids=str)  # fmt: skip
 def test_numbers_are_those_of_statsmodels(options):
     table = runs()
     model, other = perfcore.fit(table, fitter="regression", formula=FORMULA, **options), theirs(options, table)
@@ -245,9 +246,8 @@ def test_standard_errors_are_those_of_differences(text):
     ({}, "the formula is missing"),
     ({"formula": "a + b/p + c/prcs"}, "not linear in prcs; give start values .* columns are p, code"),
     ({"formula": "a*exp(-b*p)"}, r"not linear in b; give start values \(start='b=1'\)"),
-    ({"formula": "a + b*p + c*(2*p + 1)"}, "terms of a, b, c are collinear"),
-    ({"formula": "1/p"}, "no coefficient"), ({"formula": "a + b"}, "no column"),
-    ({"formula": "a*time_s + p"}, "time_s is the value"),
+    ({"formula": "a + b*p + c*(2*p + 1)"}, "terms of a, b, c are collinear"), ({"formula": "1/p"}, "no coefficient"),
+    ({"formula": "a + b"}, "no column"), ({"formula": "a*time_s + p"}, "time_s is the value"),
     ({"formula": "a + b/p", "start": "d=1"}, "unknown coefficient 'd'"),
     ({"formula": "a + b/p", "start": "b=x"}, "numbers by coefficient are expected"),
     ({"formula": "a + b/p", "quantile": 1.5}, "must be below 1"),
@@ -261,8 +261,7 @@ def test_standard_errors_are_those_of_differences(text):
     ({"formula": "a + b/p", "by": "cod"}, "did you mean 'code'"),
     ({"formula": "a + b/p", "by": "weight"}, "weight=.*: only 1 runs for 2 coefficients"),
     ({"formula": "a + b/(p - 1)"}, "not finite at p=1; leave such rows out"),
-    ({"formula": "__import__('os')"}, "column"),
-    ({"formula": "a + b/p", "value": "tmie"}, "unknown column 'tmie'"),
+    ({"formula": "__import__('os')"}, "column"), ({"formula": "a + b/p", "value": "tmie"}, "unknown column 'tmie'"),
     ({"formula": "a + max(b, p)"}, "has no derivative"),
 ])  # fmt: skip
 def test_mistakes_are_said_in_one_line(options, message):
@@ -278,3 +277,160 @@ def test_terms_of_very_different_size_keep_their_digits():
     table["time_s"] += [1e-6, -1e-6, 1e-6, -1e-6, 1e-6]
     model = perfcore.fit(table, fitter="regression", formula="a + b*n^3", parameter="n")
     np.testing.assert_allclose([p.estimate for p in model.parameters], [2.0, 1e-15], rtol=1e-5)
+
+
+# The Universal Scalability Law on SPEC SDM91, against algebra, and its intervals against simulations.
+# N. J. Gunther, "Guerrilla Capacity Planning", 2007, table 5.2; estimates as of the package usl for R.
+SDM91 = pd.DataFrame(
+    {"load": [1, 18, 36, 72, 108, 144, 216], "throughput": [64.9, 995.9, 1652.4, 1853.2, 1828.9, 1775.0, 1702.2]}
+)
+P = np.array([1.0, 2, 4, 8, 16, 32, 64])
+
+
+def throughputs(gamma, sigma, kappa, wobble=0.005):
+    signs = np.array([1, -1, 1, 1, -1, -1, 1])
+    values = gamma * P / (1 + sigma * (P - 1) + kappa * P * (P - 1)) * (1 + wobble * signs)
+    return pd.DataFrame({"p": P, "rate [ops/s]": values})
+
+
+def fit(table, **options):
+    return perfcore.fit(
+        Measurements(table, parameters=table.columns[0], value=table.columns[1]), fitter="usl", **options
+    )
+
+
+def derived(model):
+    return {each.name.partition(" ")[0]: each for each in model.derived()}
+
+
+def test_sdm91():
+    model = fit(SDM91)
+    gamma, sigma, kappa = model.parameters
+    assert (sigma.estimate, sigma.standard_error) == (
+        pytest.approx(0.0277295, rel=1e-4),
+        pytest.approx(0.0091, rel=0.01),
+    )
+    assert (kappa.estimate, kappa.standard_error) == (
+        pytest.approx(1.0437e-4, rel=1e-4),
+        pytest.approx(1.99e-5, rel=0.01),
+    )
+    assert gamma.estimate == pytest.approx(89.995, rel=1e-4)
+    assert derived(model)["p*"].value == pytest.approx(96.52, rel=1e-4)
+    assert model.has_peak
+    assert "Throughput peaks at p = 96.5" in model.report().answer
+
+
+def test_what_follows_from_the_law_is_what_it_predicts():
+    """Peak, value there, limit and efficiency against the curve itself, for throughputs and times."""
+    for is_time in (False, True):
+        table = throughputs(100.0, 0.05, 1e-3)
+        if is_time:
+            table = pd.DataFrame({"p": P, "time_s": 1 / table["rate [ops/s]"]})
+        model = fit(table)
+        found, dense = derived(model), np.linspace(1, 200, 200_000)
+        curve = model.predict(dense)
+        best = curve.argmin() if is_time else curve.argmax()
+        assert found["p*"].value == pytest.approx(dense[best], rel=1e-4)
+        assert found["peak"].value == pytest.approx(curve[best], rel=1e-8)
+        rate = 1 / model.predict([1.0, 64.0]) if is_time else model.predict([1.0, 64.0])
+        assert found["efficiency"].value == pytest.approx(rate[1] / rate[0] / 64, rel=1e-10)
+        for each in found.values():
+            assert each.interval[0] < each.value < each.interval[1]
+
+
+def test_both_quantities_agree_with_relative_weights():
+    table = throughputs(100.0, 0.05, 1e-3, wobble=1e-5)
+    times = pd.DataFrame({"p": P, "time_s": 1 / table["rate [ops/s]"]})
+    one, other = fit(table, weights="relative"), fit(times)
+    for mine, yours in zip(one.parameters, other.parameters, strict=True):
+        assert mine.estimate == pytest.approx(yours.estimate, rel=1e-4)
+
+
+def test_without_coherency_it_is_amdahl():
+    model = fit(throughputs(100.0, 0.05, 0.0))
+    assert not model.has_peak
+    assert "Amdahl" in model.report().answer
+    assert derived(model)["limit"].value == pytest.approx(2000.0, rel=0.1)
+    linear = fit(throughputs(100.0, 0.0, 0.0, wobble=1e-3))
+    assert not linear.has_peak
+
+
+def test_coefficients_that_would_be_negative_are_0_and_predictions_stay_finite():
+    table = throughputs(100.0, 0.05, 0.0, wobble=0.0)
+    table.iloc[-1, 1] *= 1.08
+    model = fit(table)
+    assert [parameter.estimate > 0 for parameter in model.parameters] == [True, True, False]
+    assert np.isfinite(model.predict_array([1e6], 0.95)).all()
+    kappa = model.report().shown_tables[0].rows[2]
+    assert kappa[1] == 0.0
+    assert kappa[3][0] < 0.0
+
+
+def test_a_peak_beyond_the_data_is_said():
+    model = fit(throughputs(100.0, 0.02, 1e-4, wobble=1e-4))
+    assert model.has_peak
+    assert any("beyond the data, which end at p = 64" in line for line in model.report().closing())
+
+
+@pytest.mark.parametrize(("table", "options", "message"), [
+    (SDM91[:3], {}, "needs 4 or more values of load; there are 3"),
+    (SDM91.rename(columns={"throughput": "y"}), {}, "is y a throughput or a time.*quantity="),
+    (SDM91.rename(columns={"throughput": "time_s"}), {}, "does not scale like a time.*quantity='throughput'"),
+    (SDM91, {"quantity": "time"}, "does not scale like a time.*value="),
+    (SDM91.rename(columns={"throughput": "time_s"}), {"quantity": "throughput"}, "is a time by its unit s"),
+    (SDM91.assign(throughput=-1.0), {}, "a positive number is expected"),
+    (SDM91, {"quantity": "speed"}, "throughput"), (SDM91, {"weights": "load"}, "unknown value 'load'"),
+    (SDM91.assign(code=list("abababa")), {}, "usl fits one program.*where='code=a'"),
+])  # fmt: skip
+def test_mistakes_of_the_scalability_law(table, options, message):
+    with pytest.raises(PerfError, match=message) as caught:
+        fit(table, **options)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("scenario", ["throughput, 7 points", "times, 5 points"])
+def test_intervals_hold_what_they_say(scenario):
+    """benchmarks/usl_coverage.py draws 2000 and finds 93 to 97 %; of 120, three standard errors are 6 %."""
+    assert scenario in SCENARIOS
+    for name, share in coverage(scenario, 120).items():
+        assert 0.89 <= share <= 0.995, name
+
+
+# The program: what it prints for regressions and the scalability law, and how it ends.
+RUNS = "p,time_s\n1,10.2\n2,5.3\n4,2.9\n8,1.68\n16,1.12\n32,0.86\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs.csv").write_text(RUNS)
+
+
+@pytest.mark.parametrize("words", [("regression", "--formula", "a + b/p + c*log2(p)"), ("usl",)])
+def test_a_fit_is_printed_saved_used_and_drawn(perf, tmp_path, words):
+    lines = perf("fit", "runs.csv", "--fitter", *words, "-o", "model.json", "--plot", "fit.svg", short=True).lines
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 110
+    assert {"Assumed:", "Next:"} <= {line.partition(" ")[0] for line in lines}
+    suggested = next(line for line in lines if line.startswith("Next: perf "))
+    assert perf(*shlex.split(suggested)[2:]).out
+    content = json.loads(perf("fit", "runs.csv", "--fitter", *words, "--json").out)
+    assert content["kind"] == words[0]
+    assert len(content["details"]["runs"]) == 6
+    table = perf("fit", "runs.csv", "--fitter", *words, "--table", "csv")
+    assert table.lines[0].endswith("lower,upper")
+    assert "extrapolated" in perf("predict", "model.json", "--at", "p=64", "--interval", "0.9").out
+    assert "median error" in perf("validate", "model.json", "runs.csv").out
+    assert perf("compare", "model.json", "model.json", "--at", "p=64").out
+    assert perf("experiment", "next", "model.json", "--target", "p=128", "--candidates", "p=1..64*2").out
+    perf("plot", "model.json", "runs.csv", "--panels", "residuals,influence", "-o", "some.svg")
+    assert (tmp_path / "some.svg").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (("regression",), "the formula is missing"), (("regression", "--formula", "a + b/"), "column 6"),
+    (("regression", "--formula", "a + b/p", "--quantile", "2"), "below 1"),
+    (("usl", "--value", "time"), "unknown column 'time'"),
+])  # fmt: skip
+def test_mistakes_end_with_status_2_and_one_line(refused, words, message):
+    assert message in refused("fit", "runs.csv", "--fitter", *words)

@@ -425,18 +425,12 @@ def test_operations_of_a_server_are_no_parts_of_a_run_but_operators_are():
     assert perfcore.fit(pd.DataFrame(rows, columns=["operator", "p", "time_us"]), fitter="scaling").has_parts
 
 
-@pytest.mark.parametrize(
-    ("names", "adds_up"),
-    [
-        ({"region": "ab"}, True),
-        ({"label": ["total", "io"]}, True),
-        ({"label": ["main", "main->io"]}, True),
-        ({"label": ["mpi_wait", "solve"]}, True),
-        ({"label": ["cg", "gmres"]}, False),
-        ({"scheme": "ab"}, False),  # of two ways to run one is no part of the other
-        ({"region": "abab", "metric": ["time", "time", "visits", "visits"]}, False),
-    ],
-)
+@pytest.mark.parametrize(("names", "adds_up"), [
+    ({"region": "ab"}, True), ({"label": ["total", "io"]}, True), ({"label": ["main", "main->io"]}, True),
+    ({"label": ["mpi_wait", "solve"]}, True), ({"label": ["cg", "gmres"]}, False),
+    ({"scheme": "ab"}, False),  # of two ways to run one is no part of the other
+    ({"region": "abab", "metric": ["time", "time", "visits", "visits"]}, False),
+])  # fmt: skip
 def test_only_parts_of_one_run_are_added_up(names, adds_up):
     series = pd.DataFrame({name: list(values) for name, values in names.items()}).assign(scale=lambda f: f.index + 1.0)
     runs = series.merge(pd.DataFrame({"p": [1, 2, 4, 8]}), how="cross")

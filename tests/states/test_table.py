@@ -31,10 +31,7 @@ STATES = {
     ),
     "runtime": ("cudaLaunchKernel", "Building task", "scheduler"),
     "idle": ("free", "  IDLE ", "ProfilerStep#12", "## backward ##", "(no state)"),  # markers do not compute
-    "unknown": ("State 15",),
-    "not_running": ("Not created",),
-    "io": ("I/O",),
-    "contending": (),
+    "unknown": ("State 15",), "not_running": ("Not created",), "io": ("I/O",), "contending": (),
 }  # fmt: skip
 IN_NO_CLASS = ("dgemm", "cuda_gemm_of_the_user", "state of the art")  # they compute, as functions of programs do
 

@@ -140,17 +140,13 @@ def test_accuracy_against_known_distributions(bins, error):
     a, b = binned(first, bins), binned(second, bins)
     ten = [gamma2] * 10
     cases = [
-        (gamma2 + gamma3, GAMMA[5.0].cdf),
-        (add(*ten), GAMMA[20.0].cdf),
-        (a * b, stats.lognorm(0.5, scale=6.0).cdf),
+        (gamma2 + gamma3, GAMMA[5.0].cdf), (add(*ten), GAMMA[20.0].cdf), (a * b, stats.lognorm(0.5, scale=6.0).cdf),
         (a / b, stats.lognorm(0.5, scale=2 / 3).cdf),
         (maximum(gamma2, gamma3), lambda z: GAMMA[2.0].cdf(z) * GAMMA[3.0].cdf(z)),
-        (maximum(*ten), lambda z: GAMMA[2.0].cdf(z) ** 10),
-        (a**2, stats.lognorm(0.6, scale=4.0).cdf),
-        (1 / a, stats.lognorm(0.3, scale=0.5).cdf),
-        (log(a), stats.norm(math.log(2), 0.3).cdf),
+        (maximum(*ten), lambda z: GAMMA[2.0].cdf(z) ** 10), (a**2, stats.lognorm(0.6, scale=4.0).cdf),
+        (1 / a, stats.lognorm(0.3, scale=0.5).cdf), (log(a), stats.norm(math.log(2), 0.3).cdf),
         (sqrt(a), stats.lognorm(0.15, scale=math.sqrt(2)).cdf),
-    ]
+    ]  # fmt: skip
     for found, cdf in cases:
         places = found.quantile(LEVELS)
         assert np.abs(found.cdf(places) - cdf(places)).max() < error
@@ -304,34 +300,25 @@ def test_two_samples_and_equal_ones():
     assert Histogram.from_samples([3.0] * 5).edges.tolist() == [3.0, 3.0]
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Histogram([1, 2, 3], [0.5, 0.4]), r"sum to 0\.9, not to 1"),
-        (lambda: Histogram([1, 2, 3], [1.5, -0.5]), r"bin 2 has the negative probability -0\.5"),
-        (lambda: Histogram([1, 2, 3], [0.5, math.nan]), "masses: number 2 is nan"),
-        (lambda: Histogram([1, 2, math.inf], [0.5, 0.5]), "edges: number 3 is inf"),
-        (lambda: Histogram([1, 3, 2], [0.5, 0.5]), "bin 2 goes back from 3 to 2"),
-        (lambda: Histogram([1, 2], [0.5, 0.5]), "2 edges and 2 masses"),
-        (lambda: Histogram([[1, 2]], [1]), "2 dimensions"),
-        (lambda: Histogram(["a", "b"], [1]), "edges must be numbers"),
-        (lambda: Histogram([1, 2], [1], [3]), "mean 3 is outside its bin 1, 1 to 2"),
-        (lambda: Histogram([1, 2], [1], [1, 2]), "2 means for 1 bins"),
-        (lambda: Histogram([], []), "0 edges and 0 masses"),
-        (lambda: D / Histogram([-1, 1], [1]), "divisor can be 0, it goes from -1 to 1"),
-        (lambda: 1 / Histogram([0, 1], [1]), "divisor can be 0"),
-        (lambda: Histogram([0, 1], [1]) ** -1, "division by 0"),
-        (lambda: D / Z, "divisor can be 0, it goes from 0"),
-        (lambda: Z**-1, "division by 0"),
-        (lambda: Histogram.from_draws([1.0, math.inf], 5), "finite"),
-        (lambda: Histogram([-1, 1], [1]) ** 0.5, "must be whole"),
-        (lambda: Histogram([-1, 1], [1]) ** D, "must be above 0"),
-        (lambda: log(Histogram([0, 1], [1])), "begin at 0"),
-        (lambda: sqrt(Histogram([-1, 1], [1])), "begin at -1"),
-        (lambda: exp(1000 * D), "too large"),
-        (lambda: (1e200 * D) * (1e200 * E), "too large"),
-    ],
-)
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda: Histogram([1, 2, 3], [0.5, 0.4]), r"sum to 0\.9, not to 1"),
+    (lambda: Histogram([1, 2, 3], [1.5, -0.5]), r"bin 2 has the negative probability -0\.5"),
+    (lambda: Histogram([1, 2, 3], [0.5, math.nan]), "masses: number 2 is nan"),
+    (lambda: Histogram([1, 2, math.inf], [0.5, 0.5]), "edges: number 3 is inf"),
+    (lambda: Histogram([1, 3, 2], [0.5, 0.5]), "bin 2 goes back from 3 to 2"),
+    (lambda: Histogram([1, 2], [0.5, 0.5]), "2 edges and 2 masses"), (lambda: Histogram([[1, 2]], [1]), "2 dimensions"),
+    (lambda: Histogram(["a", "b"], [1]), "edges must be numbers"),
+    (lambda: Histogram([1, 2], [1], [3]), "mean 3 is outside its bin 1, 1 to 2"),
+    (lambda: Histogram([1, 2], [1], [1, 2]), "2 means for 1 bins"), (lambda: Histogram([], []), "0 edges and 0 masses"),
+    (lambda: D / Histogram([-1, 1], [1]), "divisor can be 0, it goes from -1 to 1"),
+    (lambda: 1 / Histogram([0, 1], [1]), "divisor can be 0"), (lambda: Histogram([0, 1], [1]) ** -1, "division by 0"),
+    (lambda: D / Z, "divisor can be 0, it goes from 0"), (lambda: Z**-1, "division by 0"),
+    (lambda: Histogram.from_draws([1.0, math.inf], 5), "finite"),
+    (lambda: Histogram([-1, 1], [1]) ** 0.5, "must be whole"),
+    (lambda: Histogram([-1, 1], [1]) ** D, "must be above 0"), (lambda: log(Histogram([0, 1], [1])), "begin at 0"),
+    (lambda: sqrt(Histogram([-1, 1], [1])), "begin at -1"), (lambda: exp(1000 * D), "too large"),
+    (lambda: (1e200 * D) * (1e200 * E), "too large"),
+])  # fmt: skip
 def test_bad_input(make, message):
     with pytest.raises(DataError, match=message) as caught:
         make()

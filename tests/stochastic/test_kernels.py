@@ -158,18 +158,10 @@ def test_maxima(values):
     np.testing.assert_allclose(law.cdf_and_integral(at)[0] - masses, before, atol=1e-14)
 
 
-@pytest.mark.parametrize(
-    ("function", "of_array"),
-    [
-        (EXP, np.exp),
-        (LOG, np.log),
-        (SQRT, np.sqrt),
-        (power(2.0), np.square),
-        (power(0.3), lambda x: x**0.3),
-        (power(-1.0), lambda x: -1 / x),
-        (power(-2.5), lambda x: -(x**-2.5)),
-    ],
-)
+@pytest.mark.parametrize(("function", "of_array"), [
+    (EXP, np.exp), (LOG, np.log), (SQRT, np.sqrt), (power(2.0), np.square), (power(0.3), lambda x: x**0.3),
+    (power(-1.0), lambda x: -1 / x), (power(-2.5), lambda x: -(x**-2.5)),
+])  # fmt: skip
 def test_functions_of_one(function, of_array):
     """Levels are kept; the mean is that of many quantiles, and the integral leads to it."""
     law = image(function, POSITIVE)

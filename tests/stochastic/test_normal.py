@@ -126,15 +126,10 @@ def test_the_deviation_of_samples_is_the_unbiased_one(samples):
     assert Normal.from_samples(samples).std == pytest.approx(statistics.stdev(samples))
 
 
-@pytest.mark.parametrize(
-    ("function", "reference", "exact"),
-    [
-        (exp, Normal(0.5, 0.4), stats.lognorm(0.4, scale=math.exp(0.5))),
-        (abs, Normal(0.3, 1.0), stats.foldnorm(0.3)),
-        (lambda x: x**2, Normal(0.0, 1.0), stats.chi2(1)),
-        (lambda x: x**2, Normal(3.0, 1.0), stats.ncx2(1, 9.0)),
-    ],
-)
+@pytest.mark.parametrize(("function", "reference", "exact"), [
+    (exp, Normal(0.5, 0.4), stats.lognorm(0.4, scale=math.exp(0.5))), (abs, Normal(0.3, 1.0), stats.foldnorm(0.3)),
+    (lambda x: x**2, Normal(0.0, 1.0), stats.chi2(1)), (lambda x: x**2, Normal(3.0, 1.0), stats.ncx2(1, 9.0)),
+])  # fmt: skip
 def test_functions_against_known_distributions(function, reference, exact):
     found = function(reference)
     assert found.mean == pytest.approx(exact.mean(), rel=1e-9)
@@ -185,18 +180,9 @@ def test_without_spread_it_is_a_number():
     """Operations on numbers written as normals are those of numbers."""
     x, y = Normal(9, 0), Normal(2, 0)
     for found, expected in (
-        (x + y, 11),
-        (x - y, 7),
-        (x * y, 18),
-        (x / y, 4.5),
-        (x**y, 81),
-        (x**-0.5, 1 / 3),
-        (sqrt(x), 3),
-        (exp(y), math.exp(2)),
-        (log(x), math.log(9)),
-        (maximum(x, y), 9),
-        (minimum(x, y), 2),
-    ):
+        (x + y, 11), (x - y, 7), (x * y, 18), (x / y, 4.5), (x**y, 81), (x**-0.5, 1 / 3), (sqrt(x), 3),
+        (exp(y), math.exp(2)), (log(x), math.log(9)), (maximum(x, y), 9), (minimum(x, y), 2),
+    ):  # fmt: skip
         assert (found.mean, found.std, found.cdf_error) == (pytest.approx(expected), 0.0, 0.0)
     assert x.support == (9.0, 9.0)
 
@@ -225,21 +211,15 @@ def test_conversion_says_how_much_the_shape_matters():
     assert float(lost.split()[-1]) == pytest.approx(0.5 - stats.norm.cdf(-1), abs=0.01)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Normal(1, -1), "standard deviation -1 is negative; give 0 or more, such as 1"),
-        (lambda: Normal(math.nan, 1), "must be finite"),
-        (lambda: Normal("a", 1), "must be numbers"),
-        (lambda: Normal(1, 1) / Normal(0.5, 1), "0.5 ± 1 may well be 0"),
-        (lambda: log(Normal(1, 1)), "a value below 0 has probability 0.16"),
-        (lambda: sqrt(Normal(-9, 0)), "outside its domain"),
-        (lambda: Normal(1, 1) ** 0.5, "a value below 0"),
-        (lambda: exp(Normal(0, 100)), "not finite"),
-        (lambda: Normal(1e200, 1e200) * Normal(1e200, 1), "finite"),
-        (lambda: multiply(Normal(1, 1), Normal(1, 1), Normal(1, 1), correlation=0.5), "two at a time"),
-    ],
-)
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda: Normal(1, -1), "standard deviation -1 is negative; give 0 or more, such as 1"),
+    (lambda: Normal(math.nan, 1), "must be finite"), (lambda: Normal("a", 1), "must be numbers"),
+    (lambda: Normal(1, 1) / Normal(0.5, 1), "0.5 ± 1 may well be 0"),
+    (lambda: log(Normal(1, 1)), "a value below 0 has probability 0.16"),
+    (lambda: sqrt(Normal(-9, 0)), "outside its domain"), (lambda: Normal(1, 1) ** 0.5, "a value below 0"),
+    (lambda: exp(Normal(0, 100)), "not finite"), (lambda: Normal(1e200, 1e200) * Normal(1e200, 1), "finite"),
+    (lambda: multiply(Normal(1, 1), Normal(1, 1), Normal(1, 1), correlation=0.5), "two at a time"),
+])  # fmt: skip
 def test_bad_input(make, message):
     with pytest.raises(DataError, match=message) as caught:
         make()

@@ -65,22 +65,17 @@ def test_notes_of_operands_go_into_results_once():
     assert (Histogram([1, 2], [1], notes=("few samples",)) * x).notes[:2] == ("few samples", "from yesterday")
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (lambda: from_dict({}), DataError, "needs the key 'representation'"),
-        (lambda: from_dict([1]), DataError, "needs the key 'representation'"),
-        (lambda: from_dict({"representation": "norml"}), UnknownNameError, "did you mean 'normal'"),
-        (lambda: from_dict({"representation": "point", "value": True}), DataError, r"\$\.value"),
-        (add, DataError, "at least one"),
-        (lambda: add(Normal(), correlaton=1), UnknownNameError, "did you mean 'correlation'"),
-        (lambda: Point(float("inf")), DataError, "not finite"),
-        (lambda: Point("three"), DataError, "not a number"),
-        (lambda: Point(-8) ** 0.5, DataError, "no finite real number"),
-        (lambda: Point(0) ** -1, DataError, "divisor is 0"),
-        (lambda: Point(10) ** 400, DataError, "no finite real number"),
-    ],
-)
+@pytest.mark.parametrize(("make", "error", "message"), [
+    (lambda: from_dict({}), DataError, "needs the key 'representation'"),
+    (lambda: from_dict([1]), DataError, "needs the key 'representation'"),
+    (lambda: from_dict({"representation": "norml"}), UnknownNameError, "did you mean 'normal'"),
+    (lambda: from_dict({"representation": "point", "value": True}), DataError, r"\$\.value"),
+    (add, DataError, "at least one"),
+    (lambda: add(Normal(), correlaton=1), UnknownNameError, "did you mean 'correlation'"),
+    (lambda: Point(float("inf")), DataError, "not finite"), (lambda: Point("three"), DataError, "not a number"),
+    (lambda: Point(-8) ** 0.5, DataError, "no finite real number"), (lambda: Point(0) ** -1, DataError, "divisor is 0"),
+    (lambda: Point(10) ** 400, DataError, "no finite real number"),
+])  # fmt: skip
 def test_bad_input(make, error, message):
     with pytest.raises(error, match=message) as caught:
         make()
@@ -201,17 +196,14 @@ def test_rows_of_numbers_are_parted_by_a_slash():
     assert Sampled.from_values(["s", 3, [1.0, 2.5, 4.0], [1, 1, 2]]).weights == [1.0, 1.0, 2.0]
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Triangular.from_words("1,2"), "triangular: LOWER,MODE,UPPER is expected, 2 of these are given"),
-        (lambda: Triangular.from_words("1,2,x"), "triangular: UPPER: 'x' is no number"),
-        (lambda: Triangular.from_words("1,2,inf"), "triangular: upper: inf is not finite"),
-        (lambda: Sampled.from_values([]), "sampled: UNIT/COUNT/VALUES/WEIGHTS is expected, 0 of these"),
-        (lambda: Sampled.from_dict({"unit": 1}), r"sampled: .*`\$.unit`"),
-        (lambda: Sampled.from_dict({}), "sampled: .*missing required field `unit`"),
-    ],
-)
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda: Triangular.from_words("1,2"), "triangular: LOWER,MODE,UPPER is expected, 2 of these are given"),
+    (lambda: Triangular.from_words("1,2,x"), "triangular: UPPER: 'x' is no number"),
+    (lambda: Triangular.from_words("1,2,inf"), "triangular: upper: inf is not finite"),
+    (lambda: Sampled.from_values([]), "sampled: UNIT/COUNT/VALUES/WEIGHTS is expected, 0 of these"),
+    (lambda: Sampled.from_dict({"unit": 1}), r"sampled: .*`\$.unit`"),
+    (lambda: Sampled.from_dict({}), "sampled: .*missing required field `unit`"),
+])  # fmt: skip
 def test_what_is_no_value(make, message):
     with pytest.raises(DataError, match=message):
         make()

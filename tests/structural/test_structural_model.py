@@ -278,25 +278,17 @@ def test_values_in_a_list_or_one_after_another(write, text):
     assert judgement.crps.tolist() == [from_dict(NORMAL).crps(4.0), 2.0]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", r"holds no predictions; a value as `perf stochastic summarize` writes it, a number, or"),
-        ("[]", r"holds no predictions"),
-        ('[1,\n 2,,]', r":2: is not JSON: Expecting value, column 4"),
-        ("1\n2\n[3", r":3: is not JSON"),
-        ("[NaN]", r":1: is not JSON: NaN is met; a prediction is made of finite numbers"),
-        ("[1e999]", r"prediction 1: point: inf is not finite"),
-        ("[1, true]", r"prediction 2: 'True' is met"),
-        ('["a"]', r"prediction 1: 'a' is met"),
-        ('[{"lower": 3, "upper": 1}]', r"prediction 1: interval: "),
-        ('[{"lower": null, "upper": 1}]', r"prediction 1: interval: "),
-        ('[{"mean": 3}]', r"prediction 1: a stochastic value needs the key 'representation'"),
-        ('[{"representation": "norml"}]', r"prediction 1: unknown representation 'norml': did you mean 'normal'"),
-        ("[" * 100_000, r":1: is not JSON: it is nested too deeply"),
-        ("9" * 5000, r":1: is not JSON"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "message"), [
+    ("", r"holds no predictions; a value as `perf stochastic summarize` writes it, a number, or"),
+    ("[]", r"holds no predictions"), ('[1,\n 2,,]', r":2: is not JSON: Expecting value, column 4"),
+    ("1\n2\n[3", r":3: is not JSON"), ("[NaN]", r":1: is not JSON: NaN is met; a prediction is made of finite numbers"),
+    ("[1e999]", r"prediction 1: point: inf is not finite"), ("[1, true]", r"prediction 2: 'True' is met"),
+    ('["a"]', r"prediction 1: 'a' is met"), ('[{"lower": 3, "upper": 1}]', r"prediction 1: interval: "),
+    ('[{"lower": null, "upper": 1}]', r"prediction 1: interval: "),
+    ('[{"mean": 3}]', r"prediction 1: a stochastic value needs the key 'representation'"),
+    ('[{"representation": "norml"}]', r"prediction 1: unknown representation 'norml': did you mean 'normal'"),
+    ("[" * 100_000, r":1: is not JSON: it is nested too deeply"), ("9" * 5000, r":1: is not JSON"),
+])  # fmt: skip
 def test_what_is_no_prediction(write, text, message):
     with pytest.raises(InputError, match=message) as caught:
         judge(write(text), [1.0])

@@ -34,18 +34,11 @@ def late_barrier(at=0):
     return by_hand(calls, collectives=[([(0, 0), (1, 0)], None)], ends=[at + 75, at + 75], start=at)
 
 
-@pytest.mark.parametrize(
-    ("options", "runtime"),
-    [
-        ({"network": "0"}, 70),
-        ({"network": "5x"}, 71),
-        ({"network": "0.5x"}, 80),
-        ({"compute": {"computing": 2}}, 25 + 5 + 10),
-        ({"compute": {"sol*": 2}, "network": "0"}, 35),
-        ({"balance": "computing"}, 30 + 5 + 20),
-        ({"balance": ["solve"], "network": "0"}, 50),
-    ],
-)
+@pytest.mark.parametrize(("options", "runtime"), [
+    ({"network": "0"}, 70), ({"network": "5x"}, 71), ({"network": "0.5x"}, 80),
+    ({"compute": {"computing": 2}}, 25 + 5 + 10), ({"compute": {"sol*": 2}, "network": "0"}, 35),
+    ({"balance": "computing"}, 30 + 5 + 20), ({"balance": ["solve"], "network": "0"}, 50),
+])  # fmt: skip
 def test_a_late_rank(options, runtime):
     found = whatif(trace_of(late_barrier()), **options)
     assert found.runtime_ns == 75

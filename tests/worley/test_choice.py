@@ -118,12 +118,9 @@ def test_an_outlier_takes_no_phase_away_from_the_levels():
     assert model.breaks == pytest.approx((120.0, 240.0), abs=1.0)
 
 
-@pytest.mark.parametrize(
-    ("seed", "options"),
-    [
-        (1, {}), (0, {"phases": 7, "degree": 2}), (1, {"phases": 5, "degree": 3}), (2, {"segmenter": "hill-climb"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("seed", "options"), [
+    (1, {}), (0, {"phases": 7, "degree": 2}), (1, {"phases": 5, "degree": 3}), (2, {"segmenter": "hill-climb"}),
+])  # fmt: skip
 def test_no_model_leaves_the_processors_by_anything(seed, options):
     rng = np.random.default_rng(seed)
     hill = 16 * (1 - np.linspace(-1, 1, 200) ** 2)

@@ -339,13 +339,10 @@ def test_what_is_written_is_read_again_with_its_calls(read, tmp_path):
     assert [event["cat"] for event in events if event["ph"] == "X"] == ["computing", "waiting", "computing"]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "paraver/qsort_beo3.prv", "otf2/sst-10rank/traces.otf2", "projections/ping-pong/pingpong.prj.sts",
-        "picl/conceptual_pingpong.trf", "paje/states.trace", "chrome/rank0.json.gz", "chrome/two_ranks",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("name", [
+    "paraver/qsort_beo3.prv", "otf2/sst-10rank/traces.otf2", "projections/ping-pong/pingpong.prj.sts",
+    "picl/conceptual_pingpong.trf", "paje/states.trace", "chrome/rank0.json.gz", "chrome/two_ranks",
+])  # fmt: skip
 def test_real_traces_are_written_without_loss(name, real_data, tmp_path):
     trace = perfcore.read(real_data / "traces" / name)
     assert_same(trace, again(trace, tmp_path))
