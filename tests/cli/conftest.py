@@ -15,8 +15,12 @@ def interruptible():
 @pytest.fixture(scope="session", autouse=True)
 def compiled():
     """Compile the kernels beforehand: what is said about it on stderr is tested elsewhere."""
+    import pandas as pd
+
     import perfcore
 
+    runs = pd.DataFrame({"p": [4, 8, 16, 32, 64], "time_s": [1.0, 2, 3, 4, 5]})
+    perfcore.fit(runs, fitter="scaling").report()
     curve = perfcore.UtilizationCurve([0, 1, 2, 3], [1, 5, 2])
     worley = {"fitter": "worley", "functions": "exp", "scale": 1}
     for options in ({"refine": True}, {"segmenter": "least-squares"}, worley):

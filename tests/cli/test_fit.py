@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import perfcore
@@ -184,7 +183,6 @@ def test_processes_rank_and_refit_to_the_same_digits(perf, refused):
 @pytest.mark.usefixtures("pairs")
 @pytest.mark.parametrize(("words", "message"), [
     (["--fitter", "strohmeier"], "unknown fitter 'strohmeier': did you mean 'strohmaier'?"),
-    (["--fitter", "strohmeier", "--at", "p=64"], "unknown fitter 'strohmeier': did you mean 'strohmaier'?"),
     (["--functions", "each"], "--functions each belongs to the fitter individual"),
     (["--functions", "1/q"], "function '1/q' depends on 'q'; the data have p"),
     (["--functions", "1/(p"], "'1/(p'"),
@@ -216,7 +214,6 @@ def test_processes_rank_and_refit_to_the_same_digits(perf, refused):
     (["--intervals", "profile", "--loss", "huber"], "--intervals profile needs least squares"),
     (["--starts", "none"], "strohmaier: --starts 'none': a number is expected"),
     (["--aggregate", "maximum"], "unknown value 'maximum'"), (["--phases", "3"], "No such option '--phases'"),
-    (["--plot", "m.jpg"], "cannot draw 'm.jpg'"),
 ])  # fmt: skip
 def test_mistakes_in_options_write_nothing(refused, folder, words, message):
     (folder / "counts.csv").write_text("code,gflop\nBT,168.284\nLU,119.297\n")
@@ -270,15 +267,6 @@ BAD = {
 def paths(folder):
     Path("runs.csv").write_text(HEADER + SOLVE + EXCHANGE)
     return folder
-
-
-@pytest.fixture(scope="module", autouse=True)
-def kernels():
-    """Compile beforehand: what is said about it on stderr is tested elsewhere."""
-    import pandas as pd
-
-    values = pd.DataFrame({"p": np.array(LEVELS, dtype=float), "time_s": [1.0, 2, 3, 4, 5]})
-    perfcore.fit(values, fitter="scaling").report()
 
 
 @pytest.mark.usefixtures("paths")

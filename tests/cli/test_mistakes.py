@@ -18,29 +18,22 @@ import perfcore
 MISTAKES = r"""
 plot curve.csv -o x.gif | cannot draw 'x.gif': the ending must be one of
 plot curve.csv curve.csv | the first of two files must be a model
-plot curve.csv -o no/x.png | there is no folder 'no'
-plot curve.csv -o plot.xyz | cannot draw 'plot.xyz': the ending must be one of
 plot curve.csv --panels nosuch | there is no panel 'nosuch'; there are data
 plot curve.csv --size 0in | size '0in': half an inch to 60 inches is accepted
 plot curve.csv --size 3.4em | size '3.4em': a width such as 3.4in
 plot curve.csv --font 500 | no room for its panels; choose some, a larger size or smaller text
 plot curve.csv --font 0 | Invalid value for '--font'
 plot none.json | none.json: there is no such file
-plot none.csv | none.csv: there is no such file
 plot | Missing argument 'SUBJECT'
 explore curve.csv -o x.pdf | cannot write 'x.pdf': the ending must be .html
-explore curve.csv -o no/x.html | there is no folder 'no'
-explore none.csv -o x.html | none.csv: there is no such file
 explore curve.csv -o x.html --port 8000 | --port and --no-browser are of the page
 explore curve.csv --views 2 | --views belongs to -o FILE
 explore | Missing argument 'FILES'
-convert curve.csv -o x.docx | cannot write 'x.docx': the ending must be one of .json, .csv
 convert none.csv -o x.docx | cannot write 'x.docx'
 convert none.csv -o x.csv | none.csv: there is no such file
 convert curve.csv --curve -o x.csv | --curve belongs to traces
 convert curve.csv | Missing option '--output'
 explore none.csv | none.csv: there is no such file
-explore none.json | none.json: there is no such file
 explore curve.csv --port 0 | --port
 explore curve.csv --reader nope | unknown reader 'nope'
 experiment sample cpu | Missing option '--output'
@@ -69,7 +62,6 @@ fit curve.csv -o n.json --segmenter minimax | --segmenter 'minimax': unknown val
 fit curve.csv -o n.json --fitter worley --segmenter greedy | No such option '--segmenter'
 fit curve.csv -o n.json --fases 3 | --phases
 fit curve.csv -o n.json --phases 0 | phases: --phases '0': the number of phases must be at least 1
-fit curve.csv -o n.json --phases -3 | the number of phases must be at least 1
 fit curve.csv -o n.json --phases 5..2 | the range must not decrease
 fit curve.csv -o n.json --phases many | expected a number (9), a range (1..20) or auto
 fit curve.csv -o n.json --phases | '--phases' requires an argument
@@ -79,7 +71,6 @@ fit curve.csv -o n.json --fitter worley --functions exp,lg | did you mean 'log'?
 fit curve.csv -o n.json --fitter worley --scale 0 | worley: --scale '0': must be greater than 0
 fit curve.csv -o n.json --fitter worley --scale nan | worley: --scale 'nan': expected a finite number
 fit curve.csv -o n.json --begin equal | No such option '--begin'
-fit curve.csv -o n.json --degree mixed | unknown value 'mixed': choose from 0, 1, 2, 3, auto
 fit curve.csv -o n.json --busy run | --busy and --idle belong to traces
 fit curve.csv -o n.json --plot phases.jpg | cannot draw 'phases.jpg': the ending must be one of .png, .svg, .pdf, .html
 fit curve.csv -o n.json --reader cvs | unknown reader 'cvs': did you mean 'csv'?

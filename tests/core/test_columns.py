@@ -189,11 +189,6 @@ def test_times_of_several_ways_to_run_are_alternatives():
     assert data.with_roles(value="GPU_Time_ms").roles.alternatives == ()
 
 
-def test_a_size_is_what_was_varied_where_the_processors_were_not():
-    data = Measurements(pd.DataFrame({"p": [1, 1, 1], "n": [100, 200, 400], "time_s": [1.0, 2.0, 4.0]}))
-    assert list(data.roles.parameters.values()) == ["n"]
-
-
 BETTER = {
     "larger": "GB/s, ops_per_s, items/s, ns/day, accuracy, score, hits, utilization_%, efficiency",
     "smaller": "misses/s, errors/s, cache_misses, latency, latency_ms, energy, memory_MB, cycles, time",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfcore.base.errors import OptionError, UnknownNameError
+from perfcore.base.errors import OptionError
 from perfcore.data import units
 from perfcore.data.selection import Condition, parse_conditions, rows_that_meet
 from perfcore.hooks.options import build, describe, option
@@ -188,11 +188,6 @@ def test_refused_values(name, given, message):
     with pytest.raises(OptionError, match=message) as caught:
         build(Options, {name: given}, "demo")
     assert "\n" not in str(caught.value)
-
-
-def test_an_unknown_option_is_refused_with_the_nearest():
-    with pytest.raises(UnknownNameError, match="unknown option of demo 'degre': did you mean 'degree'"):
-        build(Options, {"degre": 2}, "demo")
 
 
 def test_a_name_is_spelt_with_hyphens_on_the_command_line():

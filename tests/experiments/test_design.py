@@ -25,10 +25,6 @@ def points_of(design):
     return [tuple(point.values()) for point in design.chosen()]
 
 
-def test_full_factorial_is_the_cartesian_product():
-    assert points_of(make_design(FACTORS)) == list(itertools.product(*FACTORS.values()))
-
-
 def test_constraints_are_python_arithmetic():
     design = make_design(FACTORS, constraints=["D % p == 0", "p <= cores or p < 3"])
     cores = len(os.sched_getaffinity(0))

@@ -112,20 +112,12 @@ def test_growth_over_each_of_two_parameters():
 
 
 # What to measure next: what it says of the draws, and by following the advice.
-def fitted(values, levels=LEVELS, runs=5, noise=0.0, seed=0, **options):
-    """A model of paths with known means (K, n), with normal noise; without noise, of one run."""
-    runs = runs if noise else 1
-    rng = np.random.default_rng(seed)
-    made = np.asarray(values)[:, :, None] * (1 + noise * rng.standard_normal((len(values), len(levels), runs)))
-    rows = [(p, f"f{k}", y) for k, path in enumerate(made) for p, own in zip(levels, path, strict=True) for y in own]
-    return perfcore.fit(pd.DataFrame(rows, columns=["p", "function", "time_s"]), fitter="scaling", **options)
-
-
 @pytest.fixture(scope="module")
 def narrow():
     """Linear growth, measured over a factor of 8 only."""
-    levels = np.array([64.0, 128, 256, 512])
-    return fitted([1 + 0.01 * levels], levels, noise=0.02)
+    levels = np.repeat([64.0, 128, 256, 512], 5)
+    times = (1 + 0.01 * levels) * (1 + 0.02 * np.random.default_rng(0).standard_normal(20))
+    return perfcore.fit(pd.DataFrame({"p": levels, "time_s": times}), fitter="scaling")
 
 
 def test_growth_that_is_not_determined_names_its_rivals_and_where_they_part(narrow):
@@ -169,9 +161,9 @@ def test_following_the_advice_nearly_halves_the_error():
 NOISE = 0.05
 
 
-@pytest.fixture(scope="module")
-def model_of_law_next():
-    rng = np.random.default_rng(2)
+def two_paths(seed):
+    """A model of two paths with known means, of which each has five runs at each level."""
+    rng = np.random.default_rng(seed)
     means = {"solve": 10 + 1000 / LEVELS, "exchange": 2 + 0.5 * LEVELS}
     rows = [
         (p, path, y * (1 + NOISE * z))
@@ -180,6 +172,11 @@ def model_of_law_next():
         for z in rng.standard_normal(5)
     ]
     return perfcore.fit(pd.DataFrame(rows, columns=["p", "function", "time_s"]), fitter="scaling", at="p=256")
+
+
+@pytest.fixture(scope="module")
+def model_of_law_next():
+    return two_paths(2)
 
 
 def test_the_expected_gain_is_what_simulated_runs_bring(model_of_law_next):

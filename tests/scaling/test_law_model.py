@@ -6,24 +6,15 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scaling.test_law_growth import LEVELS, two_paths
 
 import perfcore
 from perfcore.base.errors import DataError, ModelFileError
 
-LEVELS = np.array([4.0, 8, 16, 32, 64])
-
 
 @pytest.fixture(scope="module")
 def model():
-    rng = np.random.default_rng(5)
-    means = {"solve": 10 + 1000 / LEVELS, "exchange": 2 + 0.5 * LEVELS}
-    rows = [
-        (p, path, y * (1 + 0.05 * z))
-        for path, own in means.items()
-        for p, y in zip(LEVELS, own, strict=True)
-        for z in rng.standard_normal(5)
-    ]
-    return perfcore.fit(pd.DataFrame(rows, columns=["p", "function", "time_s"]), fitter="scaling", at="p=256")
+    return two_paths(5)
 
 
 def test_predictions_are_near_the_means_that_were_measured(model):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from perf_formulas import Formula
 from perf_structural import StructuralModel
 from perf_structural.algebra import MAX_NODES, Algebra, grained_progress
-from perf_structural.composition import PLAIN, Composer, Indexed, parse_unit
+from perf_structural.composition import Composer, Indexed, parse_unit
 from perf_structural.measured_value import limits_of_quantile, variation_class
 from perf_structural.sampling import PointwiseEvaluation
 from perfcore.base.errors import DataError
@@ -82,13 +82,6 @@ def test_conversions(one, other, scale):
 @pytest.mark.parametrize(("one", "other"), [("s", "B"), ("s", "1/s"), ("row", "column"), ("MB/s", "MB"), ("s", "1")])
 def test_kinds_that_differ(one, other):
     assert parse_unit(one).kind != parse_unit(other).kind
-
-
-def test_products_and_powers():
-    rate, time = parse_unit("MB/s"), parse_unit("ms")
-    assert rate.times(time).scale_to(parse_unit("B")) == 1e3
-    assert rate.times(rate.power(Fraction(-1))) == PLAIN
-    assert parse_unit("s^2").power(Fraction(1, 2)) == parse_unit("s")
 
 
 def test_a_root_of_a_multiple_is_not_converted():

@@ -65,26 +65,6 @@ def test_reductions(equation, value):
     assert number(equation, a=[1, 2, 3], b=[4, 5, 6], c=1) == value
 
 
-def test_nested_reductions():
-    """The sum over stages of the slowest processor, against numpy."""
-    model = StructuralModel(
-        "sum_over(slowest)",
-        components={"slowest": {"equation": "max_over(scale*stage)", "over": "processor"}},
-        inputs={"scale": [1, -2, 3, 0.5], "stage": {"each": [2, -1, 4], "over": "stage"}},
-    )
-    expected = np.max(np.array([1, -2, 3, 0.5]) * np.array([[2], [-1], [4]]), axis=1).sum()
-    assert model.predict().value.support == (expected, expected)
-
-
-def test_copies_are_independent_of_one_another():
-    """Variances add: ten copies vary less than ten times one."""
-    inputs = {"x": {"normal": [1.0, 0.1], "replicate": {"iteration": 10}}}
-    copies = StructuralModel("sum_over(x)", inputs=inputs).predict().value
-    assert (copies.mean, copies.std) == pytest.approx((10.0, 0.1 * math.sqrt(10)))
-    one = StructuralModel("10*x", inputs={"x": {"normal": [1.0, 0.1]}}).predict().value
-    assert (one.mean, one.std) == pytest.approx((10.0, 1.0))
-
-
 def test_copies_of_a_list():
     """Two processors over three iterations: the sum over iterations of the sum over processors."""
     model = StructuralModel(

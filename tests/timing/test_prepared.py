@@ -103,11 +103,6 @@ def test_steps_by_name(runs, steps, formula):
     assert fitted(runs, operations=OPERATIONS, peak=PEAK, prepare=steps).preparation.formula == formula
 
 
-def test_relative_weights_make_every_value_one(runs):
-    value, factor, weights, _ = columns_of(fitted(runs, weights="relative"))
-    assert value * factor * np.sqrt(weights) == pytest.approx(np.ones(12))
-
-
 def test_weights_by_number_of_runs(runs):
     _, _, weights, runs_of = columns_of(fitted(runs, weights="repetitions"))
     assert weights.mean() == pytest.approx(1)
@@ -191,10 +186,6 @@ def small_table(tmp_path, monkeypatch):
 def test_quantities_as_an_option_takes_them(given, words):
     chosen, _ = build_options(registry().entry("fitters", "individual"), {"operations": given})
     assert chosen.operations == words
-
-
-def test_a_column_gives_its_value_of_each_code(data):
-    assert of_codes("gflop", data) == ("gflop", {"lu": 1.5, "cg": 3.0})
 
 
 def test_a_column_gives_its_value_of_each_system(data):

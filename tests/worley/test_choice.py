@@ -109,9 +109,7 @@ def test_a_dead_second_in_the_middle_is_a_phase():
     heights[400:420] = 0.0
     model = perfcore.fit(UtilizationCurve(np.arange(1001.0), heights), fitter="phases")
     assert model.breaks == pytest.approx((400.0, 420.0), abs=1.0)
-
-
-def test_an_outlier_takes_no_phase_away_from_the_levels():
+    # An outlier takes no phase away from the levels.
     heights = np.repeat([20.0, 26.0, 22.0], 120) + np.random.default_rng(5).normal(0, 0.7, 360)
     heights[50] = 42.0
     model = perfcore.fit(UtilizationCurve(np.arange(361.0), heights), fitter="phases")

@@ -107,11 +107,6 @@ def test_phases_that_are_parts_of_iterations_become_one(count, seed):
     assert [row[header.index("iterations")][:4].strip() for row in rows] == ["-", f"{count} x", "-"]
 
 
-def test_phases_that_were_asked_for_stay():
-    curve, _ = repeating(4, 0.03, 4)
-    assert len(perfcore.fit(curve, phases=9).phases) == 9
-
-
 def test_states_alone_tell_iterations_where_everybody_computes():
     rows = [(rank, step % 2, 1000 * step, 1000 * step + 1000) for rank in range(2) for step in range(16)]
     trace = Trace(*zip(*rows, strict=True), ["a", "b"], ["stress", "velocity"])

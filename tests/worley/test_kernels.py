@@ -263,13 +263,10 @@ def test_persistence_counts_following_models_with_the_break():
     assert persistence(models, 100.0) == [[], [2], [2, 1], [1, 1], [0, 0, 0]]
 
 
-def test_knee_of_a_curve_with_a_corner():
+def test_knee_of_a_curve_with_a_corner_and_without_fall_the_fewest():
     counts = list(range(1, 11))
     errors = [100 - 24 * (n - 1) if n <= 5 else 4 - 0.5 * (n - 5) for n in counts]
     assert knee(counts, errors, 1000) == 5
-
-
-def test_knee_without_fall_takes_the_fewest():
     assert knee([1, 2, 3], [0.0, 0.0, 0.0], 10) == 1
     assert knee([4, 5], [3.0, 1.0], 10) == 5
 
@@ -301,12 +298,10 @@ def test_noise_has_no_period(seed):
     shocks = rng.normal(0, 1, 512)
     dips = np.zeros(512)
     dips[rng.integers(0, 512, 6)] = -9.0
-    for values in (shocks, np.cumsum(shocks), rng.standard_t(3, 512), rng.poisson(5, 512) * 1.0, dips, dips * 0.0):
+    a_break = np.repeat([1.0, 5.0, 2.0, 9.0], 128)
+    noise = shocks, np.cumsum(shocks), rng.standard_t(3, 512), rng.poisson(5, 512) * 1.0
+    for values in (*noise, dips, dips * 0.0, a_break):
         assert period_of(values) == 0.0
-
-
-def test_a_break_is_no_period():
-    assert period_of(np.repeat([1.0, 5.0, 2.0, 9.0], 128)) == 0.0
 
 
 def shapes_of(shapes):
@@ -420,16 +415,6 @@ def test_short_interval_of_a_long_curve_keeps_its_digits(exact):
 def test_constant_curve_has_no_error_at_all():
     tree = MomentTree(UtilizationCurve(np.cumsum(np.full(1001, 0.1)), np.full(1000, 0.1)))
     assert tree.error(tree.interval(3.3, 77.7), 0) == 0.0
-
-
-def test_one_spike_among_wide_steps(exact):
-    """Widths over nine orders of magnitude."""
-    edges = [0.0, 1e9, 1e9 + 1.0, 1e9 + 1.5, 2e9]
-    heights = [1.0, 1000.0, 3.0, 2.0]
-    tree = MomentTree(UtilizationCurve(edges, heights))
-    for degree in range(4):
-        expected = float(exact(edges, heights, 0, 2e9, degree))
-        assert tree.error(tree.interval(0.0, 2e9), degree) == pytest.approx(expected, rel=RELATIVE)
 
 
 def test_a_run_with_fewer_phases_is_fitted_with_as_many_as_the_others():

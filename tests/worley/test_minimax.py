@@ -177,6 +177,7 @@ def test_degenerate_curves(degree):
 @pytest.mark.parametrize("degree", [0, 1, 2, 3])
 @pytest.mark.parametrize(("edges", "heights"), [
     *((np.arange(n + 1.0).tolist(), ((np.arange(n) * 7919) % 50).tolist()) for n in (1, 2, 63, 64, 65, 128, 321)),
+    ([0.0, 1e9, 1e9 + 1.0, 1e9 + 1.5, 2e9], [1.0, 1000.0, 3.0, 2.0]),  # a spike among wide steps
 ])  # fmt: skip
 def test_errors_of_one_phase_in_exact_arithmetic(exact, edges, heights, degree):
     error = worley(UtilizationCurve(edges, heights), phases=1, degree=degree).epsilon
