@@ -52,8 +52,7 @@ def test_json_is_the_model_file_and_its_statistics(perf):
     (("--fitter", "worley", "--phases", "2", "--functions", "exp,log"),
         {"fitter": "worley", "phases": 2, "functions": ["exp", "log"]}),
     (("--fitter", "worley", "--tolerance", "3"), {"fitter": "worley", "tolerance": 3.0}),
-    (("--phases=2", "--degree=1", "--segmenter=hill-climb", "--start=greedy"),
-        {"phases": 2, "degree": 1, "segmenter": "hill-climb", "start": "greedy"}),
+    (("--phases=2", "--degree=1", "--segmenter=hill-climb"), {"phases": 2, "degree": 1, "segmenter": "hill-climb"}),
     (("--fitter", "worley", "--phases", "2", "--scale", "0.5", "--refine"),
         {"fitter": "worley", "phases": 2, "scale": 0.5, "refine": True}),
 ])  # fmt: skip

@@ -179,16 +179,13 @@ def test_commands(complete):
 def test_options_of_the_fitter_and_of_the_selected_part(complete):
     assert {"--phases", "--degree", "--no-refine", "--json"} <= set(complete("perf fit x.csv --"))
     assert "--tolerance" in set(complete("perf fit x.csv --fitter worley --"))
-    offered = set(complete("perf fit x.csv --segmenter hill-climb --"))
-    assert "--start" in offered
-    assert "--tolerance" not in offered
+    assert "--tolerance" not in set(complete("perf fit x.csv --segmenter hill-climb --"))
 
 
 def test_names_of_registered_things(complete):
     assert set(complete("perf fit x.csv --fitter ")) >= {"individual", "phases", "scaling", "strohmaier", "worley"}
     assert set(complete("perf rank x.csv --fitter s")) == {"scaling", "strohmaier"}
     assert set(complete("perf fit x.csv --segmenter ")) >= {"bounded", "greedy", "hill-climb", "least-squares"}
-    assert set(complete("perf fit x.csv --segmenter hill-climb --start g")) == {"greedy"}
     assert set(complete("perf fit x.csv --reader par")) == {"paraver", "parquet"}
     assert {"check", "worley", "csv", "exp"} <= set(complete("perf plugins "))
 

@@ -85,7 +85,7 @@ CASES = {
     "by a tolerance": ("worley", STEPS, {"tolerance": 4.0}, WITHIN_CURVE),
     "phases": ("phases", STEPS, {}, WITHIN_CURVE),
     "functions": ("worley", STEPS, {"phases": 2, "functions": ("exp",), "scale": 5.0}, WITHIN_CURVE),
-    "climber": ("phases", STEPS, {"phases": 3, "degree": 2, "segmenter": "hill-climb", "start": "equal"}, WITHIN_CURVE),
+    "climber": ("phases", STEPS, {"phases": 3, "degree": 2, "segmenter": "hill-climb"}, WITHIN_CURVE),
     "each pair its own": ("individual", TIMES, {}, PLACES),
     "one for all pairs": ("individual", TIMES, {"functions": "all", "terms": "1..2", "sign": "bounded"}, PLACES),
     "relative": ("individual", TIMES, {"functions": ("1/p", "1"), "weights": "relative"}, PLACES),

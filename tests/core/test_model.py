@@ -1,6 +1,7 @@
 """The model file: written whole, read back, refused in one line; fitting by name; predictions as arrays and tables."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +14,8 @@ from perfcore import Series, UtilizationCurve, fit
 from perfcore.base import progress
 from perfcore.base.errors import ModelFileError, OptionError, UnknownNameError
 from perfcore.base.files import MODEL_SCHEMA
+from perfcore.contracts import SequenceSegmenter
+from perfcore.hooks.options import option
 from perfcore.hooks.registry import Entry, option_fields, registry
 from perfcore.models import fitting
 from perfcore.models.fitting import default_fitter, resolve
@@ -145,18 +148,47 @@ def test_a_path_is_read_first(tmp_path):
     assert fit(str(tmp_path / "x.csv"), phases=2, degree=0) != fit(CURVE, phases=2, degree=0)  # by their source
 
 
+@dataclass(frozen=True)
+class HalvingOptions:
+    start: str = option("equal", "where to begin", choices=("equal", "greedy"))
+
+
+class Halving(SequenceSegmenter):
+    Options = HalvingOptions
+
+    def sequence(self, curve, counts, basis):
+        raise NotImplementedError
+
+
+class HalvingEntry(Entry):
+    """A segmenter with an option of its own, as of a plugin."""
+
+    def load(self):
+        return Halving
+
+    def load_options(self):
+        return HalvingOptions
+
+
+@pytest.fixture
+def halving(monkeypatch):
+    monkeypatch.setitem(registry()._entries["segmenters"], "halving", HalvingEntry("segmenters", "halving", "", "", ""))
+
+
+@pytest.mark.usefixtures("halving")
 def test_options_of_the_selected_part_are_accepted_beside_the_fitters_own(phases):
-    chosen, parts = resolve(phases, {"segmenter": "hill-climb", "start": "equal", "degree": 1})
-    assert (chosen.degree, chosen.segmenter) == ("1", "hill-climb")
-    assert type(parts["segmenter"]).__name__ == "HillClimb"
-    assert parts["segmenter"].options.start == "equal"
+    chosen, parts = resolve(phases, {"segmenter": "halving", "start": "greedy", "degree": 1})
+    assert (chosen.degree, chosen.segmenter) == ("1", "halving")
+    assert type(parts["segmenter"]) is Halving
+    assert parts["segmenter"].options.start == "greedy"
 
 
+@pytest.mark.usefixtures("halving")
 def test_option_fields_groups_by_who_takes_them(phases):
-    groups = option_fields(phases, {"segmenter": "hill-climb"})
-    assert list(groups) == ["", "hill-climb"]
+    groups = option_fields(phases, {"segmenter": "halving"})
+    assert list(groups) == ["", "halving"]
     assert "segmenter" in [field.name for field in groups[""]]
-    assert [field.name for field in groups["hill-climb"]] == ["start"]
+    assert [field.name for field in groups["halving"]] == ["start"]
     assert list(option_fields(phases, {"segmenter": "no such"})) == [""]
 
 

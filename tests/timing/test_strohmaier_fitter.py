@@ -187,12 +187,11 @@ def spoilt_by(factor, table):
     return spoilt, place
 
 
-@pytest.mark.parametrize("loss", ["huber", "soft_l1", "cauchy"])
-def test_a_robust_loss_withstands_what_squares_do_not(joint, table, loss):
+def test_a_robust_loss_withstands_what_squares_do_not(joint, table):
     truth = fit(as_table(joint())).predict(AT)
     spoilt = table.copy()
     spoilt.loc[spoilt.index[::15], "time_s"] *= 3
-    squares, robust = (np.abs(fit(spoilt, loss=each).predict(AT) / truth - 1) for each in ("linear", loss))
+    squares, robust = (np.abs(fit(spoilt, loss=each).predict(AT) / truth - 1) for each in ("linear", "huber"))
     assert robust.max() < 0.5 * squares.max()
 
 

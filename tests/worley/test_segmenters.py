@@ -60,12 +60,10 @@ def test_the_first_break_of_greedy_is_the_best_of_all_edges(noisy, dense, n_step
     assert sums[found] <= min(sums.values()) * (1 + 1e-12)
 
 
-@pytest.mark.parametrize(
-    ("start", "degree"), [("likely", 0), ("likely", 1), ("likely", 2), ("minimax", 0), ("greedy", 1), ("equal", 2)]
-)
-def test_hill_climb_cannot_be_improved_by_moving_one_break(noisy, dense, start, degree):
+@pytest.mark.parametrize("degree", [0, 1, 2])
+def test_hill_climb_cannot_be_improved_by_moving_one_break(noisy, dense, degree):
     curve = noisy(300, seed=3)
-    breaks = segmenter("hill-climb", start=start).segment(curve, 6, Basis(degree)).breaks
+    breaks = segmenter("hill-climb").segment(curve, 6, Basis(degree)).breaks
     assert len(breaks) == 7
     for before, here, after in zip(breaks, breaks[1:], breaks[2:], strict=False):
         reached = sum_of_squares(dense, curve, (before, here, after), degree)

@@ -201,8 +201,6 @@ class JointFit:
     w: Floats  # work of the codes; inverse speeds of the systems, the reference's 1
     v: Floats
     theta: Floats  # the same as the vector that `JointProblem.pack` makes
-    w_errors: Floats  # asymptotic standard errors
-    v_errors: Floats
     residuals: Floats  # model minus target
     jacobian: Floats
     sum_of_squares: float  # of the residuals; and what was minimised, which differs for robust losses
@@ -254,16 +252,11 @@ def solve(
     covariance, undetermined = np.zeros((count, count)), np.zeros(count, dtype=bool)
     covariance[np.ix_(free, free)] = asymptotic_covariance(factor, best.residuals, loss, loss_scale)
     undetermined[free] = factor.undetermined
-    errors = np.where(undetermined | best.at_bound, np.nan, np.sqrt(np.diagonal(covariance)))
     w, v = problem.unpack(best.theta)
-    w_errors, v_errors = problem.unpack(errors)
-    v_errors[:, problem.reference_system] = 0.0
     return JointFit(
         w=w,
         v=v,
         theta=best.theta,
-        w_errors=w_errors,
-        v_errors=v_errors,
         residuals=best.residuals,
         jacobian=best.jacobian,
         sum_of_squares=best.sum_of_squares,

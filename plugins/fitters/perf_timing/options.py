@@ -23,7 +23,6 @@ JOINT_CRITERIA = {
     "bic": "Bayes' information criterion",
     "sse": "sum of squared errors",
 }
-_LOSSES = ("linear", "huber", "soft_l1", "cauchy")
 
 
 def parse_functions(value: Any) -> tuple[str, ...]:
@@ -185,7 +184,7 @@ class JointOptions(ScalingOptions):
         choices=("auto", *WEIGHTS),
     )
     reference: str | None = option(None, "reference system (default: most observations)", metavar="SYSTEM")
-    loss: str = option("linear", "loss: linear (least squares) or robust", choices=_LOSSES)
+    loss: str = option("linear", "loss: linear (least squares) or huber (robust)", choices=("linear", "huber"))
     drop_outliers: bool = option(False, "refit without the reported outliers")
     starts: int = option(5, "number of starting points", minimum=1)
     intervals: str = option(

@@ -8,18 +8,13 @@ from perfcore.hooks.specs import Register
 def register_segmenters(register: Register) -> None:
     """Announce the bundled segmenters."""
     none = "perfcore.hooks.options:NoOptions"
-    for name, home, options, help_text in (
-        ("bounded", "Bounded", none, "least sum of squares on 512 cells, within the processors"),
-        ("least-squares", "LeastSquares", none, "Hawkins' exact dynamic programme"),
-        ("greedy", "Greedy", none, "Friedman and Silverman: one breakpoint at a time"),
-        (
-            "hill-climb",
-            "HillClimb",
-            "perf_worley.options:HillClimbOptions",
-            "moves breakpoints to the least sum of squares",
-        ),
+    for name, home, help_text in (
+        ("bounded", "Bounded", "least sum of squares on 512 cells, within the processors"),
+        ("least-squares", "LeastSquares", "Hawkins' exact dynamic programme"),
+        ("greedy", "Greedy", "Friedman and Silverman: one breakpoint at a time"),
+        ("hill-climb", "HillClimb", "moves breakpoints to the least sum of squares"),
     ):
-        register(name, f"perf_worley.segmenters:{home}", options=options, help=help_text)
+        register(name, f"perf_worley.segmenters:{home}", options=none, help=help_text)
 
 
 @hookimpl

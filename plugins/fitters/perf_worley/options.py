@@ -103,13 +103,3 @@ class PhasesOptions:
     busy: tuple[str, ...] | None = _busy()
     idle: tuple[str, ...] | None = _idle()
     column: str | None = _column()
-
-
-@dataclass(frozen=True)
-class HillClimbOptions:
-    """Options of `HillClimb`."""
-
-    start: str = option(
-        "likely", "partition to start from: the best at likely edges, Worley's, inserted one by one, or equal widths",
-        choices=("likely", "minimax", "greedy", "equal"),
-    )  # fmt: skip

@@ -19,7 +19,6 @@ from perf_worley.cells import Cells, cells_of
 from perf_worley.factor_tree import moment_tree
 from perf_worley.minimax import Minimax
 from perf_worley.moment_tree import EMPTY, MomentTree, ShortTree, interval, join, node, squared_error
-from perf_worley.options import HillClimbOptions
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.arrays import Booleans, Floats, Ints
@@ -32,7 +31,7 @@ _MOST_ROUNDS = 1000
 _MOST_RELOCATIONS = 1000
 # Steps squared times phases up to which all edges are candidates: 5,000 steps and 20 phases, in less than a second.
 _EXACT = 5_000**2 * 20
-_MOST_LIKELY = 128  # phases beyond which no table of likely edges is made
+_MOST_LIKELY = 128  # phases beyond which no table of likely edges is made, and Worley's partition is the start
 _GRID = 512  # of the likely edges: as many evenly in time, evenly in steps, and by the size of the jump
 _GAIN = 1e-9  # relative, of the sum, that is worth another round
 _ROUNDS = 3  # of climbing and joining what was found, at most
@@ -179,7 +178,7 @@ class _Candidate:
 
 
 class HillClimb(SequenceSegmenter):
-    """Local search for the least sum of squared errors, by default from the best partition at likely edges.
+    """Local search for the least sum of squared errors, from the best partition at likely edges.
 
     Choose it when the places of the breakpoints matter. A move shifts one break to the best place between its
     neighbours, or takes one out and puts it where it gains most; no one such move improves the result. Up to 5,000
@@ -196,18 +195,11 @@ class HillClimb(SequenceSegmenter):
     array([0., 1., 3.])
     """
 
-    Options = HillClimbOptions
-    options: HillClimbOptions
-
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
         tree = moment_tree(curve)
-        if self.options.start == "likely" and max(counts) <= _MOST_LIKELY:
+        if max(counts) <= _MOST_LIKELY:
             return _from_likely_edges(tree, curve, counts, basis)
-        if self.options.start == "equal":
-            starts = [np.linspace(0.0, curve.duration, min(n, curve.n_steps) + 1) for n in counts]
-        else:
-            starter = Greedy() if self.options.start == "greedy" else Minimax()
-            starts = [segmentation.breaks for segmentation in starter.sequence(curve, counts, basis)]
+        starts = [segmentation.breaks for segmentation in Minimax().sequence(curve, counts, basis)]
         return _climbed(tree, starts, basis.degree)
 
 

@@ -45,26 +45,13 @@ def linear(z: Floats) -> Floats:
 
 
 def huber(z: Floats) -> Floats:
-    """Squares up to the scale, absolute values beyond: the mildest."""
+    """Squares up to the scale, absolute values beyond."""
     root = np.sqrt(np.maximum(z, 1.0))
     inside = z <= 1.0
     return np.stack([np.where(inside, z, 2.0 * root - 1.0), 1.0 / root, np.where(inside, 0.0, -0.5 / root**3)])
 
 
-def soft_l1(z: Floats) -> Floats:
-    """Huber's loss without a kink: rho = 2 (sqrt(1 + z) - 1)."""
-    root = np.sqrt(1.0 + z)
-    return np.stack([2.0 * (root - 1.0), 1.0 / root, -0.5 / root**3])
-
-
-def cauchy(z: Floats) -> Floats:
-    """Loss rho = log(1 + z): a gross outlier hardly counts, but the objective may have several minima."""
-    return np.stack([np.log1p(z), 1.0 / (1.0 + z), -1.0 / (1.0 + z) ** 2])
-
-
-LOSSES: MappingProxyType[str, Loss] = MappingProxyType(
-    {"linear": linear, "huber": huber, "soft_l1": soft_l1, "cauchy": cauchy}
-)
+LOSSES: MappingProxyType[str, Loss] = MappingProxyType({"linear": linear, "huber": huber})
 
 
 def influence(loss: str, residuals: Floats, scale: float) -> tuple[Floats, Floats]:
