@@ -89,13 +89,10 @@ def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[st
 
 def _curve(curve: UtilizationCurve) -> dict[str, Any]:
     facts: dict[str, Any] = {
-        "steps": curve.n_steps,
-        "start": readable(curve.start, curve.time_unit),
-        "duration": readable(curve.duration, curve.time_unit),
-        "mean": round(curve.mean, 6),
-        "highest": float(curve.heights.max()),
-        "time unit": curve.time_unit,
-    }
+        "steps": curve.n_steps, "start": readable(curve.start, curve.time_unit),
+        "duration": readable(curve.duration, curve.time_unit), "mean": round(curve.mean, 6),
+        "highest": float(curve.heights.max()), "time unit": curve.time_unit,
+    }  # fmt: skip
     if curve.n_locations:
         facts["mean utilization"] = f"{curve.mean / curve.n_locations:.3f} of {curve.n_locations}"
     return facts

@@ -205,9 +205,8 @@ def suite(kind: str, name: str) -> type:
 
 
 def failures(entries: list[Entry]) -> Iterator[str]:
-    """Yield a line for each test of the contract suites that fails: what, which test, and why.
-
-    Readers and commands have suites that need samples; they are not looked at here.
+    """Yield a line for each test of the contract suites that fails; readers and commands, which need samples, have
+    none.
     """
     if importlib.util.find_spec("pytest") is None:
         yield "contract suites need pytest: pip install pytest"

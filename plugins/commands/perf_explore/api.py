@@ -26,16 +26,10 @@ _EDGE = PAGE["line"][0]
 
 
 def report(
-    *subjects: Any,
-    output: str | os.PathLike[str] | None = None,
-    views: int = MOST_VIEWS,
-    read: Read = read_file,
-    **options: Any,
-) -> str:
-    """Put data, models and other results into one HTML file that opens anywhere, without network.
-
-    Take it to hand on what `explore` shows; every figure is there as a table too.
-    """
+    *subjects: Any, output: str | os.PathLike[str] | None = None, views: int = MOST_VIEWS,
+    read: Read = read_file, **options: Any,
+) -> str:  # fmt: skip
+    """Put data, models and other results into one HTML file that opens anywhere, without network."""
     if output is not None:
         name = os.fspath(output)
         if not name.lower().endswith((".html", ".htm")):
@@ -48,15 +42,10 @@ def report(
 
 
 def explore(
-    *subjects: Any,
-    output: str | os.PathLike[str] | None = None,
-    views: int = MOST_VIEWS,
-    port: int | None = None,
-    browser: bool = True,
-    read: Read = read_file,
-    announce: Callable[[str], object] = print,
-    **options: Any,
-) -> None:
+    *subjects: Any, output: str | os.PathLike[str] | None = None, views: int = MOST_VIEWS,
+    port: int | None = None, browser: bool = True, read: Read = read_file,
+    announce: Callable[[str], object] = print, **options: Any,
+) -> None:  # fmt: skip
     """Show data, models and other results as a page in the browser, until interrupted (Ctrl-C).
 
     The page listens on this machine only. Its address has a key that opens it once, in one browser only.

@@ -43,10 +43,7 @@ _LONGEST_LABEL = 120  # letters; a line of the page has about as many
 
 @functools.cache
 def colour_sheet() -> str:
-    """The colours of a page as properties that style sheets and scripts read, in light and dark, and those of drawings.
-
-    A drawing names its colours in the styles of its parts; on a dark page those of `ON_DARK` are replaced there.
-    """
+    """Return the colours of a page and of drawings as properties of style sheets, in light and dark."""
     pairs = {**PAGE, **{f"class-{name}": (each, ON_DARK.get(each, each)) for name, each in CLASS_COLOURS.items()}}
     light, dark = (" ".join(f"--{name}: {pair[k]};" for name, pair in pairs.items()) for k in (0, 1))
     replaced = "\n".join(

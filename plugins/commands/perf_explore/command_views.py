@@ -1,7 +1,7 @@
 """What commands answer about data, as views: each is the report of the command's public function.
 
-A command that is registered with ``default_for=(kind,)`` is listed on the page of data of that kind, and takes them as
-its first argument; ``"several KIND"`` is for several files of one kind, and ``"versions"`` for two of measurements.
+A command with ``default_for=(kind,)`` is on the page of data of that kind, ``"several KIND"`` on that of several
+files, and ``"versions"`` on that of two tables of measurements.
 """
 
 from __future__ import annotations

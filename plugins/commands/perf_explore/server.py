@@ -94,12 +94,9 @@ class Page:
     """A session as a web application."""
 
     def __init__(
-        self,
-        session: Session,
-        port: int,
-        secret: str | None = None,
+        self, session: Session, port: int, secret: str | None = None,
         announce: Callable[[str], object] = lambda line: None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.session = session
         self._secret = secrets.token_urlsafe(24) if secret is None else secret
         self._port, self._announce = port, announce

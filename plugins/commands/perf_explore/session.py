@@ -40,10 +40,7 @@ class _Step:
 
 
 class Session:
-    """The state behind a page; several tabs share it.
-
-    Each edit carries the version that it was begun at, and is refused where another one was kept since.
-    """
+    """The state behind a page, which several tabs share: an edit is refused if another one was kept since it began."""
 
     def __init__(self, subject: page.Viewable) -> None:
         self.subject = subject

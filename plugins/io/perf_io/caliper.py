@@ -75,12 +75,9 @@ class CaliperRecords(io.TextIOBase):
 
 
 class CaliperProfileReader(Reader):
-    """A profile by regions: one row for each call path, with what was spent in it alone and with what it called.
+    """Read a profile by regions: a row for each call path, with its own time and that with all that it called.
 
-    The call path is the category. The value is the time of the average rank, where the file has it, or the metric that
-    is named. The global attributes that are whole numbers, such as ``problem_size`` and the number of ``ranks``, are
-    parameters.
-    Records of single ranks are averaged over the ranks.
+    The value is the time of the average rank, or the metric that is named; global whole numbers are parameters.
     """
 
     Options = ProfileOptions
@@ -116,13 +113,9 @@ def _seconds_of(name: str, attribute: Any) -> float | None:
 
 
 def _profile(
-    records: Sequence[Mapping[str, Any]],
-    present: Mapping[str, str],
-    seconds: Mapping[str, float],
-    run: Row,
-    metric_name: str | None,
-    source: str,
-) -> Measurements:
+    records: Sequence[Mapping[str, Any]], present: Mapping[str, str], seconds: Mapping[str, float], run: Row,
+    metric_name: str | None, source: str,
+) -> Measurements:  # fmt: skip
     metric = _chosen(metric_name, present, seconds, source)
     amounts = {path: amount * seconds.get(metric, 1.0) for path, amount in _amounts(records, metric, source).items()}
     named = {ARROW.join(path): amount for path, amount in amounts.items()}
@@ -147,9 +140,7 @@ class _Split(msgspec.Struct):
 
 
 class CaliperJsonReader(Reader):
-    """A profile in Caliper's JSON: of ``hatchet-region-profile`` (json-split), or records of ``cali-query -j``.
-
-    Rows and columns are those of the reader of ``.cali`` files; ``/`` stands between the regions of a path.
+    """Read a profile in Caliper's JSON: of ``hatchet-region-profile`` (json-split), or records of ``cali-query -j``.
 
     Source: Caliper, documentation, "OutputFormats"; ``src/reader/JsonSplitFormatter.cpp``.
     """

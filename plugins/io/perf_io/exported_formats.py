@@ -99,12 +99,9 @@ def export_command(source: Source) -> str | None:
     if match is None or not text:
         return None
     names = {
-        "name": source.name,
-        "folder": str(path.parent),
-        "above": str(path.parent.parent),
-        "json": f"{path.name}.json",
-        "found": (match.groupdict().get("found") or b"").decode(),
-    }
+        "name": source.name, "folder": str(path.parent), "above": str(path.parent.parent),
+        "json": f"{path.name}.json", "found": (match.groupdict().get("found") or b"").decode(),
+    }  # fmt: skip
     for key, name in names.items():
         text = text.replace(f"{{{key}}}", shlex.quote(name))
     return text

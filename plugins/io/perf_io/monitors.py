@@ -1,7 +1,6 @@
-"""Monitors: utilization of processors as mpstat and sadf of sysstat record it, and answers of Prometheus.
+"""Utilization of processors as mpstat and sadf of sysstat record it, and answers of Prometheus.
 
-Busy is what is neither idle nor iowait: a processor that waits for I/O has nothing to run, so another process could
-have it. Time that a hypervisor took (steal) is busy, since it was not to be had.
+Busy is what is neither idle nor iowait, for then another process could run; steal is busy.
 """
 
 from __future__ import annotations
@@ -142,11 +141,10 @@ def _loads_of(sample: _Sample, time_s: float) -> Iterator[_Load]:
 
 
 class MpstatReader(_SysstatReader):
-    """Reads what mpstat of the sysstat tools prints with ``-o JSON``.
+    """Read what mpstat prints with ``-o JSON``.
 
-    Times are seconds since midnight of the first day by the host's clock: the format's date depends on the locale of
-    who recorded it, so that it cannot be read safely; the notes give it as it stands. Each sample is about the interval
-    that ends at its time.
+    Times are seconds since midnight of the first day, since the date depends on the locale. A sample is about the
+    interval that ends at its time.
     """
 
     description = "the output of mpstat -o JSON"
@@ -174,10 +172,9 @@ class MpstatReader(_SysstatReader):
 
 
 class SadfReader(_SysstatReader):
-    """Reads ``sadf -j FILE -- -u ALL -P ALL`` and ``sadf -d FILE -- -u ALL -P ALL``.
+    """Read ``sadf -j FILE -- -u ALL -P ALL`` and ``sadf -d FILE -- -u ALL -P ALL``.
 
-    Choose it for what the collector of sysstat kept over days. Times are seconds since 1970; a time without a zone
-    counts as UTC, and the notes say so. Other activities in the file are passed over.
+    Times are seconds since 1970; one without a zone counts as UTC, with a note.
     """
 
     description = "the output of sadf -j"
@@ -279,11 +276,10 @@ class _Answer(msgspec.Struct, rename="camel"):
 
 
 class PrometheusReader(Reader):
-    """Reads the JSON of ``/api/v1/query_range``.
+    """Read the JSON of ``/api/v1/query_range``.
 
-    Choose it where the machines are monitored already. Times are seconds since 1970. Each series is a column, called
-    by the labels in which it differs from the others; the notes give the labels that all share. Where a series has no
-    sample, or one that is NaN or infinite (a quotient by zero), the sample is missing.
+    A series is a column, named by the labels in which it differs. Times are seconds since 1970; a sample that is
+    absent, NaN or infinite is missing.
     """
 
     def read(self, source: Source, options: Any) -> Series:

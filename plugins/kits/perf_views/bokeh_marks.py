@@ -1,8 +1,4 @@
-"""Declared plots (`perfcore.report.Plot`) drawn by BokehJS: charts of pages and reports that respond to the pointer.
-
-`chart_content` returns what the script ``charts.js`` needs, as JSON: the document of BokehJS, which scales may be
-switched, and for each mark its label, colour and columns, of which the script makes tooltips, the legend and CSV.
-"""
+"""Declared plots (`perfcore.report.Plot`) drawn by BokehJS: charts of pages and reports that respond to the pointer."""
 
 from __future__ import annotations
 

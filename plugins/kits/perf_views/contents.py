@@ -1,7 +1,6 @@
 """What a view is made of: plain blocks, which the page and the report turn into HTML.
 
-A subject to show is a `Viewable`; it knows nothing of servers, addresses or HTML. Paths are those of
-the viewable itself: its first view is ``()``. Where several stand side by side, `mounted` puts each below a path.
+A subject to show is a `Viewable`, whose first view has the path ``()``; `mounted` puts it below a path.
 """
 
 from __future__ import annotations
@@ -59,9 +58,8 @@ class Form:
 
 @dataclass(frozen=True)
 class Action:
-    """Fields that change what is kept. The page first shows what would change. A report leaves it out.
-
-    The fields go to `Viewable.act` with the path; several actions at one path differ in a hidden field.
+    """Fields that change what is kept, after a preview; they go to `Viewable.act` with the path. A report leaves it
+    out.
     """
 
     fields: tuple[Field, ...]
@@ -373,9 +371,8 @@ def model_blocks(subject: Result, data: Any = None) -> tuple[Block, ...]:
 
 
 def report_blocks(report: Report, is_brief: bool = False) -> tuple[Block, ...]:
-    """Return the blocks of a report, from the answer to the next command; what --all adds is folded.
-
-    Of a brief one these are the answer, the figures and the tables that the terminal shows.
+    """Return the blocks of a report, from the answer to the next command; of a brief one those that the terminal
+    shows.
     """
     blocks = list(answer_blocks(report))
     brief = {id(table): Table.of(table.title, *table.shown(verbose=False)) for table in report.brief_tables}

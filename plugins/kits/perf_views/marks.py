@@ -44,13 +44,7 @@ _TOP = 0.965  # height of texts at the top of a plot, as a share
 
 
 def colour_of(name: str) -> str:
-    """Return the colour that a name means (`perfcore.report.Colour`), as matplotlib and pages take it.
-
-    Examples
-    --------
-    >>> colour_of("model")
-    '#D55E00'
-    """
+    """Return the colour that a name means (`perfcore.report.Colour`), as matplotlib and pages take it."""
     kind, colon, which = name.partition(":")
     if not colon:
         return _COLOURS[name]

@@ -40,15 +40,10 @@ _INCHES = {"in": 1.0, "cm": 1.0 / 2.54, "mm": 1.0 / 25.4}
 
 
 def plot(
-    model: Result | None,
-    data: Any = None,
-    path: str | os.PathLike[str] | None = None,
-    *,
-    ax: Axes | None = None,
-    panels: str | Sequence[str] = (),
-    size: str | None = None,
+    model: Result | None, data: Any = None, path: str | os.PathLike[str] | None = None, *,
+    ax: Axes | None = None, panels: str | Sequence[str] = (), size: str | None = None,
     font: float | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """Draw a model, data, or a model over its data: into a file, into axes of your own, or for a notebook.
 
     Parameters

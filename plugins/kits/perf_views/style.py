@@ -52,10 +52,7 @@ _MOST_COUNTED = 2**18  # beyond it powers of two are no longer read as numbers
 
 @contextlib.contextmanager
 def drawing(**settings: Any) -> Iterator[None]:
-    """Everything is drawn and written within it: a name is a name, whatever stands in it.
-
-    A dollar does not begin mathematics, and a letter that the font lacks, such as an emoji, is an empty box.
-    """
+    """Draw and write within it: a dollar begins no mathematics, and a letter that the font lacks is an empty box."""
     chosen: Any = {name.replace("_", ".", 1): value for name, value in settings.items()}
     series: Any = {
         "axes.prop_cycle": cycler(color=SERIES),
@@ -167,13 +164,7 @@ def add_legend(area: FigureBase | Axes, names: list[str], handles: list[Any], **
 
 
 def join_legends(figure: Figure, may_grow: bool) -> None:
-    """Explain below all panels what each of them explained, in as many columns as there is room for.
-
-    Parameters
-    ----------
-    may_grow
-        Whether the picture becomes higher by its legend.
-    """
+    """Explain below all panels what each of them explained; the picture becomes higher by it if it may grow."""
     handles: dict[str, Any] = {}
     for axes in figure.axes:
         if (inside := axes.get_legend()) is not None:
@@ -227,10 +218,7 @@ def set_height(figure: Figure, shapes: Mapping[Axes, float]) -> None:
 
 
 def thin_out_ticks(figure: Figure) -> None:
-    """Leave out ticks if their labels would run into each other; names that would do so are turned.
-
-    Labels of axes are broken again: panels have the size by now that they keep.
-    """
+    """Leave out ticks whose labels would run into each other, turn names that would, and break labels of axes again."""
     break_long_lines(figure)
     for axes in figure.findobj(Axes):
         for axis, side in ((axes.xaxis, "width"), (axes.yaxis, "height")):

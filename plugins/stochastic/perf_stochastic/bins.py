@@ -104,10 +104,8 @@ def spread(bins: Bins) -> PiecewiseUniform:
 
 
 def rebin(law: Law, bins: int) -> Bins:
-    """Bins of a law.
-
-    Their probabilities and means are those of the law: only how the probability lies within a bin is lost. Single
-    values with much probability of their own get bins without width.
+    """Return bins of a law with its probabilities and means; single values of much probability get bins without
+    width.
     """
     low, high = law.support
     if not math.isfinite(high - low):

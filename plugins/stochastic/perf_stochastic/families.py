@@ -228,10 +228,8 @@ class Exponential(Family):
 
     @classmethod
     def from_samples(cls, samples: npt.ArrayLike, options: Any = None) -> Self:
-        """The unbiased start and delay; no start below 0 where no sample is.
-
-        The least of n samples lies ``delay/n`` above the start on average: N. L. Johnson, S. Kotz and N. Balakrishnan,
-        Continuous Univariate Distributions 1 (1994), section 19.7.
+        """Return the unbiased start and delay (Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions
+        1, 1994, section 19.7); no start is below 0 if no sample is.
         """
         values = checked_samples(samples)
         least, mean = float(values.min()), float(values.mean())

@@ -173,10 +173,9 @@ def normal_bins(mean: float, std: float, bins: int) -> tuple[Floats, Floats, Flo
 
 
 def bins_of(value: StochasticValue, bins: int) -> Bins:
-    """At most so many bins of a distribution, placed where it bends; their means are its means there.
+    """Return at most so many bins of a distribution, placed where it bends; their means are its means there.
 
-    An end of the support becomes an end of the bins where it is finite and not 0. Distributions of positive values come
-    close to 0 and do not reach it; with 0 in a bin they would have neither quotients nor logarithms.
+    An end of the support becomes an end of the bins if it is finite and not 0, which positive values never reach.
     """
     levels = ndtr(np.linspace(-REACH, REACH, _CELLS + 1))
     edges: Floats = np.asarray(value.quantile(levels), dtype=np.float64)
@@ -227,13 +226,9 @@ class Histogram(StochasticValue):
     means: Floats = None  # type: ignore[assignment]  # may be left out where a histogram is written down
 
     def __init__(
-        self,
-        edges: npt.ArrayLike,
-        masses: npt.ArrayLike,
-        means: npt.ArrayLike | None = None,
-        *,
+        self, edges: npt.ArrayLike, masses: npt.ArrayLike, means: npt.ArrayLike | None = None, *,
         notes: tuple[str, ...] = (),
-    ) -> None:
+    ) -> None:  # fmt: skip
         for name, value in (*checked_bins(edges, masses, means)._asdict().items(), ("notes", notes)):
             object.__setattr__(self, name, value)
 

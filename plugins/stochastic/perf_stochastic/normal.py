@@ -267,10 +267,8 @@ _SIMPLE: dict[str, Callable[..., Moments]] = {
 
 
 def doubts(samples: npt.NDArray[np.float64]) -> tuple[str, ...]:
-    """What speaks against a normal: a note with the figures, or none.
-
-    The test is D'Agostino and Pearson's of skewness and kurtosis ("Tests for Departure from Normality", Biometrika 60,
-    1973). That it finds nothing is no proof, least of all with few samples.
+    """Return what speaks against a normal, by the test of D'Agostino and Pearson (Biometrika 60, 1973), as a note or
+    none.
     """
     if samples.min() == samples.max():
         return ()

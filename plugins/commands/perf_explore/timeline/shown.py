@@ -46,8 +46,7 @@ ROWS = 32  # that are shown unasked
 class SortedIntervals:
     """Intervals that last, sorted by location, group of states and start, with the sum of durations up to each.
 
-    The time of a group within a window is the difference of two sums, less what hangs over the two edges: a search for
-    each edge of a pixel is all that an answer costs, however many intervals there are.
+    The time of a group within a window is the difference of two sums, less what hangs over the two edges.
     """
 
     n_groups: int  # groups of states, such as their classes
@@ -237,9 +236,8 @@ class TimelineData:
         return edges, np.concatenate([[0.0], np.cumsum(np.diff(edges) * self.curve.heights)])
 
     def states_like(self, find: str) -> npt.NDArray[np.bool_]:
-        """Return states that a search finds: a part of the name, a pattern with ``*`` and ``?``, or ``class:NAME``.
-
-        Several are separated by `` | ``.
+        """Return states that contain a text, or fit a pattern with ``*`` and ``?`` or ``class:NAME``; `` | ``
+        between several.
         """
         pattern = find.strip().casefold()
         names = [state.strip().casefold() for state in self.trace.states]
@@ -360,10 +358,7 @@ class Lane:
 
 
 class Lanes:
-    """All lanes of a trace, each group before what it holds.
-
-    A level is left out where it is not known, or where it adds nothing: one group of all, or one for each location.
-    """
+    """All lanes of a trace, each group before what it holds; a level that is unknown or adds nothing is left out."""
 
     def __init__(self, trace: Trace) -> None:
         kinds: list[str] = []
@@ -383,13 +378,9 @@ class Lanes:
         self.deepest_open = next((d for d in range(len(_LEVELS), 0, -1) if (depths <= d).sum() <= _MOST_OPEN), 0)
 
     def _add(
-        self,
-        names: tuple[str, ...],
-        kinds: list[str],
-        columns: list[tuple[str, ...]],
-        locations: range | list[int],
-        depth: int,
-    ) -> None:
+        self, names: tuple[str, ...], kinds: list[str], columns: list[tuple[str, ...]],
+        locations: range | list[int], depth: int,
+    ) -> None:  # fmt: skip
         level = depth
         groups: dict[str, list[int]] = {}
         for location in locations:

@@ -90,13 +90,13 @@ class _Count(msgspec.Struct, rename="kebab"):
 
 
 class PerfStatReader(ResultReader):
-    """Counts of events of a run, or their means over runs (``-r``), whose standard error is the column ``stderr``.
+    """Read counts of events of a run, or their means over runs (``-r``), whose standard error is the column
+    ``stderr``.
 
-    Read are ``perf stat``, ``perf stat -x,`` and ``perf stat -j``. Events are metrics. Parameters are not recorded; the
-    names of files may say it, or the one number in which printed commands differ. What was not counted, and events that
-    were met 0 times, are left out. Intervals (``-I``) are a series.
+    Read are ``perf stat``, ``perf stat -x,`` and ``perf stat -j``. Events that were not counted, or met 0 times, are
+    left out. Intervals (``-I``) are a series.
 
-    Source: perf-stat(1), "CSV FORMAT" and "JSON FORMAT"; ``tools/perf/util/stat-display.c`` of Linux 6.
+    Source: perf-stat(1); ``tools/perf/util/stat-display.c`` of Linux 6.
     """
 
     nothing, code = "holds no count of an event", ("command",)
@@ -173,12 +173,9 @@ def _printed_count(match: re.Match[str]) -> _Count:
     unit = "s" if match["unit"] == "seconds" else "msec" if match["older"] else match["unit"] or ""
     spread, running = (float(_plain_number(match[group] or "nan")) for group in ("spread", "running"))
     return _Count(
-        counter_value=_plain_number(match["count"]),
-        event=match["event"],
-        unit=unit,
-        variance=None if math.isnan(spread) else spread,
-        pcnt_running=None if math.isnan(running) else running,
-    )
+        counter_value=_plain_number(match["count"]), event=match["event"], unit=unit,
+        variance=None if math.isnan(spread) else spread, pcnt_running=None if math.isnan(running) else running,
+    )  # fmt: skip
 
 
 def _plain_number(text: str) -> str:
@@ -225,11 +222,10 @@ def _perf_fields(line: str) -> Sequence[str] | None:
 
 
 class TimeReader(ResultReader):
-    """Runs timed by GNU's ``time``, also with ``-v``, or by that of a shell, in any log; each is a row.
+    """Read runs timed by GNU's ``time``, also with ``-v``, or by that of a shell, in any log; each is a row.
 
-    The command is the code: that of ``-v``, or of a line before, such as ``+ mpirun -n 4 ./app``. Lines before a run
-    that hold nothing but settings, such as ``=== threads=4 ===``, are its parameters. Runs with another exit status
-    than 0 are left out.
+    A line before, such as ``+ mpirun -n 4 ./app``, is the command; lines of settings, such as ``=== threads=4 ===``,
+    are parameters. Runs with another exit status than 0 are left out.
 
     Source: time(1) of GNU and of POSIX; bash(1), ``TIMEFORMAT``.
     """
@@ -312,15 +308,12 @@ class _Document(msgspec.Struct):
 
 
 class SacctReader(ResultReader):
-    """Jobs as Slurm accounts for them (``sacct --parsable2`` or ``--json``); each is a row.
+    """Read jobs of Slurm (``sacct --parsable2`` or ``--json``); each is a row.
 
-    Of what steps use (``MaxRSS``, ``TotalCPU``) a job has its own figure, or that of its largest step. The value is
-    the elapsed time, the parameter the number of CPUs, or of nodes where CPUs are not given; the job's name is the code
-    and the cluster the system. Jobs that did not complete (``FAILED``, ``TIMEOUT``, ...) are left out and counted in a
-    note, since their time is that until something stopped them.
+    Of what steps use (``MaxRSS``, ``TotalCPU``) a job has its own figure, or that of its largest step. Jobs that did
+    not complete are left out, since their time is that until something stopped them.
 
-    Source: Slurm, ``sacct`` manual page, sections "--format" and "Job State Codes"; JSON of the plugins ``dbv0.0.37``
-    and later.
+    Source: Slurm, ``sacct`` manual page; JSON of the plugins ``dbv0.0.37`` and later.
     """
 
     Options = SacctOptions

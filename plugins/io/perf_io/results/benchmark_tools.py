@@ -1,8 +1,4 @@
-"""Benchmark tools: console lines, CSV by a row of a table for each form, pyperf, BenchmarkTools.jl and ReFrame.
-
-Further forms of tools whose JSON is read elsewhere, such as the console of Google Benchmark and the CSV of JMH, stand
-with that JSON.
-"""
+"""Console lines, CSV by a table of forms, pyperf, BenchmarkTools.jl and ReFrame; others stand with the tool's JSON."""
 
 from __future__ import annotations
 
@@ -39,10 +35,10 @@ _LINES = (
 
 
 class BenchmarkLinesReader(ResultReader):
-    """Benchmarks as libtest (``cargo bench``) and criterion.rs print them, also with ``--output-format bencher``.
+    """Read benchmarks as libtest (``cargo bench``) and criterion.rs print them, also with ``--output-format
+    bencher``.
 
-    The spread of libtest, ``+/-``, is taken as the standard deviation of its runs, the ends of criterion's interval as
-    those of a 95 % confidence interval. ``sort/100`` has the parameter ``arg1``.
+    The spread of libtest, ``+/-``, is taken as the standard deviation; criterion's ends are a 95% interval.
 
     Source: Rust, ``library/test/src/bench.rs``; criterion.rs, ``src/report.rs``.
     """
@@ -99,9 +95,7 @@ _TABLE_FORMS = (
 
 
 class BenchmarkTableReader(ResultReader):
-    """Benchmarks in CSV of BenchmarkDotNet (``*-report.csv``) and of Node.js's ``benchmark/compare.js``.
-
-    Of compare.js the rate of each run is a row, in operations per second, and ``binary`` is the version.
+    """Read benchmarks in CSV of BenchmarkDotNet (``*-report.csv``) and of Node.js's ``benchmark/compare.js``.
 
     Source: BenchmarkDotNet, "Exporters"; Node.js, ``benchmark/compare.js``.
     """
@@ -189,9 +183,7 @@ class PyperfReader(ResultReader):
 
 
 class JuliaBenchmarksReader(ResultReader):
-    """Benchmarks of BenchmarkTools.jl (``BenchmarkTools.save``); each sample of a trial is a row.
-
-    The names of the groups are the code, a number among them the parameter ``arg1``.
+    """Read benchmarks of BenchmarkTools.jl (``BenchmarkTools.save``); each sample of a trial is a row.
 
     Source: BenchmarkTools.jl, ``src/serialization.jl``.
     """
@@ -294,14 +286,11 @@ def _variables(case: _Case, place: str, found: Found) -> list[tuple[str, float, 
 
 
 class ReframePerflogReader(ResultReader):
-    """A log of performance of ReFrame; each variable of each test that passed is a row.
+    """Read a log of performance of ReFrame; each variable of each test that passed is a row, with the roles of a
+    report.
 
-    Roles are those of the report: the test is the code, system with partition and environment the system, the
-    parameters in the test's name and its counts of tasks the parameters. ``job_completion_time`` sets repeated runs
-    apart.
-
-    Source: ReFrame, documentation, "Performance logging": the fields of ``perflogs`` are separated by ``|``, and each
-    performance variable has the columns ``NAME_value``, ``NAME_unit``, ``NAME_ref`` and its thresholds.
+    Source: ReFrame, documentation, "Performance logging": fields are separated by ``|``, each variable has the
+    columns ``NAME_value``, ``NAME_unit``, ``NAME_ref`` and its thresholds.
     """
 
     parameters, code, system = _TASKS, ("test",), ("system", "environ")

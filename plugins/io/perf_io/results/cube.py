@@ -1,8 +1,7 @@
 """Cube profiles (``.cubex``) of Score-P and Scalasca.
 
-Source: "Cube 4 file format" (an archive of ``anchor.xml`` and, for each metric, ``ID.index`` and ``ID.data``), as
-pycubexr reads it; the names of the folders of a series as in Extra-P's "File format documentation", section "Cube file
-format".
+Source: "Cube 4 file format" (``anchor.xml`` and, for each metric, ``ID.index`` and ``ID.data``), as pycubexr reads
+it.
 """
 
 from __future__ import annotations
@@ -42,11 +41,10 @@ _EXTREMES = {"MINDOUBLE": np.min, "MAXDOUBLE": np.max}
 
 
 class CubeReader(Reader):
-    """A Cube profile: one row for each call path, with what was spent in it alone and with what it called.
+    """Read a Cube profile: a row for each call path, with its own amount and that with all that it called.
 
-    The call path is the category; amounts are averages over the locations, as in Extra-P. A folder named as
-    ``mm.x10y1.r2`` says what was run (``mm``), the parameters (x = 10, y = 1) and the repetition (2); read the folder
-    above it to get the whole series.
+    Amounts are averages over the locations. A folder named as ``mm.x10y1.r2``, as Extra-P has them, says the program,
+    the parameters and the repetition.
     """
 
     Options = ProfileOptions

@@ -1,9 +1,7 @@
 """Files of Extra-P: JSON of the present and the older kind, JSON Lines, text, and experiments that version 4 saved.
 
-Source: "File format documentation" of Extra-P; the older JSON, which numbers parameters, call paths, metrics and
-coordinates, is what its example files hold. A saved experiment (``.extra-p``) is an archive: `experiment.json` names
-parameters and, by call path and metric, means, medians and standard deviations (over N) at coordinates. Runs that
-version 4.2 keeps beside them and stored models are passed over.
+Source: "File format documentation" of Extra-P, and its example files. An experiment (``.extra-p``) is an archive:
+`experiment.json` has means and deviations (over N) at coordinates, by call path and metric.
 """
 
 from __future__ import annotations

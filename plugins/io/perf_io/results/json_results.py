@@ -54,26 +54,16 @@ _OFFLINE = {
 }
 # Keys of efficiencies to names; those before 3.5 knew MPI alone and did not say so.
 _EFFICIENCIES = {
-    "parallelEfficiency": "parallel",
-    "mpiParallelEfficiency": "MPI parallel",
-    "mpiLoadBalance": "MPI load balance",
-    "mpiLoadBalanceIn": "MPI load balance within nodes",
-    "mpiLoadBalanceOut": "MPI load balance between nodes",
-    "mpiCommunicationEfficiency": "MPI communication",
-    "ompParallelEfficiency": "OpenMP parallel",
-    "ompLoadBalance": "OpenMP load balance",
-    "ompSchedulingEfficiency": "OpenMP scheduling",
-    "ompSerializationEfficiency": "OpenMP serialisation",
-    "deviceOffloadEfficiency": "device offload",
-    "gpuParallelEfficiency": "GPU parallel",
-    "gpuLoadBalance": "GPU load balance",
-    "gpuCommunicationEfficiency": "GPU communication",
-    "gpuOrchestrationEfficiency": "GPU orchestration",
-    "communicationEfficiency": "communication",
-    "loadBalance": "load balance",
-    "lbIn": "load balance within nodes",
-    "lbOut": "load balance between nodes",
-}
+    "parallelEfficiency": "parallel", "mpiParallelEfficiency": "MPI parallel",
+    "mpiLoadBalance": "MPI load balance", "mpiLoadBalanceIn": "MPI load balance within nodes",
+    "mpiLoadBalanceOut": "MPI load balance between nodes", "mpiCommunicationEfficiency": "MPI communication",
+    "ompParallelEfficiency": "OpenMP parallel", "ompLoadBalance": "OpenMP load balance",
+    "ompSchedulingEfficiency": "OpenMP scheduling", "ompSerializationEfficiency": "OpenMP serialisation",
+    "deviceOffloadEfficiency": "device offload", "gpuParallelEfficiency": "GPU parallel",
+    "gpuLoadBalance": "GPU load balance", "gpuCommunicationEfficiency": "GPU communication",
+    "gpuOrchestrationEfficiency": "GPU orchestration", "communicationEfficiency": "communication",
+    "loadBalance": "load balance", "lbIn": "load balance within nodes", "lbOut": "load balance between nodes",
+}  # fmt: skip
 _OF_MPI = re.compile("MPI (load balance|communication)")  # of ranks without threads these are those of the whole run
 _TALP_TIMES = {"elapsedTime": "elapsed_time_s", "usefulTime": "useful_time_s", "mpiTime": "mpi_time_s"}
 _TALP_COUNTS = {"cycles": "useful_cycles", "instructions": "useful_instructions", "numMpiCalls": "mpi_calls"}
@@ -94,11 +84,11 @@ class _Commands(msgspec.Struct):
 
 
 class HyperfineReader(ResultReader):
-    """Runs of commands timed by hyperfine (``--export-json FILE``); each run is a row, in ``--export-csv`` each mean.
+    """Read runs of commands timed by hyperfine (``--export-json FILE``); each is a row, in ``--export-csv`` each
+    mean.
 
-    The parameters are those of ``--parameter-scan`` and ``--parameter-list`` that hold numbers, or without them the one
-    number in which the commands differ. Commands that differ in more than that are series of their own. Runs that
-    ended with a status other than 0 are left out.
+    Without ``--parameter-scan`` and ``--parameter-list`` the one number in which the commands differ is the
+    parameter. Runs that ended with a status other than 0 are left out.
 
     Source: hyperfine, ``doc/export.md`` and its manual page.
     """
@@ -182,14 +172,12 @@ class _GoogleRuns(msgspec.Struct):
 
 
 class GoogleBenchmarkReader(ResultReader):
-    """Runs of Google Benchmark (``--benchmark_out=FILE``, JSON or CSV); each repetition is a row.
+    """Read runs of Google Benchmark (``--benchmark_out=FILE``, JSON or CSV); each repetition, or else each mean, is a
+    row.
 
-    Of benchmarks with aggregates only, the mean is a row, with the standard deviation and the number of repetitions.
+    ``BM_copy/1024/n:8/threads:4`` gives the code ``BM_copy`` and the parameters ``arg1``, ``n`` and ``threads``.
 
-    The name ``BM_copy/1024/n:8/threads:4`` gives the code ``BM_copy`` and the parameters ``arg1``, ``n`` and
-    ``threads``. The value is ``real_time``; ``cpu_time`` and the user's counters are columns.
-
-    Source: Google Benchmark, "User Guide", sections "Output Formats", "Passing Arguments", "Multithreaded Benchmarks".
+    Source: Google Benchmark, "User Guide".
     """
 
     shape, description = _GoogleRuns, "JSON of Google Benchmark"
@@ -299,11 +287,9 @@ class _PytestBenchmarks(msgspec.Struct):
 
 
 class PytestBenchmarkReader(ResultReader):
-    """Benchmarks of pytest; each round is a row where the file kept them, otherwise each mean with its spread.
+    """Read benchmarks of pytest; each round is a row if the file has them, otherwise each mean with its spread.
 
-    pytest-benchmark keeps rounds with ``--benchmark-save-data``, and always with ``--benchmark-json``. The test's
-    name without its parameters is the code, the parameters of ``pytest.mark.parametrize`` that hold numbers are the
-    parameters, and the machine is the system.
+    The parameters are those of ``pytest.mark.parametrize`` that hold numbers, and the machine is the system.
 
     Source: pytest-benchmark, documentation, "Usage" and "Hooks".
     """
@@ -353,11 +339,10 @@ class _Criterion(msgspec.Struct):
 
 
 class CriterionReader(ResultReader):
-    """Benchmarks of criterion.rs; each sample is a row, of ``estimates.json`` the mean with its spread.
+    """Read benchmarks of criterion.rs; each sample is a row, of ``estimates.json`` the mean with its spread.
 
-    Read are messages of ``cargo criterion --message-format=json`` and the files ``sample.json`` and ``estimates.json``
-    below ``target/criterion``, which are called by their folders. ``sort/quick/100`` gives the code ``sort/quick`` and
-    the parameter ``arg1``.
+    Read are messages of ``cargo criterion --message-format=json``, and ``sample.json`` and ``estimates.json`` below
+    ``target/criterion``, which are called by their folders.
 
     Source: criterion.rs, book, "External tools"; ``src/estimate.rs`` and ``src/connection.rs``.
     """
@@ -422,11 +407,11 @@ class _BenchData(msgspec.Struct):
 
 
 class BenchmarkActionReader(ResultReader):
-    """Results for github-action-benchmark, as custom tools write them, or its data of all commits.
+    """Read results for github-action-benchmark, as custom tools write them, or its data of all commits.
 
-    The ``range`` is taken as the standard deviation of the runs; ``sort/100`` has the parameter ``arg1``.
+    The ``range`` is taken as the standard deviation of the runs.
 
-    Source: benchmark-action/github-action-benchmark, README, "How to add new benchmark tool support".
+    Source: benchmark-action/github-action-benchmark, README.
     """
 
     shape, description = list[_Bench] | _BenchData, "data of github-action-benchmark"
@@ -477,13 +462,10 @@ class _JmhBenchmark(msgspec.Struct, rename="camel"):
 
 
 class JmhReader(ResultReader):
-    """Benchmarks of JMH, Java's harness (``-rf json``); each measured iteration of each fork is a row.
+    """Read benchmarks of JMH, Java's harness (``-rf json``); each measured iteration of each fork is a row.
 
     Without the iterations, as in CSV and in what is printed, the score is a row, with the deviation that its error
-    (99.9 %) says.
-
-    The value is called by the mode, such as ``average_time``. The parameters are those of ``@Param`` that hold numbers,
-    and ``threads``. Of the mode ``sample`` a row is the mean of the iteration's samples.
+    (99.9%) says. The value is called by the mode, such as ``average_time``.
 
     Source: JMH 1.37, ``JSONResultFormat``.
     """
@@ -632,10 +614,9 @@ class _FioJobs(msgspec.Struct):
 
 
 class FioReader(ResultReader):
-    """Jobs of fio (``--output-format=json``); each direction in which a job moved data is a row.
+    """Read jobs of fio (``--output-format=json``); each direction in which a job moved data is a row.
 
-    The value is the bandwidth in bytes per second; ``iops``, ``runtime_ms`` and ``latency_ns`` (the mean) are columns.
-    Job and direction are the code; ``numjobs``, ``iodepth``, ``bs_bytes`` and ``size_bytes`` are the parameters.
+    The value is the bandwidth, with ``iops``, ``runtime_ms`` and the mean latency beside it.
 
     Source: fio, ``HOWTO``, section "JSON output", and ``stat.c``.
     """
@@ -684,16 +665,13 @@ class _Requests(msgspec.Struct):
 
 
 class VllmReader(ResultReader):
-    """Runs of vLLM's benchmark of serving: a row each, also of CSV, or with ``-r requests=yes`` one for each request.
+    """Read runs of vLLM's benchmark of serving: a row each, or with ``-r requests=yes`` one for each request.
 
-    The value is the throughput of generated tokens; the statistics of latencies are columns by their names, such as
-    ``p99_ttft_ms``. Of requests it is the time to the first token. Rate, concurrency and number of requests are the
-    parameters; a rate without limit is none.
+    The value is the throughput of generated tokens, of requests the time to the first token; statistics of latencies
+    are columns, such as ``p99_ttft_ms``. Of benchmarks of latency each iteration is a row, of throughput the run.
 
-    Of its benchmarks of latency each iteration is a row, of those of throughput the run, by tokens in a second.
-
-    Source: vLLM 0.4 to 0.10, ``benchmarks/benchmark_serving.py`` (``vllm bench serve --save-result``), and
-    ``benchmark_latency.py`` and ``benchmark_throughput.py`` (``--output-json``).
+    Source: vLLM 0.4 to 0.10, ``benchmarks/benchmark_serving.py``, ``benchmark_latency.py`` and
+    ``benchmark_throughput.py``.
     """
 
     Options = ServingOptions
@@ -748,14 +726,12 @@ class _Talp(msgspec.Struct):
 
 
 class TalpReader(ResultReader):
-    """Efficiencies, times and counts of each region that TALP monitored; one row for each of them.
+    """Read efficiencies, times and counts of each region that TALP monitored (``popMetrics``); each is a row.
 
-    ``popMetrics`` of the file that DLB writes (``--talp-output-file FILE.json``) holds an object for each region, or in
-    older versions a list of objects with a ``name``. Times are nanoseconds, efficiencies shares; 0 stands for what was
-    not measured. ``p`` is the number of CPUs. Where each rank has one, MPI's load balance and communication efficiency
-    are those of the run, and called so.
+    ``p`` is the number of CPUs; 0 stands for what was not measured. If each rank has one CPU, MPI's load balance and
+    communication efficiency are those of the run.
 
-    Source: DLB (BSC), documentation "TALP for monitoring the Programming Model efficiencies"; versions 3.3 to 3.5.
+    Source: DLB (BSC), "TALP for monitoring the Programming Model efficiencies"; versions 3.3 to 3.5.
     """
 
     shape, description = _Talp, "JSON of TALP with popMetrics"

@@ -157,9 +157,8 @@ class _MlRecord(msgspec.Struct):
 
 
 class MlperfReader(ResultReader):
-    """Logs of MLPerf training: the time from ``run_start`` to ``run_stop``, with the times of blocks and evaluations.
-
-    Runs that were aborted are left out.
+    """Read logs of MLPerf training: the time from ``run_start`` to a successful ``run_stop``, with blocks and
+    evaluations.
 
     Source: MLCommons, ``mlperf_logging``, "MLLOG".
     """
@@ -195,10 +194,7 @@ class MlperfReader(ResultReader):
 
 
 class FiguresReader(ResultReader):
-    """Figures that benchmarks print line by line: of sysbench, wrk, ab, hey, HPCG, graph500 and serving (vLLM, SGLang).
-
-    What begins a report of a program begins a row, so several may stand one after another in a file.
-    """
+    """Read figures that sysbench, wrk, ab, hey, HPCG, graph500 and serving benchmarks print; each report is a row."""
 
     code = ("program",)
 

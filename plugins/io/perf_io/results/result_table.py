@@ -254,17 +254,10 @@ class ResultReader(Reader):
 
 
 def results(
-    rows: Sequence[Row],
-    source: str,
-    *,
-    parameters: Sequence[str],
-    value: str,
-    code: Sequence[str] = (),
-    system: Sequence[str] = (),
-    category: Sequence[str] = (),
-    unit: str | None = None,
+    rows: Sequence[Row], source: str, *, parameters: Sequence[str], value: str, code: Sequence[str] = (),
+    system: Sequence[str] = (), category: Sequence[str] = (), unit: str | None = None,
     lines: Sequence[int] | None = None,
-) -> Measurements:
+) -> Measurements:  # fmt: skip
     """Return measurements with the roles that a format suggests."""
     if not rows:
         raise InputError(source, "holds no results")

@@ -109,10 +109,7 @@ _PROCESSES = re.compile(r"([0-9]{1,9})(?![0-9]).*")  # of several traces with as
 
 
 class NpbReader(ResultReader):
-    """Runs of the NAS Parallel Benchmarks; each ``Benchmark Completed`` in the output is a row.
-
-    Benchmark and class are the code, the number of processes or threads is the parameter. Runs that were verified as
-    wrong are left out.
+    """Read runs of the NAS Parallel Benchmarks; each ``Benchmark Completed`` that was not verified as wrong is a row.
 
     Source: NPB 3.4, ``common/print_results.f90`` of the MPI, OpenMP and serial versions.
     """
@@ -158,16 +155,12 @@ class _TableLine(NamedTuple):
 
 
 def _table_lines(
-    content: Lines,
-    begins: re.Pattern[str],
-    settings: Sequence[re.Pattern[str]],
-    heading: re.Pattern[str],
+    content: Lines, begins: re.Pattern[str], settings: Sequence[re.Pattern[str]], heading: re.Pattern[str],
     ends: re.Pattern[str] | None = None,
-) -> Iterator[_TableLine]:
+) -> Iterator[_TableLine]:  # fmt: skip
     """Yield the lines of runs that are neither comments nor headings nor settings.
 
-    What begins a run forgets what was set up, and so do settings for groups of the same name. What ends a table counts
-    below its first row.
+    What begins a run forgets the settings. What ends a table counts below its first row.
     """
     setup: Row = {}
     names, begin, has_rows = "", 0, False
@@ -191,10 +184,7 @@ def _given(match: re.Match[str]) -> Row:
 
 
 class StreamReader(ResultReader):
-    """Tables of STREAM and BabelStream; each kernel of each run is a row.
-
-    The value is the bandwidth, the kernel the code; threads, processes and elements are the parameters. Runs of which
-    the validation failed are left out.
+    """Read tables of STREAM and BabelStream; each kernel of each run whose validation did not fail is a row.
 
     Source: STREAM 5.9 and 5.10, ``stream.c`` and ``stream_mpi.c``; BabelStream 4, ``src/main.cpp``.
     """
@@ -237,10 +227,9 @@ def _with_metric(columns: Mapping[str, tuple[Any, str]], metric: str) -> Row:
 
 
 class ImbReader(ResultReader):
-    """Tables of the Intel MPI Benchmarks; each message size is a row.
+    """Read tables of the Intel MPI Benchmarks; each message size is a row.
 
-    The benchmark is the code, the number of processes and the message size are the parameters, the average time, or
-    else the time or the bandwidth, is the value. Sizes for which the memory did not suffice are left out.
+    The value is the average time, or else the time or the bandwidth. Sizes that lacked memory are left out.
 
     Source: Intel MPI Benchmarks, User Guide, "Output"; tables of IMB-MPI1, -NBC, -P2P, -RMA and -MT.
     """
@@ -261,11 +250,10 @@ class ImbReader(ResultReader):
 
 
 class OsuReader(ResultReader):
-    """Tables of the OSU Micro-Benchmarks; each message size is a row.
+    """Read tables of the OSU Micro-Benchmarks; each message size is a row, its first figure the value.
 
-    The test is the code, the message size and the number of pairs are the parameters, the first column after the size
-    is the value. How many processes ran is printed by few tests: take it from the name of the file, ``--from-name
-    'osu_p{p:int}.out'``. Sizes of which the validation failed are left out.
+    Few tests print how many processes ran: take it from the name of the file, ``--from-name 'osu_p{p:int}.out'``.
+    Sizes of which the validation failed are left out.
 
     Source: OSU Micro-Benchmarks 3 to 7, ``README``, ``util/osu_util.c`` and ``util/osu_util_mpi.c``.
     """
@@ -369,13 +357,12 @@ class _IorTests(msgspec.Struct):
 
 
 class IorReader(ResultReader):
-    """Runs of IOR as text, JSON or CSV; each repetition of each access (write, read) is a row.
+    """Read runs of IOR as text, JSON or CSV; each repetition of each access (write, read) is a row.
 
-    The value is the bandwidth in MiB/s; the times in seconds are columns. The access is the code; tasks, nodes, block
-    and transfer size are the parameters. A text may hold several runs, whose columns are identified by
-    the heading, since versions differ: 3.0 has neither IOPS nor latency.
+    The value is the bandwidth in MiB/s, with the times in seconds beside it.
 
-    Source: IOR 3.0 to 4.0, ``src/ior-output.c``; in JSON the results of the repetitions stand in the options of tests.
+    Source: IOR 3.0 to 4.0, ``src/ior-output.c``; in JSON the results of the repetitions stand in the options of
+    tests.
     """
 
     parameters, code = ("tasks", "nodes", "block_kib", "transfer_kib"), ("operation",)
@@ -447,10 +434,8 @@ def _flat(nested: list[Any]) -> Iterator[Any]:
 
 
 class MdtestReader(ResultReader):
-    """Runs of mdtest: the mean rate of each operation, with its deviation over the iterations, is a row.
-
-    The operation is the code; tasks and nodes are the parameters. Operations that were not asked for, of rate 0, are
-    left out.
+    """Read runs of mdtest: the mean rate of each operation that ran, with its deviation over the iterations, is a
+    row.
 
     Source: mdtest 1.9 and IOR 3.0 to 4.0, ``src/mdtest.c``.
     """
@@ -472,10 +457,9 @@ class MdtestReader(ResultReader):
 
 
 class GoBenchReader(ResultReader):
-    """Benchmarks of Go's testing package (``go test -bench``); each line is a row, also of ``-count``.
+    """Read benchmarks of Go's testing package (``go test -bench``); each line is a row, also of ``-count``.
 
-    ``BenchmarkSort/n=100-8`` gives the code ``Sort`` and the parameters ``n`` and ``procs`` (``GOMAXPROCS``). The value
-    is the time of an operation; what else is measured has columns by its unit, such as ``allocs/op``.
+    ``BenchmarkSort/n=100-8`` gives the code ``Sort`` and the parameters ``n`` and ``procs`` (``GOMAXPROCS``).
 
     Source: Go's design document 14313, "Proposal: Go Benchmark Data Format"; package ``testing``.
     """
@@ -505,13 +489,10 @@ class GoBenchReader(ResultReader):
 
 
 class JubeReader(ResultReader):
-    """A table that JUBE prints and keeps as ``result/NAME.dat``; each line is a row.
+    """Read a table that JUBE prints and keeps as ``result/NAME.dat``; each line is a row, with roles guessed by the
+    names.
 
-    JUBE does not say which columns were varied and which were measured: they are guessed by their names as in CSV,
-    and otherwise named with ``--parameter`` and ``--value``.
-
-    Source: JUBE, documentation, "Creating a result table", styles ``pretty`` and ``aligned``; tables of the style
-    ``csv`` are read as CSV.
+    Source: JUBE, documentation, "Creating a result table", styles ``pretty`` and ``aligned``; ``csv`` is read as CSV.
     """
 
     nothing = "holds no table of JUBE with a rule below its column names and rows"
@@ -560,11 +541,10 @@ def _is_barred(text: str) -> bool:
 
 
 class ModelFactorsReader(ResultReader):
-    """Factors of the table ``modelfactors.csv`` of BSC's basicanalysis; one row for each factor of each run.
+    """Read ``modelfactors.csv`` of BSC's basicanalysis; each factor of each run is a row, named as `perf overheads`
+    does.
 
-    ``"Number of processes";2;8``, then a line for each factor with its name, which dashes put below another one, and
-    its values in per cent. Factors have the names that `perf overheads` prints: ``parallel``, ``load balance``, ``IPC
-    scalability``. Efficiencies have the unit ``share``; other figures have none.
+    ``"Number of processes";2;8``, then a line for each factor with its name and its values in per cent.
 
     Source: basicanalysis (BSC Performance Tools), ``modelfactors.py``.
     """

@@ -108,8 +108,8 @@ def without_row(bare: str) -> str:
 class Sweep(NamedTuple):
     """Two columns of numbers, of which the second is a time or a rate.
 
-    ``counts_runs`` where the first only counts the rows; ``may_be_moments`` where the name of the second is also one of
-    sampling times; ``may_be_log`` where the first counts and shares follow, as in a log of steps at times.
+    ``counts_runs`` if the first only counts the rows, ``may_be_moments`` if the second may be sampling times,
+    ``may_be_log`` if the first counts and shares follow, as in a log of steps at times.
     """
 
     columns: tuple[Column, Column]

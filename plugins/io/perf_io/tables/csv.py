@@ -479,11 +479,10 @@ def cut_cell(path: Path, delimiter: str) -> str | None:
 
 
 class CsvReader(TableReader):
-    """Curves, series, traces and measurements from text.
+    """Read curves, series, traces and measurements from text.
 
-    Choose it for anything that a spreadsheet or a script wrote. Times without a unit in their column's name are
-    microseconds; ISO timestamps become seconds since 1970 (UTC where no offset is given). State times are taken to
-    whole nanoseconds by decimal arithmetic.
+    Times without a unit are microseconds; ISO timestamps become seconds since 1970 (UTC without an offset). State
+    times are taken to whole nanoseconds by decimal arithmetic.
 
     Examples
     --------

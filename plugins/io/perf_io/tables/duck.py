@@ -1,8 +1,7 @@
 """The adapter to DuckDB: tables larger than memory, from text and Parquet, whose meaning nobody knows yet.
 
-This is the only module that imports DuckDB, when a table is first read by it. Measured on two cores: 10^7 rows of a
-trace as text (311 MB) are taken in and checked in 4 s; 10^8 rows of a Parquet trace are checked and become a curve of
-10^6 steps in 24 s and 0.35 GiB in all.
+This is the only module that imports DuckDB. Measured on two cores: 10^7 rows of a trace as text (311 MB) are checked
+in 4 s, 10^8 rows of Parquet become a curve in 24 s and 0.35 GiB.
 """
 
 from __future__ import annotations

@@ -214,13 +214,9 @@ def _check_missing(table: Table, column: Column, values: Floats) -> list[str]:
 
 
 def _curve(
-    table: Table,
-    roles: Roles,
-    edges: Times,
-    heights: Floats,
-    make: Callable[..., UtilizationCurve] = UtilizationCurve,
-    cure: str = "",
-) -> UtilizationCurve:
+    table: Table, roles: Roles, edges: Times, heights: Floats,
+    make: Callable[..., UtilizationCurve] = UtilizationCurve, cure: str = "",
+) -> UtilizationCurve:  # fmt: skip
     notes = (*table.report(), *roles.notes)
     facts = {"n_locations": table.facts.get("n_locations"), "source": table.source, "notes": notes}
     # A curve that was written here is of processors.

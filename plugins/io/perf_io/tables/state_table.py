@@ -46,17 +46,10 @@ class TabularTrace(LazyTrace):
     """
 
     def __init__(
-        self,
-        database: Database,
-        n_intervals: int,
-        keys: Sequence[str],
-        locations: Sequence[str],
-        states: Sequence[str],
-        *,
-        intervals: str = INTERVALS,
-        codes: tuple[Sequence[int], Sequence[int]] | None = None,
-        **facts: Any,
-    ) -> None:
+        self, database: Database, n_intervals: int, keys: Sequence[str], locations: Sequence[str],
+        states: Sequence[str], *, intervals: str = INTERVALS,
+        codes: tuple[Sequence[int], Sequence[int]] | None = None, **facts: Any,
+    ) -> None:  # fmt: skip
         super().__init__(locations, states, **facts)
         self.intervals = intervals  # the table or view that has them
         self._codes = codes or (range(len(locations)), range(len(states)))  # positions in the database's enumerations
@@ -169,10 +162,7 @@ def overlap_error(source: str, at_row: AtRow, one: int, two: int, cure: str = ""
 
 
 class IntervalStore:
-    """Intervals as a reader makes them, block by block.
-
-    Choose it for a reader whose own codes name locations and states; `perf_io.tables.state_table` takes names.
-    """
+    """Intervals that a reader makes block by block, with its own codes of locations and states."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -208,13 +198,9 @@ class IntervalStore:
             raise overlap_error(self._source, at_row, *pair)
 
     def trace(
-        self,
-        locations: Sequence[str],
-        keys: Sequence[str],
-        states: Sequence[str],
-        span_ns: tuple[int, int] | None = None,
-        **more: Any,
-    ) -> Trace:
+        self, locations: Sequence[str], keys: Sequence[str], states: Sequence[str],
+        span_ns: tuple[int, int] | None = None, **more: Any,
+    ) -> Trace:  # fmt: skip
         """Return all intervals, which the caller has checked."""
         if not self._n_intervals:
             raise InputError(self._source, "contains no state intervals")

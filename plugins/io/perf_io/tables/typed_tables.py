@@ -32,11 +32,7 @@ _RECORDS = re.compile(rf"({_STRING.pattern})\s*:\s*\[(?=\s*\{{)")
 
 
 class ParquetReader(TableReader):
-    """Curves, series, traces and measurements from Parquet.
-
-    Choose it for large data: a trace is neither parsed nor held in memory. Columns are found as in CSV. Times of type
-    float are rounded to whole nanoseconds in traces; decimals and integers lose nothing.
-    """
+    """Read curves, series, traces and measurements from Parquet; a trace is neither parsed nor held in memory."""
 
     writes, file_format = True, "parquet"
 
@@ -110,8 +106,8 @@ def _kind(data_type: str) -> tuple[str, str]:
 
 
 class JsonRecordsReader(TableReader):
-    """Curves, series, traces and measurements from records in JSON Lines or in an array, which may be a field of one
-    object; fields of records that hold objects or arrays are passed over.
+    """Read data from records in JSON Lines or in an array, which may be a field of one object; nested fields are
+    dropped.
     """
 
     def sniff(self, source: Source) -> float:

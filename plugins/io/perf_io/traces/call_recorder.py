@@ -1,9 +1,8 @@
 """Calls, messages and collectives, taken while the events of a trace are read one after the other.
 
-A call is an outermost region of the communication library. Sends and receives belong together by sender, receiver,
-communicator and tag, the k-th send with the k-th receive that was posted; requests link the post and the completion
-of one that does not block. Ranks are members of a communicator's group; one on the group of self has no members, and
-is another at each location.
+A call is an outermost region of the communication library. The k-th send belongs to the k-th receive that was posted
+with the same sender, receiver, communicator and tag; requests link post and completion. A rank of the group of self,
+without members, is another at each location.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """Chrome's trace-event JSON, as Perfetto, PyTorch's profiler (Kineto) and many tracers write it.
 
-Read are complete events (``ph`` X, with ``ts`` and ``dur`` in microseconds), begin and end events (B, E) and, of the
-metadata (M), the names of processes and threads. A location is one ``pid`` and ``tid``. Where events of it overlap,
-the one counts that began last; for nested ones that is the innermost. Events of GPU streams have the category
-``cat`` that Kineto sets; where the host's launches are recorded too, gaps of a stream tell whether it waits for the
-host (see `perf_io.traces.intervals`). Others (flows, counters, instants, asynchronous events) are counted and passed
-over. Times become whole nanoseconds exactly, and count from the first event.
-Traces of any format are written for Perfetto; what is read of such a file has the same intervals, names and times.
+Read are complete events (X), begin and end events (B, E) and names of processes and threads (M); others are counted.
+A location is one ``pid`` and ``tid``; of overlapping events the one counts that began last. Streams of GPUs are known
+by Kineto's categories; if launches are recorded too, gaps tell whether a stream waits for the host. Times count from
+the first event, in exact whole nanoseconds. Traces of any format are written for Perfetto, without loss.
 
 Source: "Trace Event Format", Google, 2016; categories by Kineto's ``ActivityType``.
 """
@@ -109,9 +106,8 @@ _METADATA = msgspec.json.Decoder(list[_Metadata])
 
 
 class ChromeReader(Reader):
-    """States of the threads or GPU streams of a Chrome trace.
-
-    Choose it for what Perfetto opens as JSON: traces of PyTorch, JAX, Chrome, VizTracer, clang's ``-ftime-trace``.
+    """Read states of the threads or GPU streams of PyTorch, JAX, Chrome, VizTracer, clang's ``-ftime-trace`` and
+    others.
     """
 
     Options = GpuOptions

@@ -258,17 +258,13 @@ def united(start: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 
 def read_gpu_activity(
-    path: str | os.PathLike[str],
-    arguments_of: re.Pattern[str] | None = None,
-    *,
-    with_shapes: bool = True,
+    path: str | os.PathLike[str], arguments_of: re.Pattern[str] | None = None, *, with_shapes: bool = True,
     scope: Scope = "operator",
-) -> GpuActivity | None:
-    """Read the GPU activity of a file, with the arguments of operators of these names.
+) -> GpuActivity | None:  # fmt: skip
+    """Read the GPU activity of a file, with the arguments of operators of these names; None if it has no work of
+    GPUs.
 
     ``scope`` says what counts as operators: PyTorch's, or instead of them modules or functions of Python.
-
-    None where it is no Chrome trace, not of Nsight Systems or rocprofv3 and no XPlane file, or has no work of GPUs.
     """
     if not Path(path).is_file():
         return None

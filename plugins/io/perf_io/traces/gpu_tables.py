@@ -1,9 +1,7 @@
 """Tables of GPU profilers: events of rocprofv3 and of Nsight Systems in CSV, and sums by kernel.
 
-Events are read as the JSON of the same run is (`perf_io.traces.rocprofv3`): kernels and copies of streams, or of queues
-if no streams are recorded, in nanoseconds. Sums are a profile with a row for each kernel.
-Sources: ROCprofiler-SDK, "Using rocprofv3"; Nsight Systems, "nsys stats" and its report scripts; PyTorch,
-``torch/autograd/profiler_util.py``.
+Events are read as the JSON of the same run is (`perf_io.traces.rocprofv3`); sums are a profile of kernels. Sources:
+ROCprofiler-SDK, "Using rocprofv3"; Nsight Systems, "nsys stats"; PyTorch, ``torch/autograd/profiler_util.py``.
 """
 
 from __future__ import annotations
@@ -86,11 +84,10 @@ _EVENTS = (
 
 
 class GpuTableReader(RocprofReader):
-    """Kernels and copies of GPU streams from CSV.
+    """Read kernels and copies of GPU streams from CSV of ``rocprofv3``, rocprof and ``nsys stats``.
 
-    Choose it for ``rocprofv3 --runtime-trace --output-format csv``, ``results.csv`` of rocprof, and the reports
-    ``cuda_gpu_trace`` and ``cuda_api_trace`` of ``nsys stats --format csv``. With ``PID_kernel_trace.csv`` or
-    ``NAME_cuda_gpu_trace.csv`` the tables of copies, calls and ranges next to it are read: they are one trace.
+    With ``PID_kernel_trace.csv`` or ``NAME_cuda_gpu_trace.csv`` the tables of copies, calls and ranges next to it are
+    read: they are one trace.
     """
 
     parts: ClassVar[tuple[str, ...]] = (*_TIMED, *_UNTIMED, *_OF_NSYS.values())
@@ -200,11 +197,10 @@ def _number(text: str) -> float | None:
 
 
 class GpuSummaryReader(ResultReader):
-    """Total time and calls of each kernel, copy or call.
+    """Read total time and calls of each kernel, copy or call.
 
-    Choose it for ``nsys stats --report cuda_gpu_kern_sum --format csv``, rocprof's ``results.stats.csv``, and what
-    PyTorch prints with ``prof.key_averages().table()``: kernels if any ran, else the own times of operators. Several
-    files with ``--from-name`` are a profile over what their names say.
+    Choose it for ``nsys stats --report cuda_gpu_kern_sum``, rocprof's ``results.stats.csv``, and PyTorch's
+    ``prof.key_averages().table()``: kernels if any ran, else the own times of operators.
     """
 
     value: ClassVar[str] = "time"

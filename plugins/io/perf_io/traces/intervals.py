@@ -109,9 +109,8 @@ def latest_running(location: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, 
 def clip_at_next(location: Ints, start: Ints, end: Ints, in_order: Booleans) -> tuple[int, int, int] | None:
     """End intervals that happen in order, in place, where the next of their location begins, if they outlast that.
 
-    Those that end within the next one overlap it, as kernels do whose launch is programmatically dependent, and remain.
-    Intervals of no duration contradict none.
-    Returns the row that loses most, how much, and how many lost any; None if none did.
+    Those that end within the next one overlap it, as kernels with programmatic launches do, and remain. Returns the
+    row that loses most, how much, and how many lost any; None if none did.
     """
     order = _by_location_and_start(location, start, end)
     order = order[in_order[order] & (end > start)[order]]
@@ -159,15 +158,9 @@ def launch_ends(numbers: Ints, ends: Ints, correlation: Ints) -> Ints:
 
 
 def add_launch_gaps(
-    location: AnyIntegers,
-    state: AnyIntegers,
-    start: AnyIntegers,
-    end: AnyIntegers,
-    is_call: Booleans,
-    launched: AnyIntegers,
-    first: int,
-    states: list[str],
-) -> list[AnyIntegers]:
+    location: AnyIntegers, state: AnyIntegers, start: AnyIntegers, end: AnyIntegers, is_call: Booleans,
+    launched: AnyIntegers, first: int, states: list[str],
+) -> list[AnyIntegers]:  # fmt: skip
     """Return columns up to ``is_call`` of the intervals of streams, and of those in which they are empty."""
     before = np.empty_like(start)
     before[:1], before[1:] = first, end[:-1]

@@ -37,10 +37,7 @@ _Piece = tuple[list[Any], bytes, bool]  # elements, their text, and whether they
 
 
 class TraceEvent(msgspec.Struct, gc=False):
-    """What is read of each event; all else in it is passed over.
-
-    Some tools write numbers as texts, or an event without anything.
-    """
+    """What is read of each event; some tools write numbers as texts, or an event without anything."""
 
     ph: str = ""
     ts: int | float | str | None = MISSING  # None of a NaN

@@ -1,14 +1,9 @@
 """Nsight Systems: the SQLite export of a report (``nsys export --type sqlite``).
 
-Read are kernels, launches of CUDA graphs, copies and memory sets of GPUs (``CUPTI_ACTIVITY_KIND_KERNEL``,
-``_GRAPH_TRACE``, ``_MEMCPY``, ``_MEMSET``) by device and stream, or calls of the CUDA runtime
-(``CUPTI_ACTIVITY_KIND_RUNTIME``; without any, ranges of NVTX, ``NVTX_EVENTS``) by process and thread. Names come from
-``StringIds``. Where intervals of one location overlap, the one counts that began last. Times are nanoseconds from the
-start of the session. Calls of MPI are states of threads, too.
-Where calls of the runtime are recorded too, gaps of a stream tell whether it waits for the host
-(see `perf_io.traces.intervals`), and the whole file is also read as Kineto's of the same run, for operators, launches
-and replays: what the host and streams wait for is in ``CUPTI_ACTIVITY_KIND_SYNCHRONIZATION`` and, of events,
-``_CUDA_EVENT``.
+Read are kernels, CUDA graphs, copies and memory sets by device and stream, or calls of CUDA and MPI (without any,
+ranges of NVTX) by process and thread; of overlapping intervals the one counts that began last. If calls are recorded
+too, gaps tell whether a stream waits for the host, and the file is also read as Kineto's of the same run, for
+operators, launches and replays.
 
 Source: "Nsight Systems, Analysis guide", sections "SQLite schema reference" and "CUDA graph trace".
 """
@@ -67,10 +62,7 @@ _LARGEST_CORRELATION = (1 << _CORRELATION_BITS) - 1
 
 
 class NsightReader(Reader):
-    """Kernels on GPU streams, or CUDA calls of threads.
-
-    Choose it for reports of ``nsys profile``. A stream computes in kernels, not in copies, memory sets and collectives.
-    """
+    """Read kernels on GPU streams, or CUDA calls of threads, of reports of ``nsys profile``."""
 
     Options = GpuOptions
 

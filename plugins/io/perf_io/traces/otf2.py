@@ -1,11 +1,8 @@
 """OTF2 traces, as Score-P, TAU, EZTrace, Extrae and others write them: regions that are entered and left.
 
-A trace is an anchor file ``NAME.otf2``, its definitions ``NAME.def`` and a folder ``NAME`` with the events of each
-location; a tar archive of these is read too. A location is a thread or a GPU stream; the innermost region counts. A
-thread computes also outside of all regions, between its first and its last event: often only MPI was recorded. Messages
-and collectives of MPI are taken too (`perf_io.traces.call_recorder`); counters are read when somebody asks for them;
-other events are passed over. Times count from the beginning of the trace, in whole nanoseconds that are rounded from
-the ticks of its clock. Only this module and the one that writes import the library of OTF2.
+A trace is ``NAME.otf2``, ``NAME.def`` and a folder ``NAME``, or a tar archive of these. A location is a thread or a
+GPU stream; the innermost region counts, and a thread computes also outside of all regions. Messages and collectives
+of MPI are taken too, counters when somebody asks for them. Times count from the beginning, in whole nanoseconds.
 
 Source: D. Eschweiler et al., "Open Trace Format 2", ParCo 2011, and the reference manual of OTF2 3.
 """
@@ -61,10 +58,7 @@ _LITTLE_ENDIAN_3, _CREATOR_AT = b"\x03BOTF2\0\x03", 47
 
 
 class Otf2Reader(Reader):
-    """Regions of the threads and GPU streams of an OTF2 trace.
-
-    Choose it for what Score-P records. A thread computes outside of MPI and of waiting regions.
-    """
+    """Read regions of the threads and GPU streams of an OTF2 trace; a thread computes outside of MPI and of waiting."""
 
     parts: ClassVar[tuple[str, ...]] = (".def", ".evt", ".snap", ".thumb", ".marker")
 

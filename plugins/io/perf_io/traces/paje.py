@@ -1,10 +1,9 @@
-"""Pajé traces: states of containers, or where a file has none, its variables.
+"""Pajé traces: states of containers, or the variables of a file without states.
 
-Supported are ``SetState``, ``PushState``, ``PopState`` and ``ResetState`` with the definitions of types, containers and
-entity values, by alias or by name; of the variables ``SetVariable``, ``AddVariable`` and ``SubVariable``. Links and
-events are counted and passed over. The innermost state counts; ``SetState`` ends all states that were pushed before.
-Source: B. de Oliveira Stein, J. Chassin de Kergommeaux, G. Mounié, "Pajé trace file format", 2003; where it is silent,
-what pajeng does: states end with their container, or with the trace.
+Read are states and variables with the definitions of types, containers and values, by alias or by name; links and
+events are counted. The innermost state counts; ``SetState`` ends all that were pushed before. Source: B. de Oliveira
+Stein, J. Chassin de Kergommeaux, G. Mounié, "Pajé trace file format", 2003; where it is silent, what pajeng does:
+states end with their container, or with the trace.
 """
 
 from __future__ import annotations
@@ -58,9 +57,8 @@ def choose_state_type(types: Sequence[str], state_type: str | None, source: str)
 
 
 class VariableSamples:
-    """Collects the changes of all variables in 20 bytes each.
-
-    Amounts are added up as decimals, so that what was added and subtracted again leaves nothing.
+    """Collects the changes of all variables in 20 bytes each; decimals leave nothing of what is added and
+    subtracted.
     """
 
     def __init__(self) -> None:
@@ -344,10 +342,9 @@ class PajeModel:
 
 
 class PajeReader(Reader):
-    """States, or variables, of a Pajé trace.
+    """Read states, or variables, of a Pajé trace, as StarPU and SimGrid write them.
 
-    Choose it for what StarPU, SimGrid and other tools of the Pajé family write. A container in which states occur is a
-    location; containers of the same name are identified by their parents.
+    A container with states is a location; containers of the same name are identified by their parents.
     """
 
     Options = PajeOptions

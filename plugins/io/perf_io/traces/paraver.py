@@ -1,12 +1,9 @@
 """Paraver traces: the state records of a ``.prv`` file, with the names of states from its ``.pcf``.
 
-The first line is ``#Paraver (date):duration[_unit]:nodes:applications...``; the unit is microseconds unless the
-duration says ``_ns``. A state is ``1:cpu:application:task:thread:begin:end:state``. Messages (3), collectives among the
-events (2) and communicators (``c``) are read when somebody asks for them (`perf_io.traces.paraver_messages`); other
-events and global operations (4) are counted and passed over. A location is one thread, ``application.task.thread``,
-also where it has no states. Hardware counters, which are events too, are read when somebody asks for them as well.
-Source: "Paraver: Parallel Program Visualization and Analysis tool, Tracefile Description", Barcelona Supercomputing
-Center.
+The first line is ``#Paraver (date):duration[_unit]:nodes:applications...``, in microseconds unless it says ``_ns``. A
+state is ``1:cpu:application:task:thread:begin:end:state``; a location is one thread. Messages (3), collectives and
+counters among the events (2) and communicators (``c``) are read when somebody asks for them; others are counted.
+Source: "Paraver: Parallel Program Visualization and Analysis tool, Tracefile Description", BSC.
 """
 
 from __future__ import annotations
@@ -277,9 +274,7 @@ class _Header:
 
 
 class ParaverReader(Reader):
-    """States of the threads of a Paraver trace.
-
-    Choose it for what Extrae, Dimemas and MPItrace write; name the ``.prv`` file. A thread computes while it is
+    """Read states of the threads of a ``.prv`` file of Extrae, Dimemas or MPItrace; a thread computes while
     `Running`.
     """
 

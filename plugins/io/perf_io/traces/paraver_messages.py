@@ -1,11 +1,9 @@
 """Calls, messages and collectives of a Paraver trace, in a separate pass over the file.
 
-A call is a pair of events of one of the types 50000001 to 50000005 (point to point, collective, other, one-sided and
-input or output calls of MPI): a value other than 0 enters, 0 leaves. A record of type 3 is a message: its send call is
-the sender's last one entered at its logical send, its post the receiver's last one entered at its logical receive, and
-it completes in the receiver's first call left at its physical receive or after. Calls of type 50000002 are collective,
-and of 50000003 those that MPI defines as such; further events have the communicator (50100004), whether the caller
-is the root (50100003), and the bytes (50100001, 50100002).
+A call is a pair of events of a type 50000001 to 50000005: a value other than 0 enters, 0 leaves. A record of type 3
+is a message, from the call entered last at its logical send to that at its logical receive, completed by the first
+call left at its physical receive or after. Collectives (50000002, 50000003) have further events with their
+communicator (50100004), root (50100003) and bytes (50100001, 50100002).
 
 Source: Paraver's trace description, and the event types of Extrae (BSC).
 """
@@ -247,12 +245,9 @@ def scan_messages(
 
 
 def read_communication(
-    source: Source,
-    locations: Sequence[str],
-    threads: Sequence[Sequence[int]],
-    nanoseconds: int,
+    source: Source, locations: Sequence[str], threads: Sequence[Sequence[int]], nanoseconds: int,
     names: Mapping[int, str],
-) -> Communication:
+) -> Communication:  # fmt: skip
     """Read what a trace says of communication."""
     sizes: dict[tuple[int, int], int] = {}
     application = np.repeat(np.arange(1, len(threads) + 1), [sum(each) for each in threads])
@@ -269,13 +264,9 @@ def read_communication(
 
 
 def read_records(
-    source: Source,
-    n_locations: int,
-    threads: Sequence[Sequence[int]],
-    nanoseconds: int,
-    types: Sequence[int],
+    source: Source, n_locations: int, threads: Sequence[Sequence[int]], nanoseconds: int, types: Sequence[int],
     sizes: dict[tuple[int, int], int] | None = None,
-) -> tuple[Ints, Ints, Ints, int]:
+) -> tuple[Ints, Ints, Ints, int]:  # fmt: skip
     """Read events of some types, messages, and into ``sizes`` the members of each communicator of an application."""
     tasks = np.array([0, *itertools.accumulate(map(len, threads))])
     offsets = np.array([0, *itertools.accumulate(count for each in threads for count in each)])

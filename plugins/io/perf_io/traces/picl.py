@@ -1,14 +1,10 @@
 """PICL traces, new format: ``rectype event time node task ndata [descriptor data...]``, times in seconds.
 
-Record -3 enters an event, -4 leaves it, others are counted and passed over. Event -901 is tracing, -21 send, -52
-receive. A node computes within tracing while it is in no event of the library (negative number); events that users
-define are not negative and compute.
+Record -3 enters an event, -4 leaves it. Event -901 is tracing, -21 send, -52 receive. A node computes within tracing
+while it is in no event of the library (negative number). Data of a send are bytes, type, node and task of the
+receiver, of a receive those of the sender; the k-th send of a type is the k-th receive.
 
-Source: P. Worley, "A new PICL trace file format", ORNL/TM-12125, by way of the coNCePTuaL user's guide. Numbers of
-library events other than the three above have no names here.
-
-Messages are read too: data of a send that is entered are bytes, type, node and task of the receiver; of a receive that
-is left, of the sender. The k-th send of a type from one to another is the k-th receive.
+Source: P. Worley, "A new PICL trace file format", ORNL/TM-12125, by way of the coNCePTuaL user's guide.
 """
 
 from __future__ import annotations
@@ -42,11 +38,7 @@ _COMPUTING = _EVENT_NAMES[_TRACING]
 
 
 class PiclReader(Reader):
-    """States of the nodes of a PICL trace.
-
-    Choose it for what PICL, MPICL and coNCePTuaL write. A location is a node, or ``node.task`` where a node has
-    several tasks.
-    """
+    """Read states of the nodes, or of ``node.task``, of a PICL trace, as PICL, MPICL and coNCePTuaL write them."""
 
     def sniff(self, source: Source) -> float:
         first = next((line for line in source.head.splitlines() if line.strip()), b"")

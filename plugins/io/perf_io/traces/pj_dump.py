@@ -1,9 +1,8 @@
 """The state lines that ``pj_dump`` prints from a Pajé trace, and the same as a table with a header line (StarVZ).
 
-A line reads ``State, container, type, start, end, duration, depth, value`` and may have more fields. A header line with
-the names ``Nature``, ``ResourceId`` (or ``Container``), ``Type``, ``Start``, ``End``, ``Depth`` and ``Value`` may put
-them in another order. Lines of another nature (containers, variables, links, events) are counted and passed over.
-Source: L. Schnorr, "pajeng", the manual of pj_dump; the header is that of the R package StarVZ.
+A line reads ``State, container, type, start, end, duration, depth, value`` and may have more fields; a header line
+may put them in another order. Lines of another nature are counted. Source: L. Schnorr, "pajeng", the manual of
+pj_dump; the header is that of the R package StarVZ.
 """
 
 from __future__ import annotations
@@ -31,14 +30,9 @@ _NATURES = ("State", "Container", "Variable", "Link", "Event")
 _CURES = {"Variable": ", which -r kind=variables reads"}
 _LINE = re.compile(rf"\s*({'|'.join(_NATURES)}),".encode())
 _HEADER_NAMES = {
-    "nature": ("nature",),
-    "location": ("resourceid", "container"),
-    "type": ("type",),
-    "start": ("start",),
-    "end": ("end",),
-    "depth": ("depth", "imbrication"),
-    "state": ("value",),
-}
+    "nature": ("nature",), "location": ("resourceid", "container"), "type": ("type",), "start": ("start",),
+    "end": ("end",), "depth": ("depth", "imbrication"), "state": ("value",),
+}  # fmt: skip
 _TRIMMED = ' "\t\r'
 _PLAIN = dict(zip(("nature", "location", "type", "start", "end", "depth", "state"), (0, 1, 2, 3, 4, 6, 7), strict=True))
 
@@ -55,12 +49,7 @@ def _header(source: Source) -> dict[str, int] | None:
 
 
 class PjDumpReader(PajeReader):
-    """States that ``pj_dump`` printed, one container for each location.
-
-    Choose it for StarPU and SimGrid traces that went through pj_dump. Of nested states (depth above
-    0) the option ``nested`` says which counts. Variables are a series where there are no states, or by the option
-    ``kind``.
-    """
+    """Read states that ``pj_dump`` printed, one container for each location, or variables if there are no states."""
 
     Options = PjDumpOptions
 

@@ -1,9 +1,8 @@
 """Projections traces of Charm++: entry methods of the processors, and when these were idle.
 
-A trace is ``NAME.sts``, which names the entry methods, and ``NAME.0.log``, ``NAME.1.log``, ... of the processors, also
-compressed; a tar archive of them is read too. Read are the records BEGIN_COMPUTATION and END_COMPUTATION (6, 7), the
-begin and end of entry methods (2, 3), of idle times (14, 15) and of tracing (11, 12); the rest of the time belongs
-to the scheduler. Other records (messages, packing, user events) are counted and passed over. Times are microseconds.
+A trace is ``NAME.sts``, which names the entry methods, and logs ``NAME.0.log``, ... of the processors, also
+compressed or in a tar archive. Time outside of entry methods and idle times belongs to the scheduler; messages,
+packing and user events are counted. Times are microseconds.
 
 Source: the tracer of Charm++ (``trace-projections.C``) and the "Projections manual", section on log files.
 """
@@ -49,11 +48,7 @@ _TIME_AT = {kind: 3 if kind in (_Kind.BEGIN_ENTRY, _Kind.END_ENTRY) else 1 for k
 
 
 class ProjectionsReader(Reader):
-    """Entry methods of a Charm++ program.
-
-    Choose it for what programs linked with ``-tracemode projections`` write; name the ``.sts`` file. A processor
-    computes within entry methods.
-    """
+    """Read entry methods of a Charm++ program linked with ``-tracemode projections``, in which a processor computes."""
 
     parts: ClassVar[tuple[str, ...]] = (".log", ".sum", ".sum.sts")
 

@@ -1,8 +1,8 @@
 """rocprofv3's JSON (``rocprofv3 --output-format json``), read as the same trace by PyTorch's profiler.
 
-Kernel dispatches and memory copies are work of GPU streams, or of queues where no streams are recorded. Calls of HIP
-and HSA launch it, by the correlation id. Ranges of ROCTx are markers; those of a thread, and calls of RCCL, are
-operators, too. Source: ROCprofiler-SDK, "Using rocprofv3", and the fields of ``lib/output/generateJSON.cpp``.
+Kernels and copies are work of GPU streams, or of queues; calls of HIP and HSA launch it. Ranges of ROCTx are markers,
+those of a thread, and calls of RCCL, operators too. Source: ROCprofiler-SDK, "Using rocprofv3", and the fields of
+``lib/output/generateJSON.cpp``.
 """
 
 from __future__ import annotations
@@ -92,10 +92,7 @@ class _Process(msgspec.Struct):
 
 
 class RocprofReader(ChromeReader):
-    """Kernels and copies of GPU streams, or calls of HIP and HSA of threads, with ranges of ROCTx.
-
-    Choose it for ``rocprofv3 --runtime-trace --output-format json``.
-    """
+    """Read kernels and copies of GPU streams, or calls of HIP and HSA of threads, with ranges of ROCTx."""
 
     Options = GpuOptions  # type: ignore[assignment]
     writes: ClassVar[bool] = False

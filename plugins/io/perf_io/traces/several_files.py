@@ -1,8 +1,4 @@
-"""Traces of several files: named by one of them, or together in a tar archive.
-
-Archives come from anywhere, so nothing in them is trusted: only regular files with the endings of the format are taken,
-a name that leads out of the folder is refused, and so is more than a disk should hold.
-"""
+"""Traces of several files: named by one of them, or together in a tar archive, in which nothing is trusted."""
 
 from __future__ import annotations
 

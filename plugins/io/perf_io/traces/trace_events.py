@@ -78,14 +78,9 @@ _LARGEST_US = (1 << 62) // _NS_PER_US
 _DURATIONS = frozenset("XBE")
 _COMPLETE = ord("X")
 _TYPES = {
-    "phase": np.uint8,
-    "location": np.int32,
-    "name": np.int32,
-    "category": np.int32,
-    "start": np.int64,
-    "end": np.int64,
-    "correlation": np.int64,
-}
+    "phase": np.uint8, "location": np.int32, "name": np.int32, "category": np.int32, "start": np.int64,
+    "end": np.int64, "correlation": np.int64,
+}  # fmt: skip
 # Categories of calls that launch work on GPUs, and of that work, by Kineto; both have a number in common.
 CALLS = frozenset({"cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "runtime", "driver", "mtia_runtime"})
 COUNTED = "cuda_profiler_range"  # kernels that were run again and again to count
@@ -362,10 +357,7 @@ class Numbering(dict[K, int], Generic[K]):
 
 
 class EventColumns:
-    """All events that last, in 41 bytes each.
-
-    Events are distinguished by ``ph``: X has its duration, B and E begin and end one. All others are counted.
-    """
+    """All events that last, in 41 bytes each: X has its duration, B and E begin and end one; others are counted."""
 
     def __init__(self) -> None:
         self.locations: Numbering[tuple[int | str, int | str]] = Numbering()
