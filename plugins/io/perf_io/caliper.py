@@ -13,16 +13,7 @@ from caliperreader import CaliperReader as Library
 from caliperreader.readererror import ReaderError  # type: ignore[import-untyped]
 
 from perf_io.options import ProfileOptions
-from perf_io.results.result_table import (
-    ARROW,
-    Row,
-    exclusive_of,
-    inclusive_of,
-    number_or_text,
-    one_line,
-    profile_rows,
-    results,
-)
+from perf_io.results.result_table import ARROW, Row, exclusive_of, inclusive_of, number_or_text, one_line, profile
 from perf_io.text import decode_document, numbered_lines
 from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.data.measurements import Measurements
@@ -123,9 +114,8 @@ def _profile(
     if _INCLUSIVE.search(metric):
         exclusive, inclusive = exclusive_of(amounts), named
     value = "time_s" if metric in seconds else one_line(present[metric])
-    rows = profile_rows(run, exclusive, inclusive, value)
     names = [name for name in run if name != "cluster"]
-    return results(rows, source, parameters=names, value=value, system=["cluster"], category=["callpath"])
+    return profile(run, exclusive, inclusive, value, source, parameters=names, system=["cluster"])
 
 
 class _Node(msgspec.Struct):

@@ -12,20 +12,11 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import numpy as np
 from cycler import cycler
+from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.legend import Legend
 from matplotlib.text import Text
-from matplotlib.ticker import (
-    FixedFormatter,
-    FixedLocator,
-    LogFormatter,
-    LogLocator,
-    MaxNLocator,
-    NullLocator,
-    ScalarFormatter,
-    StrMethodFormatter,
-)
 
 from perf_views.colours import DARK, GRID, PAPER, SERIES, SIZES
 from perf_views.names import LABEL_LETTERS, shortened, shortened_apart
@@ -85,12 +76,12 @@ def finish(area: FigureBase | Axes, before: Mapping[Text, str] | None = None) ->
     panels = [artist for artist in artists if isinstance(artist, Axes)]
     for axes in panels:
         for name, axis, limits in (("x", axes.xaxis, axes.get_xlim()), ("y", axes.yaxis, axes.get_ylim())):
-            if axis.get_scale() == "log" and isinstance(axis.get_major_formatter(), LogFormatter):
+            if axis.get_scale() == "log" and isinstance(axis.get_major_formatter(), ticker.LogFormatter):
                 set_logarithmic(axes, name, *limits, base=2 if getattr(axis.get_transform(), "base", 10) == 2 else 10)
-            elif axis.get_scale() == "linear" and type(axis.get_major_formatter()) is ScalarFormatter:
+            elif axis.get_scale() == "linear" and type(axis.get_major_formatter()) is ticker.ScalarFormatter:
                 _write_in_full(axis, *limits)
         for axis in (axes.xaxis, axes.yaxis):
-            if isinstance(axis.get_major_locator(), FixedLocator):
+            if isinstance(axis.get_major_locator(), ticker.FixedLocator):
                 names = [text.get_text() for text in axis.get_ticklabels()]
                 if (short := _short(names)) != names:
                     axis.set_ticklabels(short)
@@ -118,11 +109,11 @@ def _write_in_full(axis: Axis, low: float, high: float) -> None:
     """Write numbers at the ticks of a linear axis as they are: nothing is to be added to them or multiplied with."""
     largest = max(abs(low), abs(high))
     if _LEAST_PLAIN <= largest < _MOST_PLAIN:
-        plain = ScalarFormatter(useOffset=False)
+        plain = ticker.ScalarFormatter(useOffset=False)
         plain.set_scientific(False)
         axis.set_major_formatter(plain)
     else:
-        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
 
 
 def set_text_size(figure: FigureBase, points: float) -> None:
@@ -138,13 +129,13 @@ def set_logarithmic(axes: Axes, name: str, start: float, end: float, base: int =
     axes.set(**{f"{name}scale": "log", f"{name}lim": (start, end)})
     axis, decades = axes.xaxis if name == "x" else axes.yaxis, np.log10(end / start)
     if base == 2 and end < _MOST_COUNTED:
-        axis.set_major_locator(LogLocator(base=2.0, numticks=7))
+        axis.set_major_locator(ticker.LogLocator(base=2.0, numticks=7))
     elif decades < 0.7:
-        axis.set_major_locator(MaxNLocator(4))
+        axis.set_major_locator(ticker.MaxNLocator(4))
     else:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2.5 else (1.0,), numticks=9))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2.5 else (1.0,), numticks=9))
+    axis.set_minor_locator(ticker.NullLocator())
+    axis.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
     set_plain(axes)
 
 
@@ -222,29 +213,25 @@ def thin_out_ticks(figure: Figure) -> None:
     break_long_lines(figure)
     for axes in figure.findobj(Axes):
         for axis, side in ((axes.xaxis, "width"), (axes.yaxis, "height")):
-            labels = _shown_labels(axis)
+            low, high = sorted(axis.get_view_interval())
+            slack = 1e-6 * (high - low)  # matplotlib keeps labels beyond the ends
+            ticks = zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=False)
+            labels = [text for at, text in ticks if low - slack <= at <= high + slack and text.get_text()]
             extents = [getattr(label.get_window_extent(), side) for label in labels]
             room = getattr(axes.get_window_extent(), side)
             most = max(int(room / (_LABEL_ROOM * max(extents, default=1.0))), 1)
             locator = axis.get_major_locator()
-            if isinstance(locator, MaxNLocator) and len(labels) > most:
+            if isinstance(locator, ticker.MaxNLocator) and len(labels) > most:
                 locator.set_params(nbins=most)
-            elif isinstance(locator, LogLocator) and _collide(labels):
+            elif isinstance(locator, ticker.LogLocator) and _collide(labels):
                 base = 2.0 if getattr(axis.get_transform(), "base", 10.0) == 2.0 else 10.0  # of which powers remain
-                axis.set_major_locator(LogLocator(base=base, subs=(1.0,), numticks=min(most, _MOST_LOG_TICKS)))
-            elif isinstance(locator, FixedLocator) and not isinstance(axis.get_major_formatter(), FixedFormatter):
-                places = axis.get_majorticklocs().tolist()  # numbers; names are never left out
-                axis.set_major_locator(FixedLocator(places[:: -(-len(places) // most)]))
-            elif isinstance(locator, FixedLocator) and side == "width" and _collide(labels):
-                axis.set_tick_params(rotation=90)
-
-
-def _shown_labels(axis: Axis) -> list[Text]:
-    """Return labels of ticks between the ends of an axis; matplotlib keeps some beyond."""
-    low, high = sorted(axis.get_view_interval())
-    room = 1e-6 * (high - low)
-    ticks = zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=False)
-    return [label for place, label in ticks if low - room <= place <= high + room and label.get_text()]
+                axis.set_major_locator(ticker.LogLocator(base=base, subs=(1.0,), numticks=min(most, _MOST_LOG_TICKS)))
+            elif isinstance(locator, ticker.FixedLocator):
+                if not isinstance(axis.get_major_formatter(), ticker.FixedFormatter):
+                    places = axis.get_majorticklocs().tolist()  # numbers; names are never left out
+                    axis.set_major_locator(ticker.FixedLocator(places[:: -(-len(places) // most)]))
+                elif side == "width" and _collide(labels):
+                    axis.set_tick_params(rotation=90)
 
 
 def _collide(labels: list[Text]) -> bool:

@@ -12,21 +12,7 @@ import numpy as np
 
 from perf_stochastic import laws
 from perf_stochastic.bins import Bins, rebin, single_value, spread
-from perf_stochastic.laws import (
-    EXP,
-    LOG,
-    NARROW,
-    SQRT,
-    Law,
-    LawOfTwo,
-    Monotone,
-    PiecewiseUniform,
-    SumLaw,
-    image,
-    mixture,
-    negated,
-    power,
-)
+from perf_stochastic.laws import Law, LawOfTwo, Monotone, PiecewiseUniform, SumLaw
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
 
@@ -43,7 +29,7 @@ _OF_PAIRS = {name: getattr(np, name) for name in ("add", "subtract", "multiply",
 
 def _for_logarithms(x: PiecewiseUniform) -> PiecewiseUniform:
     """An operand of a product or quotient, whose logarithms are rounded in proportion to its values."""
-    return replace(x, narrow=NARROW * x.knots[1:])
+    return replace(x, narrow=laws.NARROW * x.knots[1:])
 
 
 class ProductLaw(LawOfTwo):
@@ -204,11 +190,11 @@ def _by_signs(law: type[ProductLaw] | type[QuotientLaw], x: PiecewiseUniform, y:
         for q, b, y_sign in ((y_below, y_negative, -1), (y_above, y_positive, 1)):
             if a is not None and b is not None:
                 both = law(a, b)
-                parts.append((p * q, both if x_sign == y_sign else negated(both)))
+                parts.append((p * q, both if x_sign == y_sign else laws.negated(both)))
     zero = x_zero + y_zero - x_zero * y_zero
     if zero > 0.0 or not parts:
         parts.append((zero if parts else 1.0, PiecewiseUniform(np.zeros(2), np.ones(1))))
-    return mixture(parts)
+    return laws.mixture(parts)
 
 
 def _zero(x: PiecewiseUniform) -> bool:
@@ -311,7 +297,7 @@ def _power(x: Bins, y: Bins, count: int) -> Bins:
     if not y.is_constant:
         if low <= 0.0:
             raise DataError(f"power: the base begins at {low:.6g}; with an exponent that varies it must be above 0")
-        return _mapped(EXP, _multiply([_mapped(LOG, x, count), y], count), count)
+        return _mapped(laws.EXP, _multiply([_mapped(laws.LOG, x, count), y], count), count)
     exponent = float(y.edges[0])
     if exponent == 0.0:
         return single_value(1.0)
@@ -324,16 +310,16 @@ def _power(x: Bins, y: Bins, count: int) -> Bins:
     if x.edges[-1] <= 0.0:
         raised = _positive_power(_negated(x), exponent, count)
         return _negated(raised) if exponent % 2.0 else raised
-    return _of_both_signs(x, power(exponent), is_odd=bool(exponent % 2.0), count=count)
+    return _of_both_signs(x, laws.power(exponent), is_odd=bool(exponent % 2.0), count=count)
 
 
 def _positive_power(x: Bins, exponent: float, count: int) -> Bins:
-    raised = _mapped(power(exponent), x, count)
+    raised = _mapped(laws.power(exponent), x, count)
     return _negated(raised) if exponent < 0.0 else raised
 
 
 def _mapped(function: Monotone, x: Bins, count: int) -> Bins:
-    return rebin(image(function, spread(x)), count)
+    return rebin(laws.image(function, spread(x)), count)
 
 
 def _of_both_signs(x: Bins, function: Monotone, *, is_odd: bool, count: int) -> Bins:
@@ -341,31 +327,31 @@ def _of_both_signs(x: Bins, function: Monotone, *, is_odd: bool, count: int) -> 
     (below, negative), zero, (above, positive) = spread(x).split()
     parts: list[tuple[float, Law]] = []
     if negative is not None:
-        law = image(function, negative)
-        parts.append((below, negated(law) if is_odd else law))
+        law = laws.image(function, negative)
+        parts.append((below, laws.negated(law) if is_odd else law))
     if positive is not None:
-        parts.append((above, image(function, positive)))
+        parts.append((above, laws.image(function, positive)))
     if zero > 0.0:
         parts.append((zero, spread(single_value(0.0))))
-    return rebin(mixture(parts), count)
+    return rebin(laws.mixture(parts), count)
 
 
 def _absolute(x: Bins, count: int) -> Bins:
     if x.edges[0] >= 0.0:
         return x
-    return _negated(x) if x.edges[-1] <= 0.0 else _of_both_signs(x, power(1.0), is_odd=False, count=count)
+    return _negated(x) if x.edges[-1] <= 0.0 else _of_both_signs(x, laws.power(1.0), is_odd=False, count=count)
 
 
 def _log(x: Bins, count: int) -> Bins:
     if x.edges[0] <= 0.0:
         raise DataError(f"log: the values begin at {x.edges[0]:.6g}; only what is above 0 has a logarithm")
-    return _mapped(LOG, x, count)
+    return _mapped(laws.LOG, x, count)
 
 
 def _sqrt(x: Bins, count: int) -> Bins:
     if x.edges[0] < 0.0:
         raise DataError(f"sqrt: the values begin at {x.edges[0]:.6g}; only what is not negative has a root")
-    return _mapped(SQRT, x, count)
+    return _mapped(laws.SQRT, x, count)
 
 
 _OPERATIONS: Mapping[str, Callable[[Sequence[Bins], int], Bins]] = {
@@ -378,7 +364,7 @@ _OPERATIONS: Mapping[str, Callable[[Sequence[Bins], int], Bins]] = {
     "minimum": lambda operands, count: _negated(_largest([_negated(x) for x in operands], count)),
     "negative": lambda operands, count: _negated(operands[0]),
     "absolute": lambda operands, count: _absolute(operands[0], count),
-    "exp": lambda operands, count: _mapped(EXP, operands[0], count),
+    "exp": lambda operands, count: _mapped(laws.EXP, operands[0], count),
     "log": lambda operands, count: _log(operands[0], count),
     "sqrt": lambda operands, count: _sqrt(operands[0], count),
 }

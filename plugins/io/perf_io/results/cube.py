@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from perf_io.options import ProfileOptions
-from perf_io.results.result_table import ARROW, Row, number_or_text, one_line, profile_rows, results
+from perf_io.results.result_table import ARROW, Row, number_or_text, one_line, profile
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.data.measurements import Measurements
@@ -62,15 +62,9 @@ class CubeReader(Reader):
                 raise InputError(source.name, problem) from error
         value = "time_s" if same_unit(unit) == "s" else one_line(options.metric or "time")
         run = _run(Path(source.name).absolute().parent.name if not source.is_stdin else "")
-        return results(
-            profile_rows(run, exclusive, inclusive, value),
-            source.name,
-            parameters=[name for name in run if name not in ("program", "repetition")],
-            value=value,
-            code=["program"],
-            category=["callpath"],
-            unit=None if value == "time_s" else unit,
-        )
+        names = [name for name in run if name not in ("program", "repetition")]
+        roles: Any = {"parameters": names, "code": ["program"], "unit": None if value == "time_s" else unit}
+        return profile(run, exclusive, inclusive, value, source.name, **roles)
 
 
 class _Unchecked(tarfile.TarInfo):

@@ -116,12 +116,13 @@ def varied_columns(table: pd.DataFrame, columns: Sequence[str], named: Sequence[
     return kept
 
 
-def profile_rows(run: Row, exclusive: Mapping[str, float], inclusive: Mapping[str, float], value: str) -> list[Row]:
-    """Return one row for each call path of a run, with what was spent in it alone and with all that it called."""
-    return [
-        {**run, "callpath": path, value: amount, f"inclusive_{value}": inclusive.get(path)}
-        for path, amount in exclusive.items()
-    ]
+def profile(
+    run: Row, exclusive: Mapping[str, float], inclusive: Mapping[str, float], value: str, source: str, **roles: Any
+) -> Measurements:
+    """Return a row for each call path of a run, with what was spent in it alone and with all that it called."""
+    rows = [{**run, "callpath": path, value: amount, f"inclusive_{value}": inclusive.get(path)}
+            for path, amount in exclusive.items()]  # fmt: skip
+    return results(rows, source, value=value, category=["callpath"], **roles)
 
 
 def exclusive_of(inclusive: Mapping[tuple[str, ...], float]) -> dict[str, float]:

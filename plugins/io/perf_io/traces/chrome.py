@@ -23,18 +23,7 @@ import numpy.typing as npt
 
 from perf_io.options import GpuOptions
 from perf_io.text import decode_json
-from perf_io.traces.intervals import (
-    OUTSIDE,
-    REPLAYED,
-    UNKNOWN_NS,
-    UNLAUNCHED,
-    WITHOUT_LAUNCHES,
-    add_launch_gaps,
-    clip_at_next,
-    clock_jumps,
-    latest_running,
-    launch_ends,
-)
+from perf_io.traces import intervals
 from perf_io.traces.json_array import ArrayPieces, TraceEvent
 from perf_io.traces.trace_events import CALLS, COUNTED, MORE_NAMES, EventColumns, TimeError
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
@@ -225,7 +214,7 @@ def _collect(source: Source) -> tuple[EventColumns, _Names, _Document]:
         if n_ranges := columns.passed_over.pop(COUNTED, 0):
             sums = ", ".join(f"{name} {count:,}" for name, count in columns.counted.items() if count)
             columns.notes += [
-                f"{REPLAYED} ({n_ranges} ranges): times say nothing here",
+                f"{intervals.REPLAYED} ({n_ranges} ranges): times say nothing here",
                 f"sums of counters: {sums or 'all 0'}",
             ]
         if array.has_non_finite:
@@ -295,7 +284,7 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
         events = _with_outside(events, columns)
         on_stream = np.zeros(len(events["start"]), bool)
     first = int(events["start"].min())
-    longest = clip_at_next(events["location"], events["start"], events["end"], on_stream)
+    longest = intervals.clip_at_next(events["location"], events["start"], events["end"], on_stream)
     if longest is not None:
         row, excess, count = longest
         mark = "" if excess * _ROUNDING < int(events["end"].max()) - first else WARNING
@@ -305,21 +294,21 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
             f"(most: {name!r} at {readable(time, 'ns')}, by {readable(excess, 'ns')})"
         )
     launched = on_stream & np.isin(events["correlation"], launches[0])
-    columns.notes += [WARNING + note for note in clock_jumps(events, launched, [*columns.names, MORE_NAMES])]
+    columns.notes += [WARNING + note for note in intervals.clock_jumps(events, launched, [*columns.names, MORE_NAMES])]
     last = int(events["end"].max())
     run = document.perfcore
     span = (0, last - first)
     if run is not None:
         span = min(run.span_ns[0], first), max(run.span_ns[1], last)
         first = 0
-    launched = launch_ends(launches[0], launches[1] - first, np.where(on_stream, events["correlation"], -1))
+    launched = intervals.launch_ends(launches[0], launches[1] - first, np.where(on_stream, events["correlation"], -1))
     markers = _markers(annotations, columns, first, (events, launched) if location_kind == "streams" else None)
     events["start"] -= first
     events["end"] -= first
-    interval, start, end = latest_running(events["location"], events["start"], events["end"])
+    interval, start, end = intervals.latest_running(events["location"], events["start"], events["end"])
     callers, is_call = nesting_of_pieces(events["start"], events["end"], interval, start, end)
     location_codes, location = _renumbered(events["location"][interval], len(columns.locations))
-    outside = columns.names.get(OUTSIDE, -1)
+    outside = columns.names.get(intervals.OUTSIDE, -1)
     callers = callers[np.isin(events["location"][callers], location_codes) & (events["name"][callers] != outside)]
     calling = {name: events[name][callers] for name in ("location", "name", "start", "end")}
     del events["start"], events["end"]
@@ -329,28 +318,28 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
     state, calling["name"] = state[: len(interval)], state[len(interval) :]
     streams = set(events["location"][on_stream].tolist())
     named = [states[code] for code in used.tolist()]
-    has_launch = launched > UNKNOWN_NS
+    has_launch = launched > intervals.UNKNOWN_NS
     if has_launch.any():
-        columns_with_gaps = add_launch_gaps(location, state, start, end, is_call, launched[interval], 0, named)
-        location, state, start, end, is_call = columns_with_gaps
+        columns_of = location, state, start, end, is_call, launched[interval]
+        location, state, start, end, is_call = intervals.add_launch_gaps(*columns_of, 0, named)
     notes: list[str] = []
     if run is None and first:
         notes.append(f"times count from the first event, at {first / 1000:.3f} us")
     if any(is_marker.values()):
         notes.append(f"annotations ({', '.join(c for c, mark in is_marker.items() if mark)}) are markers, no states")
     if streams and not has_launch.any():
-        notes.append(WITHOUT_LAUNCHES)
+        notes.append(intervals.WITHOUT_LAUNCHES)
     elif n_lacking := int((on_stream & ~has_launch).sum()):
-        notes.append(f"{n_lacking:,} of {int(on_stream.sum()):,} kernels, copies and memsets {UNLAUNCHED}")
+        notes.append(f"{n_lacking:,} of {int(on_stream.sum()):,} kernels, copies and memsets {intervals.UNLAUNCHED}")
     notes += columns.notes
     used_keys = [keys[code] for code in location_codes.tolist()]
     are_streams = [code in streams for code in location_codes.tolist()]
     levels = _levels(used_keys, are_streams, names, {keys[code] for code in np.unique(launches[2]).tolist()})
+    facts = _facts(document, first, levels.get("device", ()))
+    facts |= {BACKGROUND: intervals.OUTSIDE} if intervals.OUTSIDE in named else {}
+    columns_of_trace = location, state, start, end
     trace = Trace(
-        location,
-        state,
-        start,
-        end,
+        *columns_of_trace,
         _unique([names.label(*key, stream=stream) for key, stream in zip(used_keys, are_streams, strict=True)]),
         named,
         time_unit="us" if run is None else run.time_unit,
@@ -359,7 +348,7 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
         source=source,
         notes=notes,
         markers=markers,
-        facts=_facts(document, first, levels.get("device", ())) | ({BACKGROUND: OUTSIDE} if OUTSIDE in named else {}),
+        facts=facts,
         levels=levels,
     )
     where = np.searchsorted(location_codes, calling["location"]).astype(np.int32)
@@ -409,7 +398,7 @@ def _with_outside(events: Columns, columns: EventColumns) -> Columns:
     if not len(rows):
         return events
     added = {name: column[rows[first]] for name, column in events.items()}
-    added["name"] = np.full(len(threads), columns.names[OUTSIDE], np.int32)
+    added["name"] = np.full(len(threads), columns.names[intervals.OUTSIDE], np.int32)
     added["start"] = np.minimum.reduceat(events["start"][rows], first)
     added["end"] = np.maximum.reduceat(events["end"][rows], first)
     return {name: np.concatenate([column, added[name]]) for name, column in events.items()}
@@ -442,9 +431,9 @@ def _markers(
     chosen = np.flatnonzero(of_gpu if on_gpu else ~of_gpu)[:_MOST_MARKERS]
     rows = zip(*(annotations[name][chosen].tolist() for name in ("name", "start", "end")), strict=True)
     markers = [(names[code], start - first, end - first) for code, start, end in rows]
-    if work is None or not on_gpu or (work[1] == UNKNOWN_NS).all():
+    if work is None or not on_gpu or (work[1] == intervals.UNKNOWN_NS).all():
         return markers
-    order = np.argsort(work[1], kind="stable")[int((work[1] == UNKNOWN_NS).sum()) :]
+    order = np.argsort(work[1], kind="stable")[int((work[1] == intervals.UNKNOWN_NS).sum()) :]
     launched, begins, ends = work[1][order], work[0]["start"][order] - first, work[0]["end"][order] - first
     for code in np.unique(annotations["name"][chosen]).tolist():
         same = annotations["name"] == code
