@@ -369,8 +369,7 @@ _OPERATIONS: Mapping[str, Callable[[Sequence[Bins], int], Bins]] = {
     "sqrt": lambda operands, count: _sqrt(operands[0], count),
 }
 
-# Schopf's own arithmetic, kept for comparison: interval arithmetic on all pairs of bins, each with the product of two
-# probabilities, spread evenly (`cartesian`). A sum of two uniform values is triangular: probability moves outward.
+# Schopf's own arithmetic, kept for comparison: interval arithmetic on all pairs of bins, spread evenly (`cartesian`).
 # Source: J. M. Schopf, "A Practical Methodology for Defining Histograms for Predictions and Scheduling", NWU-CS-99-2,
 # 1999, section 3.3.
 

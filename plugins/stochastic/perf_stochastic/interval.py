@@ -18,13 +18,10 @@ from perfcore.base.errors import DataError
 from perfcore.hooks.options import NoOptions
 from perfcore.stochastic import StochasticValue, checked_samples
 
-# Interval arithmetic on pairs of floats, rounded outward: the exact result never lies outside.
-#
-# Source: A. Neumaier, "Interval Methods for Systems of Equations", Cambridge University Press, 1990, section 1.1. The
-# processor's rounding mode is left alone: rational arithmetic shows on which side of the exact result a float lies, and
-# only a float on the wrong side moves to its neighbour. So ``+ - * /``, roots and small powers are as narrow as floats
-# can be, and exact where the result is a float. ``exp``, ``log`` and other powers come from the C library, which is
-# accurate to one or two units in the last place, and move by four.
+# Interval arithmetic on pairs of floats, rounded outward (A. Neumaier, "Interval Methods for Systems of Equations",
+# 1990, section 1.1): rational arithmetic shows on which side of the exact result a float lies, and only one on the
+# wrong side moves. ``exp``, ``log`` and other powers of the C library are accurate to one or two units, and move by
+# four.
 
 Bounds = tuple[float, float]
 

@@ -28,17 +28,11 @@ _FEWEST = 20  # below, the test's distribution is not the one that it assumes
 _DOUBTFUL = 0.05
 
 
-# Arithmetic of normal distributions: the mean and standard deviation of a result, and how far it is from a normal.
-#
-# Sums and differences are exact. For the others the mean and standard deviation are exact too, but for a quotient,
-# which has none: there they are the delta method's. The result is a normal in name only, and its error is estimated
-# with it.
-#
-# Sources: J. M. Schopf and F. Berman, "Performance Prediction in Production Environments", IPPS/SPDP 1998 (unrelated
-# and related values: here correlation 0 and 1); C. E. Clark, "The Greatest of a Finite Set of Random Variables",
-# Operations Research 9 (1961), equations 2 to 8; R. C. Geary, "The Frequency Distribution of the Quotient of Two Normal
-# Variates", Journal of the Royal Statistical Society 93 (1930); the skewness of a product from the cumulants of
-# quadratic forms.
+# Mean and standard deviation of a result are exact, but for a quotient, which has none (the delta method's); the
+# error is an estimate of how far the result is from a normal. Sources: J. M. Schopf and F. Berman, "Performance
+# Prediction in Production Environments", IPPS/SPDP 1998 (correlation 0 and 1); C. E. Clark, "The Greatest of a Finite
+# Set of Random Variables", Operations Research 9 (1961), equations 2 to 8; R. C. Geary, "The Frequency Distribution
+# of the Quotient of Two Normal Variates", J. Royal Statistical Society 93 (1930).
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import bisect
 import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -144,21 +144,11 @@ class NpbReader(ResultReader):
                 found.add(row, line=line)
 
 
-class _TableLine(NamedTuple):
-    """A line that may be a row of a table."""
-
-    number: int
-    text: str
-    setup: Row  # what stands above the table
-    heading: str  # empty outside of tables
-    begin: int  # number of the heading's line
-
-
 def _table_lines(
     content: Lines, begins: re.Pattern[str], settings: Sequence[re.Pattern[str]], heading: re.Pattern[str],
     ends: re.Pattern[str] | None = None,
-) -> Iterator[_TableLine]:  # fmt: skip
-    """Yield the lines of runs that are neither comments nor headings nor settings.
+) -> Iterator[tuple[int, str, Row, str, int]]:  # fmt: skip
+    """Yield number, text, settings above, heading and its line, of what is neither comment nor heading nor setting.
 
     What begins a run forgets the settings. What ends a table counts below its first row.
     """
@@ -176,7 +166,7 @@ def _table_lines(
             names = "" if has_rows else names
         elif text and not text.startswith("#"):
             has_rows = True
-            yield _TableLine(number, text, setup, names, begin)
+            yield number, text, setup, names, begin
 
 
 def _given(match: re.Match[str]) -> Row:

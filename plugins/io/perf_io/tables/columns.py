@@ -100,9 +100,7 @@ def without_row(bare: str) -> str:
     return _OF_ROWS.sub("", bare, count=1)
 
 
-# Tables of what was varied and how long it took or how fast it was, such as ``batch,time_ms``, as opposed to curves.
-#
-# A curve is written ``time,value``: what stands before a time is what the run was given.
+# Tables such as ``batch,time_ms``, as opposed to curves, ``time,value``: what was varied stands before its time.
 
 
 class Sweep(NamedTuple):

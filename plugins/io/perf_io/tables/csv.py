@@ -76,7 +76,6 @@ class Layout:
 
     names: tuple[str, ...]
     delimiter: str
-    first_line: int  # of the column names, counted from 1
     skip: int  # lines up to and with the column names
     encoding: str = "utf-8-sig"
     rewrite: Callable[[str], str] | None = None  # makes each line one with delimiters; empty where it is no row
@@ -105,7 +104,7 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         from perf_io.tables.key_values import key_values
 
         if (pairs := key_values(lines)) is not None:
-            return Layout(pairs[0], ",", first + 1, 0, encoding, pairs[1], ("each line of key=value is a row",))
+            return Layout(pairs[0], ",", 0, encoding, pairs[1], ("each line of key=value is a row",))
     rewrite: Callable[[str], str] | None = None
     steps = list[str]()
     if not separator and (below := _below_title(lines, first)) > first:
@@ -172,7 +171,8 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         if text:
             problem = f"a second table begins here ({text[:40]!r}); put each table into a file of its own"
             raise UnclearTableError(source.name, problem, line=number)
-        rewrite = _without_line(rewrite or (lambda line: line.rstrip(_LINE_END)), lines[first].rstrip(_LINE_END))
+        row_of, heading = rewrite or (lambda line: line.rstrip(_LINE_END)), lines[first].rstrip(_LINE_END)
+        rewrite = lambda line: "" if (row := row_of(line)) == heading else row  # noqa: E731
         rows = [row for row in rows if tuple(cell.strip() for cell in row) != names]
         steps.append(f"the line of column names comes again, first in line {number}: left out there")
     is_two_levels = len(rows) > 2 and len(rows[0]) == len(rows[1]) == len(names) and not names[0]
@@ -213,18 +213,9 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
     mark = re.escape(delimiter)
     is_empty = re.compile(rf"\n[{mark} \r]*{mark}[{mark} \r]*(?:\n|$)")
     has_empty_rows = any(map(is_empty.search, (f"\n{''.join(lines[skip:])}", f"\n{ends}")))
-    return Layout(
-        names=names,
-        delimiter=delimiter,
-        first_line=first + 1,
-        skip=skip,
-        encoding=encoding,
-        rewrite=rewrite,
-        steps=tuple(steps),
-        has_empty_rows=has_empty_rows,
-        holds_numbers=len(rows) > 1 and all(is_number(cell) or is_mark(cell) for row in rows for cell in row),
-        decimal=decimal,
-    )
+    holds_numbers = len(rows) > 1 and all(is_number(cell) or is_mark(cell) for row in rows for cell in row)
+    how = encoding, rewrite, tuple(steps), has_empty_rows, holds_numbers, decimal
+    return Layout(names, delimiter, skip, *how)
 
 
 def _second_heading(
@@ -390,11 +381,6 @@ def _count_comments(source: Source, lines: Sequence[str], first: int) -> int:
     if len(body) == _COMMENTS_SOUGHT and not source.compression:
         found += len(_HASH_LINE.findall(b"\n" + tail_of(source.path)))
     return max(0, found - sum(line.lstrip().startswith("#") for line in lines[: first + 1]))
-
-
-def _without_line(rewrite: Callable[[str], str], heading: str) -> Callable[[str], str]:
-    """As the function given, and empty for a line that comes again."""
-    return lambda line: "" if (rewritten := rewrite(line)) == heading else rewritten
 
 
 def _with_second_line(names: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, ...] | None:

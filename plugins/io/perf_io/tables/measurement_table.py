@@ -35,9 +35,7 @@ from perfcore.data.columns import (
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import is_time, split_unit, unit_of
 
-# Tables of measurements as people write them, made tidy: one row for each run, one column for each quantity.
-#
-# Each step looks at the names of the columns, changes the table, and says in a note what it did.
+# Steps that make a table tidy, a row for each run and a column for each quantity, and say in a note what they did.
 
 # Words that number the runs of one point, and what is measured in each of them.
 _RUNS, _MEASURED, _VERSIONS = (frozenset(words("beside", kind)) for kind in ("runs", "measured", "versions"))
@@ -184,7 +182,9 @@ def _levels_in_columns(tidy: Tidy, named: Set[str]) -> None:
         labels = left[others[0]].astype(str)
         are_measured = all(is_called_time(each) or is_called_rate(each) or unit_of(each) is not None for each in labels)
         if len(others) == 1 and labels.is_unique and are_measured:  # each row is a column
-            cells = left.set_index(labels)[list(group.columns)].T.apply(_numbers_if_all)
+            cells = left.set_index(labels)[list(group.columns)].T.apply(
+                lambda column: found if (found := _numbers(column)).notna().eq(column.notna()).all() else column
+            )
             cells = cells.assign(**{others[0]: group.levels})
             tidy.frame = cells.set_index(left.index[:1].repeat(len(cells)))
             tidy.notes.append(f"rows are columns: each has one value for each of {others[0]}")
@@ -208,10 +208,6 @@ def _levels_in_columns(tidy: Tidy, named: Set[str]) -> None:
     tidy.notes.append(
         f"columns {listing(group.columns, 4)} hold one value each of {name}" + (" (assumed)" if assumed else "")
     )
-
-
-def _numbers_if_all(cells: pd.Series) -> pd.Series:
-    return numbers if (numbers := _numbers(cells)).notna().eq(cells.notna()).all() else cells
 
 
 def parts_of_time(columns: Sequence[str]) -> tuple[str, ...]:
@@ -483,10 +479,7 @@ _STEPS = (
 )  # fmt: skip
 
 
-# Rows of runs that did not complete, by a column of states or of exit codes.
-#
-# The time of such a run is that until something stopped it: 300 s of a job with a limit of 300 s do not say how long it
-# takes.
+# Runs that did not complete, by a column of states or of exit codes: their time is that until something stopped them.
 
 
 def drop_failed(frame: pd.DataFrame, source: str, keep: bool) -> Booleans:

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from perf_io.options import TableOptions
 from perf_io.tables.columns import DATES, SYNONYMS, Roles, assign_roles, split_name, unit_of_times
@@ -341,10 +341,13 @@ def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve 
     roles = assign_roles(table.columns, options, table.source, table)
     if roles.kind == "measurements":
         table = replace(table, notes=(*table.notes, *roles.notes))
-        measurements = read_measurements(table, _with_sweep(options, roles, table.facts))
+        if table.facts.get("roles"):
+            return read_measurements(table, options)
+        varied, values = (tuple(column.name for column in columns) for columns in (roles.varied, roles.values))
+        chosen = replace(options, parameters=varied or options.parameters, value=options.value or values)
+        measurements = read_measurements(table, chosen)
         given = {"parameters": options.parameters, "value": options.value}
-        if not table.facts.get("roles"):
-            measurements.assumed = frozenset(role for role, columns in given.items() if not columns)
+        measurements.assumed = frozenset(role for role, columns in given.items() if not columns)
         return measurements
     unit, notes = with_unit(table, roles, options.time_unit)
     roles = replace(roles, time_unit=unit, notes=notes)
@@ -355,14 +358,6 @@ def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve 
     from perf_io.tables.samples import read_samples, read_steps  # what other tables need is not imported for all
 
     return read_samples(table, roles) if roles.end is None else read_steps(table, roles)
-
-
-def _with_sweep(options: TableOptions, roles: Roles, facts: Mapping[str, Any]) -> TableOptions:
-    """Return what was varied and measured, where the order of the columns decided and the file does not say."""
-    if facts.get("roles"):
-        return options
-    parameters = tuple(column.name for column in roles.varied) or options.parameters
-    return replace(options, parameters=parameters, value=options.value or tuple(column.name for column in roles.values))
 
 
 def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:

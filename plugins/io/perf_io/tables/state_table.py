@@ -229,7 +229,6 @@ class StateTable:
     time_unit: str = "us"  # unit of the curves
     locations: Sequence[str] = ()  # names known beforehand, in their order; others that the table has are added
     states: Sequence[str] = ()
-    state_names: Mapping[str, str] | None = None  # what the states of the table are called, for all of them
     busy_states: Sequence[str] | None = None  # as for `perfcore.Trace`
     span_ns: tuple[int, int] | None = None
     notes: tuple[str, ...] = ()
@@ -251,7 +250,7 @@ def read_states(table: StateTable) -> Trace:
     if any(bad for *_, bad in groups):
         _refuse_first_bad(table)
     locations = _in_order(table.locations, {group[0] for group in groups})
-    keys = _in_order(table.states or tuple(table.state_names or ()), {group[1] for group in groups})
+    keys = _in_order(table.states, {group[1] for group in groups})
     extents = [(min(group[3] for group in groups), max(group[4] for group in groups)), table.span_ns or ()]
     first, last = min(itertools.chain(*extents)), max(itertools.chain(*extents))
     facts: dict[str, Any] = {"time_unit": table.time_unit, "busy_states": table.busy_states, "source": source}
@@ -262,22 +261,20 @@ def read_states(table: StateTable) -> Trace:
         table.database.run(f"CREATE VIEW {INTERVALS} AS SELECT location, state, {since} FROM {_RECORDED}")
         facts |= {"span_ns": (0, last - first), "notes": (*table.notes, counted_from(first))}
         facts["facts"] = {"epoch_ns": first}
-    states = keys if table.state_names is None else tuple(table.state_names[key] for key in keys)
     table.database.add_names("location_names", locations)
     table.database.add_names("state_names", keys)
     n_intervals = sum(group[2] for group in groups)
     if table.overlap != "refuse":
         split = counted if table.overlap == "count" else united
-        return split(table.database, n_intervals, locations, keys=keys, states=states, **facts)
+        return split(table.database, n_intervals, locations, keys=keys, states=keys, **facts)
     if n_intervals > IN_MEMORY_ROWS:
         _check_overlap(table, len(locations), n_intervals)
-        return TabularTrace(table.database, n_intervals, keys, locations, states, **facts)
+        return TabularTrace(table.database, n_intervals, keys, locations, keys, **facts)
     columns = table.database.columns(coded_query())
-    location, state, start_ns, end_ns = (columns[name] for name in ("location", "state", "start_ns", "end_ns"))
-    pair = first_overlap(location, start_ns, end_ns)
-    if pair is not None:
+    location, state, start_ns, end_ns = (columns[name] for name in COLUMNS)
+    if (pair := first_overlap(location, start_ns, end_ns)) is not None:
         refuse_overlap(table, *pair)
-    return Trace(location, state, start_ns, end_ns, locations, states, **facts)
+    return Trace(location, state, start_ns, end_ns, locations, keys, **facts)
 
 
 def _check_overlap(table: StateTable, n_locations: int, n_intervals: int) -> None:

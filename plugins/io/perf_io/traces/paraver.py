@@ -39,10 +39,8 @@ from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per
 from perfcore.reading.source import Reader, Source, without_compressed_ending
 
-# The records of a Paraver trace, block by block, as columns.
-#
-# In large blocks a compiled loop takes the lines that are as most are. Python takes all others, such as a state with
-# decimal times or of a location that the header does not have, and those of small files, and says what is wrong where.
+# In large blocks a compiled loop takes the lines that are as most are; Python takes all others, such as a state with
+# decimal times or of a location that the header does not have, and says what is wrong where.
 
 _COMPILED_FROM = 1 << 18  # bytes of a block; below, loading the compiler takes longer than Python does for all lines
 _LARGEST_LINE = 1 << 26  # bytes; one of a communicator lists its tasks
@@ -225,10 +223,8 @@ class StateRecords:
         return InputError(self._source, problem, line=int(self._cursor[LINE]) + ahead)
 
 
-# Hardware counters of a Paraver trace: which ones its ``.pcf`` names, and their readings, in a pass over the file.
-#
-# Extrae writes a reading as an event of type 42000000 plus PAPI's number of the counter; its value counts from the last
-# reading. Source: Paraver's trace description, the event types of Extrae (BSC), PAPI's presets (papiStdEventDefs.h).
+# Extrae writes a reading of a counter as an event of type 42000000 plus PAPI's number, counted from the last reading.
+# Source: Paraver's trace description, the event types of Extrae (BSC), PAPI's presets (papiStdEventDefs.h).
 
 
 def _counter_types(types: Mapping[int, str]) -> dict[str, int]:

@@ -37,10 +37,7 @@ FIELDS = 8  # of a state record
 MOST_DIGITS = 18  # always fit 64 bits
 # Positions in the cursor: rows of the columns, lines passed, states met, and whether states came out of order.
 ROW, LINE, MET, DISORDER = range(4)
-# The compiled loop over the records of a Paraver trace that are no states.
-#
-# It takes messages (records of type 3), events of the types that are asked for, and of states when the last one ends.
-# Numba keeps machine code until this very file changes.
+# Numba keeps machine code of the compiled loop until this very file changes.
 
 # Positions in the cursor: rows of the two tables, and lines that could not be taken.
 EVENTS, MESSAGES, DAMAGED = range(3)

@@ -23,16 +23,11 @@ from perf_traces.options import WARNING
 from perfcore.base.arrays import Codes, Ints
 from perfcore.data.selection import is_number
 
-# Collectives, sends and receives of NCCL and RCCL, taken while PyTorch's traces are read.
-#
-# A kernel of the library says in its arguments what it transfers, among whom, as which operation of its process group;
-# where it does not, the operation of the host that launched it may: ``record_param_comms`` with the same arguments, or,
-# of older versions, an annotation such as ``nccl:all_reduce`` with the shapes of its input, within an operation such as
-# ``c10d::_allgather_base_`` with those of its output, too. Bytes are those that the rank puts in or gets out, whichever
-# are more: elements times the size of their type.
-#
-# Source: PyTorch, ``torch/csrc/profiler/util.cpp`` (``saveNcclMeta``, which abbreviates ranks of groups beyond 30), and
-# Kineto, ``libkineto/src/output_json.cpp``.
+# Collectives, sends and receives of NCCL and RCCL: a kernel says in its arguments what it transfers, or the operation
+# of the host that launched it (``record_param_comms``, or an annotation such as ``nccl:all_reduce`` with the shapes
+# of its input, within ``c10d::_allgather_base_`` with those of its output). Bytes are those put in or got out,
+# whichever are more. Source: PyTorch, ``torch/csrc/profiler/util.cpp`` (``saveNcclMeta``); Kineto,
+# ``libkineto/src/output_json.cpp``.
 
 _OF_LIBRARY = re.compile(r"nccl|rccl|record_param_comms$|c10d::", re.IGNORECASE)
 _NAMED = b'"Collective name"'
