@@ -71,30 +71,28 @@ def _plots(result: Predictions) -> list[Plot]:
     varied = [name for name, column in result.points.items() if len(set(column)) > 1]
     if len(varied) != 1 or isinstance(result.points[varied[0]][0], str):
         return []
-    x, values = np.asarray(result.points[varied[0]], dtype=np.float64), result.values.reshape(len(result.values), -1)
+    x, values = np.asarray(result.points[varied[0]], dtype=np.float64), result.table
     marks: list[Mark] = [Line(x, values[:, 0], "predicted"), Points(x, values[:, 0], colour="model", size=3.0)]
     if values.shape[1] == 3:
         marks.insert(0, Band(x, values[:, 1], values[:, 2], f"{result.interval:.0%} interval"))
-    unit = (result.model.unit if result.model is not None else "") or ""
     scale: Any = "log" if (x > 0).all() else "linear"
-    return [Plot("predictions", marks, Axis(varied[0], scale=scale), Axis("predicted value", unit))]
+    return [Plot("predictions", marks, Axis(varied[0], scale=scale), Axis("predicted value", result.unit))]
 
 
 def _prediction_answer(result: Predictions) -> tuple[str, list[Figure]]:
     import numpy as np
 
-    values = result.values.reshape(len(result.values), -1)
+    values = result.table
     common = {name: column[0] for name, column in result.points.items() if len(set(column)) == 1}
     place = point_text(common)
     start = f"At {place}{_extrapolation(result)}: " if place else ""
-    unit = (result.model.unit if result.model is not None else "") or ""
     if len(values) == 0 or np.isnan(values[:, 0]).all():
         return f"{start}{len(values)} prediction{'s' * (len(values) != 1)}, none with a value", []
     k = int(np.nanargmax(values[:, 0]))
     has_ends = values.shape[1] == 3 and not np.isnan(values[k]).any()
     ends = (float(values[k, 1]), float(values[k, 2])) if has_ends else None
     kind = f"{result.interval:.0%} interval" if ends else ""
-    figure = Figure("prediction", float(values[k, 0]), unit, ends, kind, format=number_format(values[k, 0]))
+    figure = Figure("prediction", float(values[k, 0]), result.unit, ends, kind, format=number_format(values[k, 0]))
     text = figure.sentence
     if len(values) == 1:
         return f"{start}{text}", [figure]
@@ -111,8 +109,7 @@ def _prediction_answer(result: Predictions) -> tuple[str, list[Figure]]:
 def _prediction_tables(result: Predictions) -> list[Table]:
     import numpy as np
 
-    values, total = result.values.reshape(len(result.values), -1), _sum_of_parts(result)
-    unit = (result.model.unit if result.model is not None else None) or ""
+    values, total, unit = result.table, _sum_of_parts(result), result.unit
     names = [name for name, column in result.points.items() if len(set(column)) > 1 or len(values) == 1]
     order = np.argsort(-values[:, 0], kind="stable") if total is not None else np.arange(len(values))
     points = [Column(n, [result.points[n][k] for k in order], format="g", key=n) for n in names]
@@ -133,7 +130,7 @@ def _prediction_tables(result: Predictions) -> list[Table]:
 
 def _total(result: Predictions, parts_sum: float) -> Figure:
     """Return the total of parts as `perf fit` has it: the median of their sum, if the model knows it."""
-    model, unit = result.model, (result.model.unit if result.model is not None else "") or ""
+    model, unit = result.model, result.unit
     totals = getattr(model, "totals", None)
     if model is None or totals is None:
         return Figure("total", parts_sum, unit, format=number_format(parts_sum))

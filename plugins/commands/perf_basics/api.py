@@ -46,26 +46,28 @@ class Predictions(Result):
     quantiles: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)  # (n,) by name, such as p95
 
     @property
+    def table(self) -> npt.NDArray[np.float64]:
+        """Values as columns (n, 1), with bounds (n, 3)."""
+        return self.values.reshape(len(self.values), -1)
+
+    @property
+    def unit(self) -> str:
+        return (self.model.unit if self.model is not None else "") or ""
+
+    @property
     def names(self) -> list[str]:
         """Names of the columns of values."""
-        return ["value", "lower", "upper"][: self.values.reshape(len(self.values), -1).shape[1]]
+        return ["value", "lower", "upper"][: self.table.shape[1]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Points and values, JSON-ready, and what the bounds are of, where the model says."""
-        return {**({"bounds": self.meaning.removeprefix("bounds: ")} if self.meaning else {}), "rows": self.to_dicts()}
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """One JSON-ready mapping for each point."""
-        rows = self.values.reshape(len(self.values), -1).tolist()
-        return [
-            {
-                **{name: column[number] for name, column in self.points.items()},
-                **dict(zip(self.names, row, strict=True)),
-                **{name: float(column[number]) for name, column in self.quantiles.items()},
-                **({"remark": self.remarks[number]} if self.remarks else {}),
-            }
-            for number, row in enumerate(rows)
-        ]
+        """Return points and values, JSON-ready, and what the bounds are of, if the model says."""
+        rows = []
+        for number, values in enumerate(self.table.tolist()):
+            row = {name: column[number] for name, column in self.points.items()}
+            row |= dict(zip(self.names, values, strict=True))
+            row |= {name: float(column[number]) for name, column in self.quantiles.items()}
+            rows.append(row | ({"remark": self.remarks[number]} if self.remarks else {}))
+        return {**({"bounds": self.meaning.removeprefix("bounds: ")} if self.meaning else {}), "rows": rows}
 
 
 @dataclass(frozen=True, repr=False)
