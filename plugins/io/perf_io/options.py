@@ -110,20 +110,15 @@ class PajeOptions:
         choices=("auto", "states", "variables"),
     )
     time_unit: str | None = option(
-        None, "unit of the times; by default s, and ms of StarPU's traces", choices=tuple(NANOSECONDS)
+        None, "unit of the times; by default s, and ms of StarPU's and StarVZ's traces", choices=tuple(NANOSECONDS)
     )
     state_type: str | None = option(None, "which states to read where a file has several types of them", metavar="TYPE")
 
 
 @dataclass(frozen=True)
 class PjDumpOptions(PajeOptions):
-    """What the lines do not say."""
+    """What the lines do not say; those with a header line, as StarVZ has it, are in ms."""
 
-    time_unit: str | None = option(
-        None,
-        "unit of the times; by default ms with a header line, as StarPU and StarVZ have it, else s",
-        choices=tuple(NANOSECONDS),
-    )
     nested: str | None = option(
         None,
         "which of nested states counts; by default the outermost with a header line, since StarVZ counts a task "

@@ -54,16 +54,17 @@ class _Chart:
         return scaled
 
     def add(self, mark: Any, kind: str, columns: dict[str, Any], *glyphs: Any) -> None:
-        """Add a mark by what draws it; all glyphs share the columns."""
+        """Add a mark by what draws it; all glyphs share the columns, with the names that the mark has."""
+        if len(names := getattr(mark, "names", ())):
+            columns["name"] = [*names]
         source = self.models.ColumnDataSource(columns)
-        names: list[str] = []
-        for glyph in glyphs:
-            names.append(f"s{self.number}.{len(names)}")
-            self.plot.add_glyph(source, glyph).name = names[-1]
+        renderers = [f"s{self.number}.{k}" for k in range(len(glyphs))]
+        for renderer, glyph in zip(renderers, glyphs, strict=True):
+            self.plot.add_glyph(source, glyph).name = renderer
         colour = mark.colour if isinstance(mark.colour, str) else (mark.colour or ["data"])[0]
         self.series.append({
             "kind": kind, "label": mark.label if hasattr(mark, "label") else "", "colour": colour_of(colour),
-            "renderers": names, "dash": getattr(mark, "style", "solid"), "drag": getattr(mark, "drag", ""),
+            "renderers": renderers, "dash": getattr(mark, "style", "solid"), "drag": getattr(mark, "drag", ""),
         })  # fmt: skip
 
 
@@ -195,8 +196,6 @@ def _draw_points(chart: _Chart, mark: Points) -> None:
     if len(mark.left):
         columns |= {"left": chart.along("x", mark.left), "right": chart.along("x", mark.right)}
         glyphs.append(chart.models.Segment(x0="left", x1="right", y0="y", y1="y", line_color=colour, line_width=1.5))
-    if len(mark.names):
-        columns["name"] = [*mark.names]
     points = chart.models.Scatter(
         x="x", y="y", marker=_SHAPES.get(mark.shape, mark.shape), size=max(mark.size * 1.8, 4.0), line_color=colour,
         fill_color=colour if mark.is_filled else None, line_width=1.5 if mark.shape in ("cross", "bar") else 1.0,
@@ -242,8 +241,6 @@ def _draw_bars(chart: _Chart, mark: Bars) -> None:
         if not mark.is_horizontal:
             places_of = {"x0": "place", "x1": "place", "y0": "low", "y1": "high"}
         glyphs.append(chart.models.Segment(**places_of, line_color=INK, line_width=1.2))
-    if len(mark.names):
-        columns["name"] = [*mark.names]
     if len(mark.texts):
         columns["text"] = [*mark.texts]
         span = float(np.nanmax(np.abs(ends), initial=0.0))
@@ -271,8 +268,6 @@ def _draw_steps(chart: _Chart, mark: Steps) -> None:
 
 def _draw_spans(chart: _Chart, mark: Spans) -> None:
     columns: dict[str, Any] = {"left": chart.along("x", mark.starts), "right": chart.along("x", mark.ends)}
-    if len(mark.names):
-        columns["name"] = [*mark.names]
     style = {**_fill(mark, columns), "fill_alpha": mark.opacity}
     if len(mark.bottoms):
         columns |= {"bottom": chart.along("y", mark.bottoms), "top": chart.along("y", mark.tops)}
