@@ -91,24 +91,7 @@ _IMPORTS = {
 
 
 def new(name: str, kind: str, folder: str | Path = ".") -> list[Path]:
-    """Write a package that adds one thing of a kind, with a test, and return its files.
-
-    Parameters
-    ----------
-    name : str
-        What the user will type, such as ``power``; the package is ``perfcore-NAME``, its folder too.
-    kind : str
-        One of `KINDS`.
-    folder : str or path
-        Where the folder of the package is made.
-
-    Raises
-    ------
-    OptionError
-        The name can't be one of a package.
-    InputError
-        The folder of the package exists.
-    """
+    """Write a package ``perfcore-NAME`` that adds one thing of a kind, with a test, into a folder; return its files."""
     if not re.fullmatch(r"[a-z][a-z0-9-]*", name) or keyword.iskeyword(name):
         raise OptionError(f"name {name!r}: small letters, digits and hyphens are accepted, such as power-law")
     if kind not in KINDS:
@@ -205,9 +188,7 @@ def suite(kind: str, name: str) -> type:
 
 
 def failures(entries: list[Entry]) -> Iterator[str]:
-    """Yield a line for each test of the contract suites that fails; readers and commands, which need samples, have
-    none.
-    """
+    """Yield a line for each test of the contract suites that fails; readers and commands have none."""
     if importlib.util.find_spec("pytest") is None:
         yield "contract suites need pytest: pip install pytest"
         return

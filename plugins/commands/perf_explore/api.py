@@ -46,10 +46,9 @@ def explore(
     port: int | None = None, browser: bool = True, read: Read = read_file,
     announce: Callable[[str], object] = print, **options: Any,
 ) -> None:  # fmt: skip
-    """Show data, models and other results as a page in the browser, until interrupted (Ctrl-C).
+    """Show data, models and other results as a page in the browser, until Ctrl-C, or write it to ``output`` (.html).
 
-    The page listens on this machine only. Its address has a key that opens it once, in one browser only.
-    With ``output`` the same is written to one HTML file that opens anywhere, without network.
+    The page listens on this machine only; its address has a key that opens it once, in one browser only.
     """
     if output is not None:
         report(*subjects, output=output, views=views, read=read, **options)

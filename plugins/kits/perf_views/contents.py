@@ -58,9 +58,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Action:
-    """Fields that change what is kept, after a preview; they go to `Viewable.act` with the path. A report leaves it
-    out.
-    """
+    """Fields that change what is kept, after a preview: they go to `Viewable.act` with the path."""
 
     fields: tuple[Field, ...]
     path: ViewPath
@@ -369,9 +367,7 @@ def model_blocks(subject: Result, data: Any = None) -> tuple[Block, ...]:
 
 
 def report_blocks(report: Report, is_brief: bool = False) -> tuple[Block, ...]:
-    """Return the blocks of a report, from the answer to the next command; of a brief one those that the terminal
-    shows.
-    """
+    """Return the blocks of a report, from the answer to the next command; if brief those that the terminal shows."""
     blocks = list(answer_blocks(report))
     brief = {id(table): Table.of(table.title, *table.shown(verbose=False)) for table in report.brief_tables}
     if is_brief:

@@ -104,9 +104,7 @@ def spread(bins: Bins) -> PiecewiseUniform:
 
 
 def rebin(law: Law, bins: int) -> Bins:
-    """Return bins of a law with its probabilities and means; single values of much probability get bins without
-    width.
-    """
+    """Return bins of a law, with its probabilities and means; frequent single values get bins without width."""
     low, high = law.support
     if not math.isfinite(high - low):
         raise FloatingPointError("the range is too large")

@@ -139,15 +139,9 @@ def _logarithm(value: StochasticValue) -> tuple[float, float] | None:
 
 @dataclass(frozen=True)
 class Gamma(Family):
-    """A positive quantity with a tail that falls like an exponential one.
+    """A positive quantity with a tail that falls like an exponential one, by its mean and standard deviation.
 
-    Choose it for sums of waiting times. Whatever is computed with it is left to histograms.
-
-    Parameters
-    ----------
-    mean : float, > 0
-    std : float, >= 0
-        Standard deviation; its shape is ``(mean/std)**2``, its scale ``std**2/mean``.
+    Choose it for sums of waiting times. Its shape is ``(mean/std)**2``, its scale ``std**2/mean``.
 
     Examples
     --------
@@ -198,16 +192,9 @@ class Gamma(Family):
 
 @dataclass(frozen=True)
 class Exponential(Family):
-    """A least value and a delay that does not depend on how long one has waited.
+    """A least value, ``start``, and a memoryless delay, whose mean and standard deviation are ``delay``.
 
     Choose it for times between arrivals or until a failure, from 0 on, and for run times with random disturbances.
-
-    Parameters
-    ----------
-    start : float
-        Least value.
-    delay : float, >= 0
-        Mean of what is added, and its standard deviation.
 
     Examples
     --------
@@ -228,8 +215,8 @@ class Exponential(Family):
 
     @classmethod
     def from_samples(cls, samples: npt.ArrayLike, options: Any = None) -> Self:
-        """Return the unbiased start and delay (Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions
-        1, 1994, section 19.7); no start is below 0 if no sample is.
+        """Return the unbiased start and delay (Johnson, Kotz, Balakrishnan 1994, 19.7); no start is below 0 if no
+        sample is.
         """
         values = checked_samples(samples)
         least, mean = float(values.min()), float(values.mean())

@@ -70,10 +70,10 @@ def _tail_levels(bins: int) -> Floats:
 
 
 def _adaptive(samples: Floats, levels: npt.ArrayLike, most: int, tolerance: float) -> Bins:
-    """Bins of sorted samples whose distribution function is off by little, whatever the outliers.
+    """Return bins of sorted samples whose distribution function is off by little, whatever the outliers.
 
-    It begins with bins between quantiles. Single values with much probability get bins without width. The bin with the
-    largest error of the distribution function is divided where that error is largest, until it is small everywhere.
+    The bin with the largest error, of those between quantiles, is divided where that error is largest, until it is
+    small everywhere. Single values with much probability get bins without width.
     """
     starts = np.flatnonzero(np.concatenate([[True], samples[1:] > samples[:-1]]))
     ends = np.append(starts[1:], len(samples))

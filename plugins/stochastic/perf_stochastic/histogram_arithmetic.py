@@ -375,9 +375,7 @@ _OPERATIONS: Mapping[str, Callable[[Sequence[Bins], int], Bins]] = {
 
 
 def intermediate_results(operation: str, x: Bins, y: Bins) -> tuple[Floats, Floats]:
-    """The paper's equation 5: intervals (k, 2) and their probabilities (k,), one for each pair of bins that hold
-    some.
-    """
+    """Return the paper's equation 5: intervals (k, 2) and probabilities (k,) of each pair of bins that hold some."""
     if operation not in _OF_PAIRS:
         raise OptionError(f"histogram: --method cartesian has no {operation}; known are {', '.join(_OF_PAIRS)}")
     if operation == "divide" and y.edges[0] <= 0.0 <= y.edges[-1]:

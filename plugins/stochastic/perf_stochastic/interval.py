@@ -144,15 +144,10 @@ OPERATIONS: Mapping[str, Callable[..., Bounds]] = {
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Interval(StochasticValue):
-    """A quantity that lies between two bounds; how it is distributed there is not known.
+    """A quantity between two finite bounds, ``lower`` and ``upper``; how it is distributed there is not known.
 
-    Choose it for guarantees, and where there are too few samples for more. It has no mean, no standard deviation and no
-    density: these are NaN, as are all quantiles but the bounds. A histogram of one bin is what says that all values
-    between the bounds are equally likely.
-
-    Parameters
-    ----------
-    lower, upper : float, finite, lower <= upper
+    Choose it for guarantees, and if there are too few samples for more. Its mean, standard deviation, density and
+    quantiles but the bounds are NaN. A histogram of one bin says that all values between are equally likely.
 
     Examples
     --------
@@ -237,11 +232,7 @@ class Interval(StochasticValue):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Point(Family):
-    """A number that is known.
-
-    Parameters
-    ----------
-    value : float, finite
+    """A finite number that is known.
 
     Examples
     --------

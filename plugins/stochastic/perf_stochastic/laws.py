@@ -47,8 +47,7 @@ _NEGLIGIBLE = 1e-18
 class PiecewiseUniform:
     """Pieces with probabilities, each spread evenly or, without width, on one value.
 
-    The distribution function F is linear on each piece, its integral quadratic, and the integral of that cubic. They
-    are evaluated from the knot to the left, at all places with one search.
+    F is linear on each piece, its integral quadratic, and the integral of that cubic, from the knot to the left.
     """
 
     knots: Floats

@@ -178,9 +178,8 @@ def _step(operation: str, result: Moments, steps: list[Moments]) -> Moments:
 def _chained(operation: str, values: Sequence[Moments], correlation: float, steps: list[Moments]) -> Moments:
     """Sum, product, maximum or minimum of many.
 
-    A further operand's covariance with a sum or maximum so far is its standard deviation times the correlation times
-    ``weight``: of a sum the sum of the standard deviations; of a maximum their mean by the probabilities of being the
-    largest (Clark's equation 9).
+    A further operand's covariance is its standard deviation times the correlation times ``weight``: of a sum the sum
+    of the deviations, of a maximum their mean by the probabilities of being the largest (Clark's equation 9).
     """
     sign = -1.0 if operation == "minimum" else 1.0
     accumulated = Moments(sign * values[0].mean, values[0].std)
@@ -291,19 +290,11 @@ class NormalArithmetic:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Normal(Family):
-    """A normal distribution.
+    """A normal distribution by its mean and standard deviation.
 
-    Choose it where values scatter evenly about one middle; sums of many such are what it is best at. Operations other
-    than sums give a distribution that is no normal: its mean and standard deviation are kept, and a note says by how
-    much the normal is wrong where that matters.
-
-    Parameters
-    ----------
-    mean : float, finite
-    std : float, finite, >= 0
-    cdf_error : float
-        Where it stands for what an operation gave: how far its distribution function is off at most, by its own
-        estimate.
+    Choose it if values scatter evenly about one middle. Operations other than sums give no normal: mean and standard
+    deviation are kept, ``cdf_error`` bounds how far the distribution function is off by its own estimate, and a note
+    says so where that matters.
 
     Examples
     --------

@@ -236,8 +236,8 @@ class TimelineData:
         return edges, np.concatenate([[0.0], np.cumsum(np.diff(edges) * self.curve.heights)])
 
     def states_like(self, find: str) -> npt.NDArray[np.bool_]:
-        """Return states that contain a text, or fit a pattern with ``*`` and ``?`` or ``class:NAME``; `` | ``
-        between several.
+        """Return states with a text in their names, or by a pattern or ``class:NAME``; `` | `` stands between
+        several.
         """
         pattern = find.strip().casefold()
         names = [state.strip().casefold() for state in self.trace.states]

@@ -247,13 +247,11 @@ def _columns(fields: Mapping[str, Any], tasks: Row) -> tuple[Row, dict[str, str]
 
 
 class ReframeReportReader(ResultReader):
-    """Report of a session of ReFrame; each performance variable of each test that passed is a row.
+    """Read reports of ReFrame (data version 4); each performance variable of each test that passed is a row.
 
-    The test without its parameters is the code, the system with its partition and the environment are the system;
-    parameters are those of the test (``%n=100``) and its counts of tasks.
+    The parameters are those in the test's name and its counts of tasks.
 
-    Source: ReFrame, documentation, "Configuring ReFrame", "Reporting": data version 4, whose performance variables are
-    a mapping from ``system:partition:name``.
+    Source: ReFrame, documentation, "Configuring ReFrame", "Reporting".
     """
 
     shape, description = _Report, "a report of ReFrame"

@@ -153,10 +153,7 @@ def _anchor(content: IO[bytes], source: str) -> ElementTree.Element:
 
 
 def _call_paths(anchor: ElementTree.Element, source: str) -> tuple[list[str], list[int], list[int]]:
-    """Return call paths, callers first, the place of each caller, and the places in the order of inclusive metrics.
-
-    Exclusive metrics number call paths as they are here. Inclusive ones number all callees of a path in a row.
-    """
+    """Return call paths, callers first, the place of each caller, and the places in the order of inclusive metrics."""
     regions = {each.get("id"): one_line(each.findtext("name") or "") for each in anchor.iterfind("program/region")}
     paths, callers, wide = list[str](), list[int](), list[int]()
     for root in anchor.iterfind("program/cnode"):

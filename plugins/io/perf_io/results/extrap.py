@@ -145,7 +145,7 @@ class _Older(msgspec.Struct):
 
 
 class ExtrapJsonReader(Reader):
-    """Measurements in Extra-P's JSON. For JSON Lines there is ``extrap-lines``."""
+    """Read measurements in Extra-P's JSON; ``extrap-lines`` reads JSON Lines."""
 
     def read(self, source: Source, options: NoOptions) -> Measurements:
         found, description = _Values(source.name), "JSON of Extra-P"

@@ -384,9 +384,8 @@ def _is_swept(sweep: Sweep, options: TableOptions, look: Table | None) -> bool:
 
 
 def _plain_measurements(columns: Sequence[Column], options: TableOptions, look: Table | None) -> Roles | None:
-    """Return measurements of the last column over the others, if all hold numbers and none is a moment or a place.
-
-    Columns that only count rows or runs are left out, and each of the others has to look like levels, not like times.
+    """Return measurements of the last column over the others that look like levels, if all are numbers without
+    moments.
     """
     named = (options.time, options.start, options.end, options.duration, options.change, options.location)
     if look is None or options.kind not in ("auto", "measurements") or any(named) or options.value:

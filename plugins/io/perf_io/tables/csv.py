@@ -1,7 +1,4 @@
-"""Tables of text: comma, semicolon, tab or bar separated, with a line of column names.
-
-Blank lines and lines before the column names that begin with ``#`` are passed over.
-"""
+"""Tables of text: comma, semicolon, tab or bar separated, with a line of column names."""
 
 from __future__ import annotations
 

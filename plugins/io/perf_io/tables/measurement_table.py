@@ -455,9 +455,8 @@ def _slowest_ranks(tidy: Tidy, named: Set[str]) -> None:
 
 
 def _time_of_unit(tidy: Tidy, named: Set[str]) -> None:
-    """Take the time of one iteration if a column has it, and runs were given different numbers of them.
-
-    Numbers that seldom come twice are those that a solver needed, which its time is for.
+    """Take the time of one iteration if a column has it, and runs were given, and did not need, different numbers of
+    them.
     """
     frame = tidy.frame
     numeric = [str(column) for column in frame.columns if frame[column].dtype.kind in "iuf"]

@@ -40,10 +40,7 @@ AtRow = Callable[[int], tuple[int, Mapping[str, str]]]  # gives the line of a ro
 
 
 class TabularTrace(LazyTrace):
-    """A checked trace whose intervals are in a database; see `perfcore.Trace` for what it offers.
-
-    The arrays ``location``, ``state``, ``start_ns`` and ``end_ns`` are made when they are first asked for.
-    """
+    """A checked trace whose intervals are in a database; arrays are made when they are first asked for."""
 
     def __init__(
         self, database: Database, n_intervals: int, keys: Sequence[str], locations: Sequence[str],

@@ -106,9 +106,7 @@ def _kind(data_type: str) -> tuple[str, str]:
 
 
 class JsonRecordsReader(TableReader):
-    """Read data from records in JSON Lines or in an array, which may be a field of one object; nested fields are
-    dropped.
-    """
+    """Read records in JSON Lines or in an array, also in a field of one object; nested fields are passed over."""
 
     def sniff(self, source: Source) -> float:
         text = source.head.removeprefix(_BOM).decode("utf-8", errors="replace").lstrip()

@@ -95,9 +95,7 @@ _METADATA = msgspec.json.Decoder(list[_Metadata])
 
 
 class ChromeReader(Reader):
-    """Read states of the threads or GPU streams of PyTorch, JAX, Chrome, VizTracer, clang's ``-ftime-trace`` and
-    others.
-    """
+    """Read states of threads or GPU streams of PyTorch, JAX, Chrome, VizTracer, clang's ``-ftime-trace`` and others."""
 
     Options = GpuOptions
     writes: ClassVar[bool] = True
@@ -165,9 +163,8 @@ class _Names:
         return f"{self.process(process, stream=stream)} / {_numbered(name, thread)}"
 
     def lanes_of_devices(self, keys: Sequence[tuple[int | str, int | str]]) -> dict[int, bool]:
-        """Return which threads belong to a device of JAX, and whether they are its streams; the others repeat these.
-
-        Without streams, the lane ``XLA Ops`` holds the work.
+        """Return which threads belong to a device of JAX, and whether they hold its work; without streams ``XLA
+        Ops`` does.
         """
         titles = {
             number: (str(process), self._threads.get((str(process), str(thread)), ""))

@@ -250,10 +250,7 @@ def _nsys_records(source: Source) -> list[tuple[int, dict[str, str]]]:
 
 
 def _torch_records(source: Source) -> list[tuple[int, dict[str, str]]]:
-    """Return the line and fields, with the own time in nanoseconds, of kernels; of operators if no kernel ran.
-
-    Operators repeat the times of the kernels that they launch, which have no time on the host.
-    """
+    """Return line and fields of kernels, with their own time in nanoseconds; of operators if no kernel ran."""
     headings, records = list[str](), list[tuple[int, dict[str, str]]]()
     for line, text in numbered_lines(source):
         cells = re.split(r"\s{2,}", text.strip())

@@ -1,8 +1,7 @@
 """A long array of JSON objects, piece by piece: as fast as msgspec decodes, in the memory of one piece.
 
-The array is the document itself or the value of one key of it. A piece ends behind an object that another one follows.
-Where that is the end of an element of the array, and not of an object within one, is found by decoding: a text that
-begins where an element does and that becomes valid JSON when ``]`` is added can only end behind an element.
+A piece ends behind an object that another one follows. Whether that is an element of the array is found by decoding:
+a text from an element's begin that becomes valid JSON with ``]`` can only end behind an element.
 """
 
 from __future__ import annotations

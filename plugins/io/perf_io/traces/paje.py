@@ -57,8 +57,8 @@ def choose_state_type(types: Sequence[str], state_type: str | None, source: str)
 
 
 class VariableSamples:
-    """Collects the changes of all variables in 20 bytes each; decimals leave nothing of what is added and
-    subtracted.
+    """Changes of all variables in 20 bytes each; decimals, so that what is added and subtracted again leaves
+    nothing.
     """
 
     def __init__(self) -> None:

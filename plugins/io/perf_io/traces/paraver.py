@@ -270,9 +270,7 @@ class _Header:
 
 
 class ParaverReader(Reader):
-    """Read states of the threads of a ``.prv`` file of Extrae, Dimemas or MPItrace; a thread computes while
-    `Running`.
-    """
+    """Read states of the threads of a ``.prv`` of Extrae, Dimemas or MPItrace; a thread computes while `Running`."""
 
     parts: ClassVar[tuple[str, ...]] = (".pcf", ".row")
 

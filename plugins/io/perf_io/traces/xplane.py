@@ -32,10 +32,7 @@ _DESCRIPTIONS = ("gpu_device_name", "device_type_string", "device_vendor")
 
 
 class XplaneReader(RocprofReader):
-    """Kernels and copies of GPU streams, operations of TPUs, or events of the host's threads.
-
-    Choose it for ``jax.profiler.trace`` and ``tf.profiler.experimental``.
-    """
+    """Read kernels of GPU streams, operations of TPUs, or events of the host's threads, by JAX and TensorFlow."""
 
     def convert(self, source: Source) -> Converted:
         data = bytearray()
