@@ -14,6 +14,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from perfcore.base import pd
 from perfcore.base.errors import InputError, OptionError
 from perfcore.base.files import write_bytes
@@ -133,8 +135,6 @@ def new(name: str, kind: str, folder: str | Path = ".") -> list[Path]:
 
 def synthetic(fitter: Any) -> Any:
     """Return small data of the first type that a fitter takes."""
-    import numpy as np
-
     import perfcore
 
     rng = np.random.default_rng(1)
@@ -153,16 +153,12 @@ def synthetic(fitter: Any) -> Any:
 
 def values_of(representation: Any) -> list[Any]:
     """Return two values of a representation, of positive samples."""
-    import numpy as np
-
     samples = 40.0 + np.random.default_rng(1).gamma(4.0, 1.0, 1000)
     return [representation.from_samples(scale * samples, representation.Options()) for scale in (1.0, 2.0)]
 
 
 def points_of(model: Any) -> Any:
     """Return two points within what a model was fitted to."""
-    import numpy as np
-
     named = {name: np.array([low, high], dtype=np.float64) for name, (low, high) in model.ranges.items()}
     named |= {name: np.array([names[0]] * 2) for name, names in model.levels.items()}
     named = named or {next(iter(model.variables)): np.array([1.0, 2.0])}
@@ -171,8 +167,6 @@ def points_of(model: Any) -> Any:
 
 def suite(kind: str, name: str) -> type:
     """The contract suite for a registered fitter, segmenter, function or representation."""
-    import numpy as np
-
     from perfcore import testing
 
     thing = registry().load(kind, name)
