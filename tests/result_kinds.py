@@ -180,19 +180,22 @@ CELL_ELEMENTS = {"pre", "img", "table", "caption", "thead", "tbody", "tr", "th",
 
 
 class Elements(HTMLParser):
-    """Whether every element is closed in its turn, and which ones there are."""
+    """Whether every element is closed in its turn, and which ones there are, with their attributes."""
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.names = [], []
+        self.open, self.seen = [], []
         self.feed(text)
         self.close()
         assert self.open == []
 
     def handle_starttag(self, tag, attrs):
-        self.names.append(tag)
-        if tag not in ("img", "br"):
+        self.seen.append((tag, dict(attrs)))
+        if tag not in ("img", "br", "meta", "link", "input"):
             self.open.append(tag)
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
+
+    def all(self, *tags):
+        return [attributes for tag, attributes in self.seen if tag in tags]

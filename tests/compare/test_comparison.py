@@ -238,13 +238,7 @@ def test_models_files_and_data_are_the_same(tmp_path):
 # Models against measurements: figures by their definitions, new points, models with and without categories.
 @pytest.fixture(scope="module")
 def profile_of_verification():
-    """Two exact categories over processors and size."""
-    rows = [
-        (p, d, name, time)
-        for p, d in itertools.product((2, 4, 8, 16), (10, 20, 40, 80))
-        for name, time in (("work", 3.0 * d / p), ("start", 2.0 + 0.5 * p))
-    ]
-    return pd.DataFrame(rows, columns=["P", "D", "category", "time_s"])
+    return profile(3.0, 0.5)
 
 
 @pytest.fixture(scope="module")

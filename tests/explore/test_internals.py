@@ -7,14 +7,13 @@ import json
 import re
 import threading
 import webbrowser
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
 from browsing import accessibility_problems
 from made_traces import lanes_of, random_trace
-from result_kinds import FURTHER_KINDS, KINDS
+from result_kinds import FURTHER_KINDS, KINDS, Elements
 
 import perfcore
 from perf_explore import blocks, open_subjects, server
@@ -48,27 +47,6 @@ ALL = (
 )
 
 
-class Checked(HTMLParser):
-    """Collects what the tests ask about, and that every element is closed."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.seen = [], []
-        self.feed(text)
-        assert not self.open
-
-    def handle_starttag(self, tag, attributes):
-        self.seen.append((tag, dict(attributes)))
-        if tag not in ("meta", "link", "input", "br"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def all(self, *tags):
-        return [attributes for tag, attributes in self.seen if tag in tags]
-
-
 @pytest.fixture(scope="module")
 def page():
     return Frame("whole", "7", "before", (Link("whole", ()),)).view(
@@ -77,7 +55,7 @@ def page():
 
 
 def test_every_page_is_well_formed_and_escaped(page):
-    found = Checked(page)
+    found = Elements(page)
     assert "<i>" not in page
     assert "a &lt; b" in page
     assert "a &lt;line&gt;" in page
@@ -87,7 +65,7 @@ def test_every_page_is_well_formed_and_escaped(page):
 
 
 def test_every_control_has_a_label_and_every_heading_cell_a_scope(page):
-    found = Checked(page)
+    found = Elements(page)
     labels = {a["for"] for a in found.all("label")}
     controls = [a for a in found.all("input", "select", "textarea") if a.get("type") != "hidden"]
     assert {a["id"] for a in controls} == labels
@@ -99,7 +77,7 @@ def test_every_control_has_a_label_and_every_heading_cell_a_scope(page):
 
 
 def test_actions_carry_the_version_and_forms_are_in_the_address(page):
-    methods = [(a["action"], a["method"]) for a in Checked(page).all("form")]
+    methods = [(a["action"], a["method"]) for a in Elements(page).all("form")]
     assert methods == [("/-/undo", "post"), ("/x", "get"), ("/x", "post")]
     assert page.count('name="_version" value="7"') == 2
 
@@ -108,7 +86,7 @@ def test_a_report_has_no_forms_and_links_only_where_something_is():
     writer = Writer(lambda path, query: "#x" if path == ("x",) else None, is_live=False)
     text = writer.blocks(ALL)
     assert "<form" not in text
-    assert [a["href"] for a in Checked(text).all("a")] == ["#x"]
+    assert [a["href"] for a in Elements(text).all("a")] == ["#x"]
     assert "0.35" in text
 
 
@@ -171,7 +149,7 @@ def test_a_browser_that_ends_only_when_it_is_closed_does_not_keep_the_page_back(
         return closed.wait(60.0)
 
     def serve(page, listener):
-        served.append(opened.wait(10.0))
+        served.append(opened.wait(60.0))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(webbrowser, "open", blocking)

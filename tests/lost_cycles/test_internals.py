@@ -229,13 +229,6 @@ def test_named_categories_have_their_own_models_and_the_rest_those_of_the_star()
     assert models_for([own], "Force", "P") == ()
 
 
-def test_standard_models_can_be_edited_and_written_back(tmp_path):
-    """The way of the paper's formula editor: the standard models, one more at the end."""
-    models = (*read_models("standard"), DefaultModel("synchronization loss", "D", "a + b*D*log2(D)"))
-    write_models(models, tmp_path / "models.toml")
-    assert read_models(tmp_path / "models.toml") == models
-
-
 @pytest.mark.parametrize(("content", "problem"), [
     ("[[model", "not TOML"), ("", "Object missing required field `model`"),
     ("model = []", r"there is no \[\[model\]\] in it"),

@@ -48,15 +48,6 @@ def test_noise_free_categories_give_their_laws_back():
     assert without_constant.default_fits[1][0].text("P") == "0.8*P*log2(P)"
 
 
-def test_the_total_is_the_sum_of_its_categories():
-    rng = np.random.default_rng(1)
-    data = profile()
-    data["time_s"] *= 1 + 0.1 * rng.standard_normal(len(data))
-    model, p = fitted(data), np.array([1.0, 5.0, 100.0])
-    parts = [model.predict({"P": p, "category": name}) for name in model.names]
-    np.testing.assert_allclose(model.predict(p), np.sum(parts, axis=0), rtol=1e-12)
-
-
 def test_a_formula_of_ones_own_is_used_and_said(tmp_path):
     write_models([DefaultModel("*", "P", "work/P + start + step*P^3")], tmp_path / "mine.toml")
     model = fitted(profile(parts={"a": lambda p: 5 / p + 2 + 0.25 * p**3}), models=str(tmp_path / "mine.toml"))

@@ -150,12 +150,9 @@ def test_columns_rows_and_joining_are_those_of_the_fit(model):
     np.testing.assert_allclose(seen.value, [shortest[place] for place in places])
 
 
-def test_verified_with_slower_runs(model):
+def test_verified_with_slower_runs_and_with_other_rows_when_told(model):
     """Half as long again: each prediction is 1/1.5 of what was measured."""
     np.testing.assert_allclose(perfcore.validate(model, table(1.5)).errors, 1.0 / 1.5 - 1.0, rtol=1e-6)
-
-
-def test_other_rows_when_told(model):
     np.testing.assert_allclose(perfcore.validate(model, table(), where="kind=bad").errors, 1.0 / 9.0 - 1.0, rtol=1e-6)
 
 
