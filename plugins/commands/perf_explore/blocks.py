@@ -109,7 +109,7 @@ def templates() -> Environment:
     )  # fmt: skip
     environment.globals |= {
         "definition": definition, "is_row": _is_row, "shortened_apart": shortened_apart,
-        "longest_label": _LONGEST_LABEL, "statuses": STATUS,
+        "longest_label": _LONGEST_LABEL, "feed": FEED, "statuses": STATUS,
     }  # fmt: skip
     return environment
 

@@ -134,7 +134,9 @@ class Live:
 
     kind: str  # which script: ``timeline``
     path: ViewPath  # where it asks; see `Viewable.feed`
+    query: Query = field(default_factory=dict)  # the state that it begins in
     settings: Mapping[str, Any] = field(default_factory=dict)
+    links: tuple[Link, ...] = ()  # other states near this one, for who has no script
 
 
 @dataclass(frozen=True)
@@ -236,7 +238,7 @@ def mounted(part: Part, prefix: ViewPath, query: Query | None = None) -> Part:
     changes = {name: mounted(getattr(part, name), prefix, state) for name in names}
     if isinstance(part, (View, Link, Live, Form, Action)):
         changes["path"] = (*prefix, *part.path)
-    if isinstance(part, Link):
+    if isinstance(part, (Link, Live)):
         changes["query"] = {**state, **part.query}
     if isinstance(part, (Form, Action)):
         own = {item.name for item in part.fields}

@@ -154,7 +154,6 @@ def fit(
     busy: Any = ...,
     idle: Any = ...,
     column: Any = ...,
-    start: Literal["likely", "minimax", "greedy", "equal"] | None = ...,
 ) -> PhaseModel: ...
 @overload
 def fit(
@@ -232,7 +231,7 @@ def fit(
     terms: Any = ...,
     criterion: Literal["aicc", "bic", "sse"] | None = ...,
     reference: Any = ...,
-    loss: Literal["linear", "huber", "soft_l1", "cauchy"] | None = ...,
+    loss: Literal["linear", "huber"] | None = ...,
     drop_outliers: bool | None = ...,
     starts: int | None = ...,
     intervals: Literal["asymptotic", "profile", "bootstrap"] | None = ...,

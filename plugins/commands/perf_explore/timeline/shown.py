@@ -464,3 +464,11 @@ class Window:
             "rows": str(self.rows) if self.rows != ROWS else "",
         }
         return {name: text for name, text in fields.items() if text}
+
+    def stretched(self, factor: float, shift: float, duration_ns: int) -> Window:
+        """Return one of ``factor`` times the width around the same middle, moved by ``shift`` of this width."""
+        width = self.end_ns - self.start_ns
+        middle = (self.start_ns + self.end_ns) / 2 + shift * width
+        wide = min(max(round(width * factor), 1), duration_ns)
+        start = min(max(round(middle - wide / 2), 0), duration_ns - wide)
+        return replace(self, start_ns=start, end_ns=start + wide)

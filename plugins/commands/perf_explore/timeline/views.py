@@ -8,6 +8,7 @@ import itertools
 import struct
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from perf_explore.blocks import chart_svg
 from perf_explore.timeline import shown
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
 from perf_traces.summaries.summarized_trace import SummarizedTrace
@@ -84,6 +86,8 @@ class TimelineViews(page.Viewable):
                 return self._longest(window)
             case ("phases",):
                 return self._phases()
+            case ("picture",):
+                return page.Feed(chart_svg(self._chart(window), _KIND).encode(), "image/svg+xml")
             case ("perfetto",):
                 return self._perfetto(window)
         raise page.NoViewError(path)
@@ -115,12 +119,31 @@ class TimelineViews(page.Viewable):
             "letters": max(len(shown.state_name(lane.label)) + 2 * lane.depth + 2 for lane in data.lanes.all),
             "states": [name for name in data.trace.states if len(name) <= _LONGEST_OFFERED][:_MOST_OFFERED],
         }
-        live = page.Live(_KIND, (), settings)
+        links = tuple(page.Link(text, (), to.query(data.run_ns, data.time_unit)) for text, to in self._steps(window))
+        live = page.Live(_KIND, (), window.query(data.run_ns, data.time_unit), settings, links)
         of = f"{len(data.trace.locations)} locations of {Path(data.given.source).name}"
         alternative = f"{self.title}: states of {of} over time, by class"
         return page.Chart(
             lambda figure: draw_timeline(figure, data, data.bins(window, COLUMNS)), alternative, live=live
         )
+
+    def _steps(self, window: shown.Window) -> list[tuple[str, shown.Window]]:
+        """Windows near this one, for who has no script."""
+        duration = self.data.duration_ns
+        n_lanes = len(self.data.lanes.shown(window.toggled))
+        steps = [("Zoom in", window.stretched(0.5, 0.0, duration))]
+        if window.end_ns - window.start_ns < duration:
+            steps += [
+                ("Zoom out", window.stretched(2.0, 0.0, duration)),
+                ("Earlier", window.stretched(1.0, -0.5, duration)),
+                ("Later", window.stretched(1.0, 0.5, duration)),
+                ("Whole run", replace(window, start_ns=0, end_ns=duration)),
+            ]
+        if window.top:
+            steps.append(("Lanes above", replace(window, top=max(window.top - window.rows, 0))))
+        if window.top + window.rows < n_lanes:
+            steps.append(("Lanes below", replace(window, top=window.top + window.rows)))
+        return steps
 
     def _phase_table(self) -> page.Table:
         rows = []
