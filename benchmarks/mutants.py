@@ -90,7 +90,10 @@ PARTS = {
         ("tests/timing/test_kernels.py", "tests/timing/test_bounds.py", "tests/timing/test_strohmaier_fitter.py"),
     ),
     "gate": Part(
-        "plugins/kits", "perf_statistics", ("gating.py",), ("tests/gate/test_versions.py", "tests/gate/test_kernels.py")
+        "plugins/kits",
+        "perf_statistics",
+        ("gating.py",),
+        ("tests/gate/test_versions.py", "tests/gate/test_kernels.py", "tests/compare/test_kernels.py"),
     ),
     "versions": Part(
         "plugins/commands", "perf_gate", ("versions.py",), ("tests/gate/test_versions.py", "tests/gate/test_kernels.py")

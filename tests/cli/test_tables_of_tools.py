@@ -59,6 +59,27 @@ def test_a_history_is_known_as_one(perf, tmp_path):
     assert f"Next: perf gate {tmp_path}/history.jsonl" in text
 
 
+@pytest.mark.parametrize(
+    ("text", "cure"),
+    [
+        ("goos: linux\n          │ old.txt │       new.txt       │\n          │ sec/op  │ sec/op    vs base   │\n"
+         "Encode-8    240.0n    180.0n ± 1%  -25.00%\n", "the outputs of go test -bench"),
+        ("name      old time/op  new time/op  delta\nEncode-8   240ns ± 2%   180ns ± 1%  -25.00%\n", "go test -bench"),
+        ("job: (g=0): rw=read, bs=4096B\nfio-3.28\n  read: IOPS=26.1k, BW=102MiB/s\n", "--output-format=json"),
+        ("BenchmarkTools.Trial: 100 samples with 1 evaluation.\n Time  (median): 2 ms\n", "BenchmarkTools.save"),
+        ('<?xml version="1.0"?>\n<Catch2TestRun name="b">\n</Catch2TestRun>\n', "--reporter console"),
+        ('{"files": [{"filepath": "/a.bench.ts", "groups": []}]}', "jq -r '.files[]"),
+        ('{"root_group": {}, "metrics": {"http_reqs": {"count": 9}}}', "jq -r '.metrics"),
+    ],
+)  # fmt: skip
+def test_outputs_for_people_name_the_export(refused, tmp_path, monkeypatch, text, cure):
+    monkeypatch.chdir(tmp_path)
+    for name in ("old", "new"):
+        (tmp_path / f"{name}.txt").write_text(text)
+    assert cure in refused("info", "old.txt")
+    assert cure in refused("gate", "old.txt", "new.txt")
+
+
 def test_a_profile_of_python_names_the_export(tmp_path):
     profile = cProfile.Profile()
     profile.runcall(sorted, range(1000))

@@ -322,6 +322,7 @@ def test_series_are_named_by_what_differs_between_them(codes, systems, paths):
 
 # A spread of 3 % of the mean of 12 runs, in the ways in which it is printed; and of two where their number is not told.
 T = stats.t.ppf(0.975, 11)
+ERROR = stats.t.ppf(0.9995, 14) * 0.06 / np.sqrt(15)  # of BenchmarkDotNet, of 15 runs
 SPREADS = {
     "deviation": ({"sd_s": 0.06, "n": 12}, 0.03, 12),
     "in another unit": ({"std_ms": 60.0, "n_runs": 12}, 0.03, 12),
@@ -331,6 +332,8 @@ SPREADS = {
     "confidence interval of unknown runs": ({"ci95": 1.959963984540054 * 0.06 / np.sqrt(2)}, 0.03, None),
     "deviation before error": ({"stderr": 9.0, "sd": 0.06, "n": 12}, 0.03, 12),
     "unknown runs": ({"sd_s": 0.06}, 0.03, None),
+    "a 99.9% interval": ({"StdDev": 0.06, "Error": ERROR, "N": 15}, 0.03, 15),
+    "a parameter N": ({"StdDev": 0.06, "Error": ERROR, "N": 1000}, 0.03, 10),  # ten are assumed
 }
 
 

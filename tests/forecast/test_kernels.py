@@ -86,6 +86,12 @@ def test_adaptive_windows_are_those_with_the_least_recent_error(name, windows):
         assert found[k] == pytest.approx(forecasts[min(windows, key=errors.__getitem__)][k], abs=1e-9), k
 
 
+@pytest.mark.parametrize("count", [10, 11, 12])
+def test_trimmed_means_of_about_one_window(count):
+    found = one_step_forecasts(VALUES[:count])["trimmed mean of 11"]
+    assert found[1:] == pytest.approx([stats.trim_mean(VALUES[max(0, k - 11) : k], 0.3) for k in range(1, count + 1)])
+
+
 def test_constant_samples_are_forecast_exactly():
     found = one_step_forecasts(np.full(70, 0.1))
     for name in ("last value", "running mean", "mean of 20", "median of 21", "smoothing 0.3"):
@@ -242,6 +248,13 @@ def test_rounded_values_stand_for_what_is_rounded_to_them():
     idle = quantiles_of(np.r_[np.zeros(90), np.ones(10)], np.ones(100), 1.0, (0.0, np.inf))
     assert idle[LEVELS <= 0.85].max() == 0.0  # at a bound a value keeps its probability
     assert resolution_of(RNG_OF_DISTRIBUTIONS.normal(size=100)) == 0.0
+
+
+def test_quantiles_of_symmetric_samples_are_symmetric():
+    """Also of rounded ones, each of which stands for the values half a step to either side."""
+    for samples in ([1.0, 2.0, 3.0], [1.0, 2.0, 2.0, 3.0, 3.0, 3.0, 4.0, 4.0, 5.0]):
+        found = quantiles_of(np.array(samples), np.ones(len(samples)), 1.0, NO_BOUNDS)
+        np.testing.assert_allclose(found + found[::-1], 2.0 * np.median(samples), atol=1e-9)
 
 
 def test_how_central_a_value_is():

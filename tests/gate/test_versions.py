@@ -230,6 +230,71 @@ def test_sessions_of_rates_differ_as_those_of_their_times() -> None:
     assert found[1] == pytest.approx(found[0], rel=0.01)  # the median of inverses is not quite the inverse
 
 
+@pytest.mark.parametrize(("slower", "outcome"), [(1.12, "fail"), (1.055, "inconclusive"), (1.01, "pass")])
+def test_a_shift_beyond_the_limit_fails(slower: float, outcome: str) -> None:
+    """Three benchmarks whose rounds scatter by 0.2%, with t = 2.26 of ten rounds: far from 1.05x, or 0.5% above it."""
+    table = rounds(dict.fromkeys("abc", slower), noise=0.002 if slower != 1.055 else 0.03, seed=3)
+    assert perfcore.gate(table, base="old", new="new").shift.outcome == outcome
+
+
+def test_rows_of_one_version_behind_those_of_the_other_are_no_turns() -> None:
+    """Rows 0 to 5 of a file against rows 1 to 6 of another are not taken in turn."""
+    times = np.random.default_rng(8).lognormal(0.0, 0.01, 7)
+    old = pd.DataFrame({"bench": list("aaaaaab"), "time_s": times})
+    new = pd.DataFrame({"bench": list("baaaaaa"), "time_s": times})
+    assert set(perfcore.gate(old, new).designs) == {"sessions"}
+
+
+def test_files_written_sooner_than_their_runs_take_are_no_rounds(tmp_path: Path) -> None:
+    """Each file is of ten rounds of a second, and they were written three seconds after one another, or twelve."""
+    for gap, design in ((3.0, "sessions"), (12.0, "interleaved")):
+        for at in range(6):
+            stats_of_file = {"mean": 1.0 + 0.001 * at, "stddev": 0.01, "rounds": 10}
+            path = tmp_path / f"{'old' if at % 2 else 'new'}_{at}.json"
+            benchmarks = [{"name": "a", "stats": stats_of_file}]
+            path.write_text(json.dumps({"machine_info": {"node": "ci"}, "benchmarks": benchmarks}))
+            os.utime(path, (0, 1000.0 + gap * at))
+        assert perfcore.gate(tmp_path / "old_*.json", tmp_path / "new_*.json").designs == (design,)
+
+
+def test_no_rounds_decide_what_the_last_digits_hide() -> None:
+    """1.1 and 1.2 s may be 1.15 both."""
+    table = rounds({"a": 1.0}, k=5, noise=0.0).assign(time_s=lambda t: np.where(t["version"] == "new", 1.2, 1.1))
+    gate = perfcore.gate(table, base="old", new="new")
+    assert (gate.outcome, gate.more_rounds.tolist()) == ("inconclusive", [-1])
+    assert "values of a have too few digits" in gate.report().notes_by_label()["Uncertain"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "noise", "source"),
+    [(9e-7, 1e-4, "usual for times below 1 us"), (1.0, 0.02, "from the run-to-run noise")],
+)
+def test_what_sessions_differ_by_is_said_with_its_source(seconds: float, noise: float, source: str) -> None:
+    """Runs of a microsecond differ by 2.4% from session to session, and those of a second as much as their noise."""
+    values = seconds * (1.0 + noise * np.random.default_rng(4).normal(size=(2, 12)))
+    gate = perfcore.gate(*(pd.DataFrame({"bench": "a", "time_s": side}) for side in values))
+    assert any(source in line for line in gate.report().notes_by_label()["Assumed"])
+
+
+def test_one_more_round_is_asked_for() -> None:
+    """One of nine at p = 0.01, which Holm makes 0.09: 8 rounds would decide it alone, and there are 7.
+
+    Of k rounds, (t_.95 + t_.9)^2 of k - 1 degrees must be at most k/7 of the squared statistic of 7.
+    """
+    statistic = stats.t.isf(0.01, 6)
+    assert min(
+        k for k in range(3, 20) if (stats.t.ppf(0.95, k - 1) + stats.t.ppf(0.9, k - 1)) ** 2 <= k / 7 * statistic**2
+    ) == 8  # fmt: skip
+    table, noise = rounds(dict.fromkeys("abcdefghi", 1.0), k=7, noise=0.0), 0.01 * np.linspace(-1.0, 1.0, 7)
+    logs = pd.DataFrame({"version": "new", "round": range(7), "log": noise})
+    table = table.merge(logs, how="left", on=["version", "round"]).fillna({"log": 0.0})
+    step = np.log(1.05) + statistic * noise.std(ddof=1) / np.sqrt(7)
+    table.loc[(table["bench"] == "a") & (table["version"] == "new"), "log"] += step
+    gate = perfcore.gate(table.assign(time_s=0.123456789012345 * np.exp(table.pop("log"))), base="old", new="new")
+    assert gate.judged.p_slow[0] == pytest.approx(0.09)
+    assert (gate.outcome, gate.more_rounds.tolist()) == ("inconclusive", [1] + [0] * 8)
+
+
 @pytest.mark.parametrize(("old", "new", "design"), [
     ([0, 1, 2, 3, 4, 5], [14, 15, 16, 17, 18, 19], "blocked"),  # nine times the usual distance
     ([0, 1, 2, 3, 4, 5], [16, 17, 18, 19, 20, 21], "sessions"),  # eleven times

@@ -88,14 +88,14 @@ def detect_run_order(
         )  # fmt: skip
 
     if is_exact and all((side.value == side.value[0]).all() for side in sides):
-        return run_order("counts", "equal counts in every run", first.value[:1], second.value[:1])
+        return run_order("counts", "equal counts in every run", first.value, second.value)
     if design in (None, "interleaved"):
         for reason, how in _PAIRINGS.items():
             if (pairs := how(first, second, seconds)) is not None:
                 return run_order("interleaved", reason, *pairs)
     if design == "interleaved":
         ordered = [side.medians(side.session)[1] for side in sides]
-        if len(ordered[0]) < FEWEST_ROUNDS:
+        if min(map(len, ordered)) < FEWEST_ROUNDS:
             ordered = [side.in_time().value for side in sides]
         count = min(map(len, ordered))
         return run_order("interleaved", "--design", ordered[0][:count], ordered[1][:count])
@@ -461,7 +461,7 @@ def _estimates(
         elif design == "counts":
             zero, one = np.zeros(len(chosen)), np.ones(len(chosen), np.int64)
             ratios = np.array([b[0] - a[0] for a, b in zip(first, second, strict=True)])
-            estimates = Estimates(ratios, zero, zero + 1.0, zero, one, one > 0)
+            estimates = Estimates(ratios, zero, zero, zero, one, one > 0)
         else:
             noise, runs = (np.array([getattr(order, name) for order in of_design]).T for name in ("noise", "runs"))
             before, after = (Sessions(levels, noise[k], runs[k]) for k, levels in enumerate((first, second)))

@@ -257,7 +257,7 @@ def _longer(ranks: Floats, short: int) -> int | None:
     errors = {length: _errors(ranks, length, first)[0] for length in (short, *multiples)}
     least = min(errors.values())
     long = next(length for length in errors if errors[length] <= (1.0 + _AS_GOOD) * least)
-    better = errors[long] <= (1.0 - _LONGER_GAIN) * errors[short]  # not the season itself, then
+    better = errors[long] < (1.0 - _LONGER_GAIN) * errors[short]  # not the season itself, then
     return long if better and _stands_out(ranks, long, (long - short, long + short)) else None
 
 

@@ -27,8 +27,8 @@ _READERS: tuple[tuple[str, ...], ...] = (
      "Google Benchmark, --benchmark_out"),
     ("hyperfine", "results.json_results:HyperfineReader", ".json .csv .md",
      "hyperfine, --export-json or --export-csv"),
-    ("pytest-benchmark", "results.json_results:PytestBenchmarkReader", ".json .csv",
-     "pytest-benchmark, --benchmark-json"),
+    ("pytest-benchmark", "results.json_results:PytestBenchmarkReader", ".json .csv .txt .log",
+     "pytest-benchmark, --benchmark-json or its table"),
     ("reframe", "results.benchmark_tools:ReframeReportReader", ".json", "reports of ReFrame"),
     ("reframe-perflog", "results.benchmark_tools:ReframePerflogReader", ".log .txt .csv",
      "logs of performance of ReFrame"),
@@ -70,7 +70,7 @@ _READERS: tuple[tuple[str, ...], ...] = (
     ("gpu-sums", "traces.gpu_tables:GpuSummaryReader", ".csv .txt .log .out",
      "times by kernel, by nsys stats, rocprof and PyTorch's profiler"),
     ("benchmark-lines", "results.benchmark_tools:BenchmarkLinesReader", ".txt .log .out",
-     "lines of cargo bench: libtest and criterion.rs"),
+     "console of libtest, criterion.rs and Catch2"),
     ("benchmark-tables", "results.benchmark_tools:BenchmarkTableReader", ".csv",
      "CSV of BenchmarkDotNet and Node.js's compare.js"),
     ("lammps", "results.program_logs:LammpsReader", _TEXT + " .lammps", "logs of LAMMPS"),
@@ -78,7 +78,7 @@ _READERS: tuple[tuple[str, ...], ...] = (
     ("hpl", "results.program_logs:HplReader", _TEXT, "output of HPL"),
     ("mlperf", "results.program_logs:MlperfReader", _TEXT, "logs of MLPerf training"),
     ("benchmark-reports", "results.program_logs:FiguresReader", _TEXT,
-     "reports of sysbench, wrk, ab, hey, HPCG, graph500 and LLM serving"),
+     "reports of sysbench, wrk, k6, ab, HPCG, LLM serving and others"),
     ("iperf3", "results.json_results:IperfReader", ".json", "iperf3, --json"),
     ("pyperf", "results.benchmark_tools:PyperfReader", ".json", "pyperf, JSON"),
     ("julia-benchmarks", "results.benchmark_tools:JuliaBenchmarksReader", ".json", "BenchmarkTools.jl, JSON"),
@@ -109,7 +109,8 @@ _SIGNATURES: dict[str, str | tuple[str, ...]] = {
     ),
     "hyperfine": r'\A(?:\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:'
     r"|(?:\xef\xbb\xbf)?command,mean,stddev,median,|\| *Command *\| *Mean \[m?s\] *\|)",
-    "pytest-benchmark": r'\A(?:\s*\{\s*"machine_info"\s*:|name,(?:param:[^\n]*,)?min,max,mean,stddev,)',
+    "pytest-benchmark": r'\A(?:\s*\{\s*"machine_info"\s*:|name,(?:param:[^\n]*,)?min,max,mean,stddev,)'
+    r"|(?m:^Name \(time in \w+\)  )",
     "reframe": r'\A\s*\{\s*"session_info"\s*:',
     "reframe-perflog": (r"\A(?=[^\n]*job_completion_time)(?=[^\n]*_value\|)(?=[^\n]*_unit\|)[\w|]+\r?\n", _TEXT_ONLY),
     "jube": r"---",
@@ -168,7 +169,8 @@ _SIGNATURES: dict[str, str | tuple[str, ...]] = {
     r'"?(?:Instances|Num Calls|Count)\b'
     r'|\A(?:"?Name"?,"?Calls"?,"?TotalDuration(?:Ns)?"?,|[-\s]*Name {2,}(?:Self CPU|CPU total))',
     "benchmark-lines": (
-        r"(?m)^test \S[^\n]*? \.\.\. bench: +[0-9]|^(?:\S[^\n]*)? +time: +\[(?:[0-9.]+ \S+ ){2}[0-9.]+ \S+\]",
+        r"(?m)^test \S[^\n]*? \.\.\. bench: +[0-9]|^(?:\S[^\n]*)? +time: +\[(?:[0-9.]+ \S+ ){2}[0-9.]+ \S+\]"
+        r"|^benchmark name +samples +iterations +est",
         _TEXT_ONLY,
     ),
     "benchmark-tables": r'\A(?:"?binary"?, ?"?filename"?, ?"?configuration"?, ?"?rate"?, ?"?time"?'
@@ -179,7 +181,7 @@ _SIGNATURES: dict[str, str | tuple[str, ...]] = {
     "mlperf": (r":::MLLOG \{", _TEXT_ONLY),
     "benchmark-reports": (
         r"(?m)^(?:sysbench [0-9]|Running [0-9]+\w* test @ |This is ApacheBench| +Requests/sec:\t|HPCG-Benchmark"
-        r"|SCALE: +[0-9]|=+ Serving Benchmark Result =)",
+        r"|transaction type: |SCALE: +[0-9]|=+ Serving Benchmark Result =|\W*http_req_duration\.*: avg=)",
         _TEXT_ONLY,
     ),
     "iperf3": (r'\A\s*\{\s*"start"\s*:\s*\{', r'"(?:test_start|iperf[^"]*|num_streams)"|"iperf'),

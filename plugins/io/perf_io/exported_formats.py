@@ -24,6 +24,8 @@ _TAU = (
     r"""FNR==1{n++; u=0} / userevents/{u=1} /^"/&&!u&&$2!~/ => /{split($3,f," "); t[$2]+=f[3]} """
     r"""END{print "function,time_us"; for(k in t) print "\"" k "\"," t[k]/n}"""
 )
+_VITEST = '.files[].groups[]|.fullName as $g|.benchmarks[]|[$g+"/"+.name,.mean,.sd,.sampleCount]|@csv'
+_K6 = ".metrics|to_entries[]|[.key,(.value.values//.value).avg]|select(.[1])|@csv"
 _DXT = """BEGIN{print "rank,start_s,end_s,state"} $1~/^X_/{print $2","$7","$8","$3}"""
 
 # How a file begins, and what to do with it; {name}, {folder}, {above}, {json} and {found} are its own.
@@ -74,6 +76,20 @@ _FORMS = {
         "row for each run, such as p,time_s with its 'Runtime (RDTSC) [s]'",
     rb"(?:Connecting to host |-{20,}\s+Server listening on )[^\n]*\n(?s:.)*?\[ ID\] Interval":
         "is what iperf3 prints for people; its JSON is read: iperf3 --json -c HOST > iperf.json",
+    rb"[^\n]+: \(g=[0-9]+\): rw=":
+        "is what fio prints for people; its JSON is read: fio --output-format=json --output=fio.json JOB",
+    rb"(?:(?:goos|goarch|pkg|cpu): [^\n]*\n)*(?: +(?:\xe2\x94\x82|\|) [^\n]*\n +(?:\xe2\x94\x82|\|) +\S+/op\b"
+    rb"|name +(?:old )?time/op\b)":
+        "is a comparison by benchstat; the outputs of go test -bench that it compared are read: perf gate OLD NEW",
+    rb"BenchmarkTools\.Trial:":
+        "is what BenchmarkTools.jl prints; its JSON is read: BenchmarkTools.save(\"trial.json\", trial)",
+    rb"<\?xml[^\n]*\n<Catch": "is the XML of Catch2; what it prints on the console is read: --reporter console",
+    rb'\s*\{\s*"files"\s*:\s*\[\s*\{\s*"filepath"':
+        "is JSON of vitest bench, which is not read; its means are: "
+        f"(echo benchmark,mean_ms,sd_ms,n_runs; jq -r '{_VITEST}' {{name}}) > vitest.csv",
+    rb'\s*\{(?=[^\0]*"metrics"\s*:)(?=[^\0]*"(?:http_reqs|iterations)"\s*:)':
+        "is the JSON summary of k6, which is not read; what k6 prints at the end is, and the means are: "
+        f"(echo metric,mean_ms; jq -r '{_K6}' {{name}}) > k6.csv",
 }  # fmt: skip
 
 # Of Perfetto's protos/perfetto/trace: a Trace is packets (field 1), of which each has one of these first fields,

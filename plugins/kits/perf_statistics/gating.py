@@ -238,8 +238,6 @@ def verdicts(
 
 def resolution(values: Floats) -> float:
     """Return half of the last decimal place of a benchmark's values, relative to them; 0 of too many digits."""
-    if not len(values):
-        return 0.0
     places = [_decimals(value) for value in values[:_LOOKED_AT].tolist()]
     decimals = [place for place in places if place is not None]
     if len(decimals) < len(places):

@@ -376,7 +376,17 @@ def spread_columns(data: Measurements, *, named: bool = False) -> SpreadColumns 
     spread = min(columns, key=lambda column: order.index(str(spreads[column][0])))
     numbers = [column for column in free if counts_runs(column) and _whole(data, column)]
     numbers += [column for column in free if counts_runs(column, True) and _whole(data, column)]
+    if numbers and spreads[spread][0] == "deviation":
+        numbers = [column for column in numbers if not _is_contradicted(data, column, spread)]
     return SpreadColumns(spread, str(spreads[spread][0]), numbers[0] if numbers else None)
+
+
+def _is_contradicted(data: Measurements, number: str, deviation: str) -> bool:
+    """Return whether an error is wider than a 99.9% interval of so many runs: BenchmarkDotNet has parameters N."""
+    errors = [column for column in data.table.columns if plain_name(split_unit(column)[0] or column) == "error"]
+    counts = np.maximum(data.numbers(number), 2.0)
+    widest = special.stdtrit(counts - 1.0, 0.9995) * data.numbers(deviation) / np.sqrt(counts)
+    return any(bool((data.numbers(error) > 1.05 * widest).any()) for error in errors)
 
 
 def stem_of_mean(column: str) -> str:

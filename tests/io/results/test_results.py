@@ -89,10 +89,20 @@ FIGURES = {
         "Running 30s test @ http://127.0.0.1/\n  {n} threads and 400 connections\nRequests/sec: 74886{n}.5\n",
         "threads", "requests/s", [748861.5, 748862.5],
     ),
+    "k6": (
+        "   ✓ http_req_duration..............: avg=798.87µs min=264.58µs max=48.1ms p(90)=2ms   p(95)=3.06ms\n"
+        "     http_reqs......................: 48450   242{n}.5/s\n     vus_max...........: {n}  min={n}\n",
+        "concurrency", "requests/s", [2421.5, 2422.5],
+    ),
     "ab": (
         "This is ApacheBench, Version 2.3\nConcurrency Level:      {n}\nComplete requests:      1000\n"
         "Requests per second:    1052{n}.87 [#/sec] (mean)\n",
         "concurrency", "requests/s", [10521.87, 10522.87],
+    ),
+    "pgbench": (
+        "transaction type: <builtin: TPC-B (sort of)>\nnumber of clients: {n}\nlatency average = 8.1 ms\n"
+        "tps = 123{n}.512345 (without initial connection time)\n",
+        "concurrency", "transactions/s", [1231.512345, 1232.512345],
     ),
     "HPCG": (
         "HPCG-Benchmark\nMachine Summary::Distributed Processes={n}\n"
@@ -329,6 +339,23 @@ TABLES = {
         {"value": "rate", "unit": "ops/s"}),
     "BenchmarkDotNet": (sample("benchmark_dot_net"), {"name": "run.csv"}, "time_ns stddev_ns",
         [[1500, 12], [2.3e6, 1500]], {"parameters": {"p": "N"}}),
+    "pytest-benchmark, console": ("collected 2 items\n\n---------- benchmark: 2 tests ----------\n"
+        "Name (time in us)         Min              Mean             StdDev      Outliers  OPS (Kops/s)  Rounds\n"
+        "------------------------------------------------------------------------\n"
+        "test_a[10]      41.4000 (1.0)      45.5000 (1.0)       7.8920 (1.0)       33;181     21.8 (1.0)    4190\n"
+        "test_a[20]     615.1000 (14.8)  1,668.0000 (14.6)     76.2500 (>9.64)       40;1      1.4 (0.0)    1190\n"
+        "------------------------------------------------------------------------\n\nLegend:\n  Outliers: 1 SD\n", {},
+        "arg1 time_s stddev_s n_runs", [[10, 45.5e-6, 7.892e-6, 4190], [20, 1.668e-3, 76.25e-6, 1190]], {}),
+    "catch2": ("\nbenchmark name            samples       iterations    estimated\n"
+        "                          mean          low mean      high mean\n"
+        "                          std dev       low std dev   high std dev\n" + "-" * 79 + "\n"
+        "std::sort of a vector that\nis long                        100             5    1.11601 ms \n"
+        "                          998.5 us      990.88 us     1.0021 ms \n"
+        "                          25.5 us       19.4 us       37.9 us \n" + " " * 79 + "\n"
+        "hash                           50           999    2.0 us \n                               2.5 ns"
+        "        2.4 ns       2.6 ns \n                           0.5 ns        0 ns      1 ns \n\n",
+        {}, "benchmark time_ns stddev_ns n_runs",
+        [["std::sort of a vector that is long", 998500, 25500, 100], ["hash", 2.5, 0.5, 50]], {}),
     "pyperf": (sample("pyperf"), {}, "time_s", [[0.1], [0.2], [0.3]], {}),
     "BenchmarkTools.jl": (sample("julia"), {}, "benchmark arg1 time_ns", [["sort", 100, 10], ["sort", 100, 20]], {}),
     "gromacs": (sample("gromacs"), {}, "activity ranks threads time_s wall_time_s ns_per_day",

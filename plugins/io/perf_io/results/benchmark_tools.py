@@ -32,38 +32,48 @@ _LINES = (
         rf"(?P<high>{_NUMBER}) \S+\]"
     ),
 )
+# Of Catch2, whose three lines stand between blank ones: name, samples, mean and deviation, each with its bounds.
+_BOUNDS = rf" (?P<%s>\S+)(?:\s+{_NUMBER} \S+){{2}}"
+_BLOCK = re.compile(
+    rf"(?P<name>\S.*?)\s+(?P<runs>[0-9]+)\s+[0-9]+\s+{_NUMBER} [mnµu]?s\s+(?P<value>{_NUMBER}){_BOUNDS % 'unit'}"
+    rf"\s+(?P<spread>{_NUMBER}){_BOUNDS % 'spread_unit'}"
+)
+_LONGEST_BLOCK = 600
 
 
 class BenchmarkLinesReader(ResultReader):
-    """Read benchmarks as libtest (``cargo bench``) and criterion.rs print them, also with ``--output-format
-    bencher``.
+    """Read benchmarks as libtest (``cargo bench``), criterion.rs and Catch2 print them.
 
     The spread of libtest, ``+/-``, is taken as the standard deviation; criterion's ends are a 95% interval.
 
-    Source: Rust, ``library/test/src/bench.rs``; criterion.rs, ``src/report.rs``.
+    Source: Rust, ``library/test/src/bench.rs``; criterion.rs, ``src/report.rs``; Catch2, ``docs/benchmarks.md``.
     """
 
     value, unit, code = "time_ns", None, ("benchmark",)
 
     def _take(self, content: Iterable[tuple[int, str]], found: Found, options: Any) -> None:
-        above = ""
+        above = block = ""
         for number, text in content:
-            match = next((m for line in _LINES if (m := line.fullmatch(text.rstrip()))), None)
+            block = f"{block} {text.strip()}"[-_LONGEST_BLOCK:].strip() if text.strip("-. \t") else ""
+            match = next((m for line in _LINES if (m := line.fullmatch(text.rstrip()))), _BLOCK.fullmatch(block))
             if match is None:
                 above = text.strip()
                 continue
-            unit = unit_of_text(match["unit"])
-            if unit is None or unit.label not in NANOSECONDS:
-                found.refuse(f"{match['unit'][:20]!r} is no unit of time from ns to s", number)
-            parts = match.groupdict()
-            factor = round(unit.factor * 1e9)
-            numbers = {key: parts[key] for key in ("value", "spread", "low", "high") if parts.get(key)}
-            amounts = {key: found.number(text.replace(",", ""), key, number) * factor for key, text in numbers.items()}
+            parts, block = match.groupdict(), ""
+            units = {name: unit_of_text(parts.get(name) or parts["unit"]) for name in ("unit", "spread_unit")}
+            amounts = dict[str, float]()
+            for key in ("value", "spread", "low", "high"):
+                unit = units["spread_unit" if key == "spread" else "unit"]
+                if unit is None or unit.label not in NANOSECONDS:
+                    found.refuse(f"{parts['unit'][:20]!r} is no unit of time from ns to s", number)
+                if parts.get(key):
+                    amounts[key] = found.number(parts[key].replace(",", ""), key, number) * round(unit.factor * 1e9)
             named, arguments = benchmark_arguments(parts["name"] or above)
             row: Row = {**named, "time_ns": amounts["value"]}
             if "low" in amounts:
                 row["ci95_ns"] = (amounts["high"] - amounts["low"]) / 2
-            found.add(row | spread_columns(amounts.get("spread"), None, "_ns"), arguments, number)
+            runs = int(parts["runs"]) if parts.get("runs") else None
+            found.add(row | spread_columns(amounts.get("spread"), runs, "_ns"), arguments, number)
 
 
 @dataclass(frozen=True)

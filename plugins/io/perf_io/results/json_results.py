@@ -20,6 +20,7 @@ _FAILED = "since they failed: {} runs"
 PRINTED = "printed name"  # column of a benchmark's name as its tool prints it, with all arguments
 _MEAN_CELL = re.compile(r"\| *`?(?P<command>.*?)`? *\| *(?P<mean>[0-9.]+)(?: ± (?P<stddev>[0-9.]+))? *\|")
 # What a name holds other than arguments: how the run was set up, not what was varied.
+_RELATIVE = re.compile(r" \([0-9.,>]+\)")  # behind a time, over the best one
 _SETTINGS = ("iterations", "repeats", "min_time", "min_warmup_time")
 _MARKS = ("real_time", "manual_time", "process_time")
 _AGGREGATE = re.compile(r"_(mean|median|stddev|cv|BigO|RMS)$")  # of versions before run_type
@@ -296,6 +297,23 @@ class PytestBenchmarkReader(ResultReader):
 
     shape, description = _PytestBenchmarks, "JSON of pytest-benchmark"
     value, code, system, words_are_code = "time_s", ("test",), ("machine",), True
+
+    def _content(self, source: Source) -> Any:
+        if source.head.lstrip()[:1] == b"{" or source.head.startswith(b"name,"):
+            return super()._content(source)
+        rows: list[dict[str, str]] = []
+        factor, columns = 1.0, list[str]()
+        for _, text in numbered_lines(source):
+            name, *cells = re.split(r"\s{2,}", _RELATIVE.sub("", text).strip())
+            if match := re.fullmatch(r"Name \(time in (\w+)\)", name):
+                factor, columns = NANOSECONDS[match[1]] * 1e-9, [cell.lower() for cell in cells]
+            elif columns and len(cells) == len(columns):
+                row = {key: number_or_text(cell.replace(",", "")) for key, cell in zip(columns, cells, strict=True)}
+                times = {key: row[key] * factor for key in ("mean", "stddev") if isinstance(row.get(key), (int, float))}
+                if "mean" in times:
+                    runs = {"rounds": row["rounds"]} if isinstance(row.get("rounds"), int) else {}
+                    rows.append({"name": name} | {key: str(number) for key, number in (times | runs).items()})
+        return msgspec.convert(self._of_table(rows), self.shape, strict=False)
 
     def _of_table(self, rows: list[dict[str, str]]) -> Any:
         benchmarks = []

@@ -29,14 +29,18 @@ _HPL = re.compile(r"(W[A-Z0-9]+)\s+([0-9]+)\s+([0-9]+)\s+([0-9]+)\s+([0-9]+)\s+(
 _MLLOG = re.compile(r".*?:::MLLOG (?P<record>\{.*\})\s*")
 _SETTINGS = ("global_batch_size", "seed", "submission_benchmark", "submission_platform", "submission_division")
 
+_TIME = r"([0-9]+(?:\.[0-9]+)?)([mnuµ]?s)\b"
+
 
 def _figures(begins: bytes, value: tuple[str, str], **columns: str) -> _Figures:
     """Return how a report begins, the column of its value with the unit, and the lines that hold its columns."""
-    patterns = {column: re.compile(rf"\s*{line}".replace("#", r"([0-9.eE+-]+)")) for column, line in columns.items()}
+    forms = {column: line.replace("#", "([0-9.eE+-]+)").replace("@", _TIME) for column, line in columns.items()}
+    patterns = {column: re.compile(rf"\W*?{line}") for column, line in forms.items()}
     return re.compile(begins, re.MULTILINE), value, patterns
 
 
-# Of each program: # is the number.
+_MILLISECONDS = {"s": 1e3, "ms": 1.0, "us": 1e-3, "µs": 1e-3, "ns": 1e-6}
+# Of each program: # is the number, @ a time with its unit, in ms.
 _FIGURES: dict[str, _Figures] = {
     "sysbench": _figures(
         rb"^sysbench [0-9]", ("rate", "1/s"), threads="Number of threads: #", total_time_s="total time: +#s",
@@ -44,7 +48,12 @@ _FIGURES: dict[str, _Figures] = {
     ),
     "wrk": _figures(
         rb"^Running [0-9]+\w* test @ ", ("rate", "requests/s"), threads="# threads and", rate="Requests/sec: +#",
-        connections="[0-9]+ threads and # connections",
+        connections="[0-9]+ threads and # connections", mean_latency_ms="Latency +@",
+    ),
+    "k6": _figures(
+        rb"^\W*http_req_duration\.*: avg=", ("rate", "requests/s"), rate=r"http_reqs\.*: +[0-9]+ +#/s",
+        mean_latency_ms=r"http_req_duration\.*: avg=@", p95_latency_ms=r"http_req_duration\.*: .*p\(95\)=@",
+        concurrency=r"vus_max\.*: +#",
     ),
     "ab": _figures(
         rb"^This is ApacheBench", ("rate", "requests/s"), concurrency="Concurrency Level: +#", failed="Failed .*: +#",
@@ -52,6 +61,10 @@ _FIGURES: dict[str, _Figures] = {
     ),
     "hey": _figures(
         rb"^ +Requests/sec:\t", ("rate", "requests/s"), rate=r"Requests/sec:\s+#",
+    ),
+    "pgbench": _figures(
+        rb"^transaction type: ", ("rate", "transactions/s"), concurrency="number of clients: #", rate="tps = #",
+        threads="number of threads: #", mean_latency_ms="latency average = #",
     ),
     "HPCG": _figures(
         rb"^HPCG-Benchmark", ("rate", "Gflop/s"), processes="Machine Summary::Distributed Processes=#",
@@ -194,7 +207,7 @@ class MlperfReader(ResultReader):
 
 
 class FiguresReader(ResultReader):
-    """Read figures that sysbench, wrk, ab, hey, HPCG, graph500 and serving benchmarks print; each report is a row."""
+    """Read figures that sysbench, wrk, k6, ab, hey, pgbench, HPCG, graph500 and serving print; each report is a row."""
 
     code = ("program",)
 
@@ -214,7 +227,8 @@ class FiguresReader(ResultReader):
                 row = rows[-1][2]
                 for column, pattern in _FIGURES[rows[-1][1]][2].items():
                     if column not in row and (match := pattern.match(text)):
-                        row[column] = number_or_text(match[1])
+                        scale = _MILLISECONDS.get(match[2], 1.0) if match.lastindex == 2 else 1
+                        row[column] = number_or_text(match[1]) * scale
         for number, program, row in rows:
             value, unit = _FIGURES[program][1]
             if value not in row:

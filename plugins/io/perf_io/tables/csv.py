@@ -499,7 +499,8 @@ class CsvReader(TableReader):
     def read(self, source: Source, options: TextTableOptions) -> Any:
         try:
             layout = layout_of(source, options.decimal)
-            if not layout.is_plain and (cure := _how_to_export(source)) is not None:
+            is_table = layout.is_plain and re.match(rb"[^{<][^\n]*,", source.head) is not None
+            if not is_table and (cure := _how_to_export(source)) is not None:
                 raise InputError(source.name, cure)
             return self._read(source, layout, options)
         except InputError:
