@@ -94,7 +94,7 @@ def test_parameters_and_errors_of_a_fit_in_w_and_r(joint):
     fit = solve(data.problem)
     assert fit.starts_reached == 5
     found, errors = fit_in_speeds(data.problem, data.w, data.r)
-    assert np.concatenate([fit.w.ravel(), fit.r[:, 1:].ravel()]) == pytest.approx(found, rel=1e-6)
+    assert np.concatenate([fit.w.ravel(), (1 / fit.v[:, 1:]).ravel()]) == pytest.approx(found, rel=1e-6)
     w_errors, v_errors = errors_of(data.problem, fit)
     assert np.concatenate([w_errors.ravel(), (v_errors / fit.v**2)[:, 1:].ravel()]) == pytest.approx(errors, rel=1e-4)
     assert fit.degrees_of_freedom == 96 - 14
@@ -148,7 +148,7 @@ def test_table_in_two_parts(joint):
         JointProblem(problem.basis[here], problem.target[here], problem.code[here], problem.system[here], 2, 2, 0)
     )
     assert fit.w[:, :2] == pytest.approx(alone.w, rel=1e-9)
-    assert fit.r[:, 1] == pytest.approx(alone.r[:, 1], rel=1e-9)
+    assert fit.v[:, 1] == pytest.approx(alone.v[:, 1], rel=1e-9)
 
 
 def test_too_few_observations(joint):

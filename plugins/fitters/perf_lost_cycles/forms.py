@@ -33,7 +33,7 @@ from perf_lost_cycles.options import CategoryOptions
 from perf_statistics.batched import fit_subsets
 from perf_statistics.goodness import finite
 from perf_tables.category_table import CategoryTable, by_category, with_call_paths
-from perfcore.base import pd
+from perf_tables.meanings import as_measurements
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.columns import guess_roles
@@ -404,10 +404,7 @@ def _note(size: int, rank: int, n: int, condition: float) -> str:
 
 def category_table(data: Any, options: CategoryOptions, fitter: str, absent: str) -> tuple[CategoryTable, str]:
     """Return the data by category without those that are 0 throughout, and the first column that names one."""
-    if isinstance(data, pd.DataFrame):
-        data = Measurements(data, source="table")
-    if not isinstance(data, Measurements):
-        raise DataError(f"{fitter} fits measurements, or a pandas table of them, not {type(data).__name__}")
+    data = as_measurements(data, fitter)
     parameters = _parameters(data, options.parameter)
     data = data.with_roles(parameters, options.value, category=options.category, unit=options.unit)
     if options.where:

@@ -197,8 +197,11 @@ def find_candidates(
     """Fit the candidates of paths; the first of each is the best in the measured range, and with `every` others too."""
     posterior = model.posterior
     chosen = np.arange(len(model.paths)) if paths is None else np.asarray(paths, dtype=np.int64)
-    measured = np.isfinite(model.means) & ~_deviating(model)
-    values = np.where(np.isfinite(model.means), 1.0 / model.means if posterior.reciprocal else model.means, 1.0)
+    is_measured = np.isfinite(model.means)
+    of_level = (np.where(posterior.level == point, posterior.weight, 0.0) for point in range(len(model.measured)))
+    share = np.stack([weight.sum(axis=1) for weight in of_level], axis=1)  # probability that a level is an exception
+    measured = is_measured & ~((share > _DEVIATES) & (is_measured.sum(axis=1) >= _ENOUGH_LEVELS)[:, None])
+    values = np.where(is_measured, 1.0 / model.means if posterior.reciprocal else model.means, 1.0)
     counts = np.where(measured, posterior.counts, 0.0)
     found: dict[int, tuple[Candidate, ...]] = {}
     for block in _blocks(model, measured, chosen):
@@ -206,14 +209,6 @@ def find_candidates(
         regression = _Regression(model, values[block], counts[block], posterior.spread[block], is_free, every)
         found.update(zip(block.tolist(), regression.weigh(designs), strict=True))
     return tuple(found[k] for k in chosen.tolist())
-
-
-def _deviating(model: ScalingModel) -> Booleans:
-    """Levels of each path (K, n) that probably are exceptions, where enough others are left."""
-    posterior = model.posterior
-    of_level = (np.where(posterior.level == point, posterior.weight, 0.0) for point in range(len(model.measured)))
-    share = np.stack([weight.sum(axis=1) for weight in of_level], axis=1)
-    return np.asarray((share > _DEVIATES) & (np.isfinite(model.means).sum(axis=1) >= _ENOUGH_LEVELS)[:, None])
 
 
 def _blocks(model: ScalingModel, measured: Booleans, chosen: Ints) -> Iterator[Ints]:

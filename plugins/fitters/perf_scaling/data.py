@@ -76,10 +76,7 @@ class ScalingData:
 
 def scaling_data(data: Any, options: ScalingOptions) -> ScalingData:
     """Measurements by path and point, of which at least one path can be fitted."""
-    if isinstance(data, pd.DataFrame):
-        data = Measurements(data, source="table")
-    if not isinstance(data, Measurements):
-        raise DataError(f"scaling fits measurements, or a pandas table of them, not {type(data).__name__}")
+    data = meanings.as_measurements(data, "scaling")
     measurements = gathered(data, options)
     if not measurements.paths:
         name, reason = next(iter(measurements.unfitted.items()))

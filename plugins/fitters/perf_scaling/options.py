@@ -37,11 +37,6 @@ def parse_logarithms(raw: Any) -> tuple[int, ...]:
     return tuple(sorted({int(word) for word in words}))
 
 
-def _registered() -> tuple[str, ...]:
-    """Return the names of registered functions of p, by their names: nothing is imported for a completion."""
-    return tuple(name for name in registry().entries("functions") if re.search(r"\bp\b", name))
-
-
 def parse_functions(raw: Any) -> tuple[str, ...]:
     """Functions by their registered names or as formulas: ``p^(-2/3),log2(p)``."""
     from perf_formulas.formula import Formula, split_formulas
@@ -139,7 +134,8 @@ class ScalingOptions:
     )  # fmt: skip
     functions: tuple[str, ...] | None = option(
         None, "terms of one parameter by name or formula, such as p^(-2/3),log2(p)",
-        parse=parse_functions, choices=_registered, metavar="FUNCTION,...",
+        parse=parse_functions, metavar="FUNCTION,...",
+        choices=lambda: tuple(name for name in registry().entries("functions") if re.search(r"\bp\b", name)),
     )  # fmt: skip
     scaling: str = option(
         "auto", "weak: the problem grows with p; strong: it does not; auto: from the table",

@@ -200,7 +200,10 @@ def _laws(
         places = [(t, p) for t, term in enumerate(form.terms) for p in term]
         choices: list[tuple[tuple[float, int], ...]] = [()]
         if allowed is None and places and positive:
-            choices = [tuple((0.0, j) for j in powers) for powers in _log_choices(len(places))]
+            # Logarithms of none or one of two powers, or of all.
+            count = len(places)
+            of_each = itertools.product((0, 1), repeat=count) if count <= _MOST_APART else [(0,) * count, (1,) * count]
+            choices = [tuple((0.0, j) for j in powers) for powers in of_each]
         elif allowed is not None:
             count = len(allowed) ** len(places)
             if count > _MOST_GIVEN:
@@ -216,13 +219,6 @@ def _laws(
             logs.append(powers)
             chosen.append(form._replace(weight=form.weight * shares[number]))
     return np.full(len(chosen), allowed is None), np.array(fixed), np.array(logs), chosen
-
-
-def _log_choices(count: int) -> list[tuple[int, ...]]:
-    """Logarithms beside so many powers: of none or one of two, or of all."""
-    if count <= _MOST_APART:
-        return list(itertools.product((0, 1), repeat=count))
-    return [(0,) * count, (1,) * count]
 
 
 def _slopes(levels: Floats, values: Floats) -> Floats:

@@ -80,8 +80,16 @@ class PathData(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
 
 def product_text(factors: Sequence[Factor], names: Mapping[str, str]) -> str:
     """A product of generic terms as a formula, with what each symbol is called in it."""
-    texts = [_text(names[factor.symbol], factor.exponent, factor.logarithm) if not factor.function
-             else _function_text(factor, names[factor.symbol]) for factor in factors]  # fmt: skip
+    texts = []
+    for factor in factors:
+        name = names[factor.symbol]
+        text = _text(name, factor.exponent, factor.logarithm)
+        if factor.function:
+            from perf_formulas.formula import renamed
+
+            text = renamed(factor.function, {factor.symbol: name})
+            text = f"({text})" if " + " in text or " - " in text else text
+        texts.append(text)
     above = [text for text in texts if not text.startswith("1/")]
     below = [text[2:] for text in texts if text.startswith("1/")]
     return "/".join(["*".join(above) or "1", *below])
@@ -112,13 +120,6 @@ def function_slope(name: str, symbol: str, level: float) -> float:
     """Exponent of the power that a function is like at a level; 0 where it is not above 0."""
     low, high = function_values(name, symbol, np.array([level / _NEARBY, level * _NEARBY]))
     return math.log(high / low) / (2.0 * math.log(_NEARBY)) if low > 0.0 < high else 0.0
-
-
-def _function_text(factor: Factor, name: str) -> str:
-    from perf_formulas.formula import renamed
-
-    text = renamed(factor.function, {factor.symbol: name})
-    return f"({text})" if " + " in text or " - " in text else text
 
 
 def _text(symbol: str, exponent: float, logarithm: int) -> str:

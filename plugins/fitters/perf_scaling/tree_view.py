@@ -81,12 +81,13 @@ class State:
     order: str
     name: str = ""  # only paths that have it in their name; empty for all
     under: str = ""  # only what this region calls; empty for all
-    rows: int = _ROWS
+    rows: int = _ROWS  # how many rows, and from which one on
+    start: int = 0
     default: Query = field(default_factory=dict)  # what is left out of addresses
 
     def query(self, **changes: Any) -> dict[str, str]:
-        """The state, or one that differs from it, as it stands in addresses."""
-        state = replace(self, **changes)
+        """Return the state, or one that differs from it, as it stands in addresses; from the first row on."""
+        state = replace(self, **{"start": 0, **changes})
         texts = {
             **{_AT + symbol: f"{level:.10g}" for symbol, level in state.target.items()},
             "metric": state.metric,
@@ -94,6 +95,7 @@ class State:
             "name": state.name,
             "under": state.under,
             "rows": str(state.rows),
+            "from": str(state.start),
         }
         return {name: text for name, text in texts.items() if text != self.default.get(name, "")}
 
@@ -111,7 +113,7 @@ def state_of(model: ScalingModel, query: Query) -> State:
         raise UnknownNameError("metric", metric, trees)
     orders = orders_of(trees[metric])
     first = State(dict(model.target), usual, orders[0])
-    order, rows = query.get("order", orders[0]), query.get("rows", "")
+    order = query.get("order", orders[0])
     if order not in orders:
         raise UnknownNameError("order", order, orders)
     return State(
@@ -123,7 +125,8 @@ def state_of(model: ScalingModel, query: Query) -> State:
         order=order,
         name=query.get("name", ""),
         under=query.get("under", ""),
-        rows=min(max(int(rows), 1), _MOST_ROWS) if rows.isascii() and rows.isdecimal() and len(rows) < 9 else _ROWS,
+        rows=min(max(_count(query.get("rows", ""), _ROWS), 1), _MOST_ROWS),
+        start=_count(query.get("from", ""), 0),
         default=first.query(),
     )
 
@@ -160,6 +163,10 @@ def _level(parameter: str, text: str, levels: Sequence[float], default: float) -
     if not (low <= level <= high or level == default):
         raise OptionError(f"target {parameter}={text[:40]!r}: a number from {low:.3g} to {high:.3g} is expected")
     return level
+
+
+def _count(text: str, default: int) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else default
 
 
 def add_class_legend(figure: Figure, present: Collection[str], *, all_sure: bool) -> None:
@@ -269,7 +276,7 @@ def tree_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
     if state.order == ORDERS[0] and not state.name:
         blocks.append(_tree_table(outlook, state, tree, inclusive_shares, top))
     else:
-        blocks.append(_list_block(outlook, state, tree, inclusive_shares, top))
+        blocks += _list_blocks(outlook, state, tree, inclusive_shares, top)
     part = state.name.casefold()
     matches = [(name, reason) for name, reason in model.unfitted.items() if part in name.casefold()]
     if matches:
@@ -373,23 +380,28 @@ def _largest(tree: CallTree, inclusive_shares: Floats, outermost: Iterable[int],
     return visible
 
 
-def _list_block(
+def _list_blocks(
     outlook: Outlook, state: State, tree: CallTree, inclusive_shares: Floats, top: int | None
-) -> Table | Notice:
-    """Return the first paths in an order, below one another."""
+) -> tuple[Block, ...]:
+    """Return paths below one another in an order, a page of them."""
     nodes = range(len(tree.names)) if top is None else tree.below(top)
     part = state.name.casefold()
     paths = {node: tree.paths[node] for node in nodes if tree.paths[node] >= 0}
     found = (node for node, path in paths.items() if part in outlook.model.paths[path].casefold())
     matches = [(tree.full_names[node], node) for node in found]
     if not matches:
-        return Notice(f"no call path matches {state.name!r}")
+        return (Notice(f"no call path matches {state.name!r}"),)
     matches.sort(key=lambda one: _rank(state.order, outlook.rows[tree.paths[one[1]]]))
-    rows = tuple(tree_cells(outlook, state, tree, node, inclusive_shares, full) for full, node in matches[: state.rows])
-    which = "" if len(rows) == len(matches) else f"The first {len(rows):,} of {len(matches):,} paths. "
+    start = min(state.start, (len(matches) - 1) // state.rows * state.rows)
+    end = start + state.rows
+    rows = tuple(tree_cells(outlook, state, tree, node, inclusive_shares, full) for full, node in matches[start:end])
+    links = [Link(f"previous {state.rows}", (), state.query(start=max(start - state.rows, 0)))] if start else []
+    links += [Link(f"next {state.rows}", (), state.query(start=end))] if end < len(matches) else []
+    which = "" if len(rows) == len(matches) else f"Paths {start + 1:,} to {start + len(rows):,} of {len(matches):,}. "
     note = f"{which}Growth is coloured {SCALE_NOTE}. {_share_note(tree)}"
     order = state.order if state.order != ORDERS[0] else ORDERS[1]
-    return Table(tree_header(outlook, tree, "call path"), rows, f"Call paths: {order}", note)
+    table = Table(tree_header(outlook, tree, "call path"), rows, f"Call paths: {order}", note)
+    return (table, Text(links=tuple(links))) if links else (table,)
 
 
 def _rank(order: str, row: PathRow) -> tuple[float, ...]:

@@ -218,11 +218,6 @@ class JointFit:
     loss_scale: float
 
     @property
-    def r(self) -> Floats:
-        with np.errstate(divide="ignore"):
-            return np.asarray(1.0 / self.v)
-
-    @property
     def degrees_of_freedom(self) -> int:
         """Number of observations minus rank, n - P when everything is determined."""
         return len(self.residuals) - self.rank

@@ -13,6 +13,7 @@ import numpy as np
 from perf_formulas.formula import Formula, find_function, renamed
 from perf_formulas.parser import FormulaError
 from perf_tables.confounders import refuse_unnamed_of_codes
+from perf_tables.meanings import as_measurements
 from perf_timing.options import ScalingOptions
 from perfcore.base import pd
 from perfcore.base.arrays import Booleans, Floats
@@ -217,10 +218,7 @@ class Prepared:
 
 def prepare(data: Any, options: ScalingOptions, fitter: str, *, adds_times: bool = False) -> Prepared:
     """Select, check, join and scale; see `ScalingOptions`."""
-    if isinstance(data, pd.DataFrame):
-        data = Measurements(data, source="table")
-    if not isinstance(data, Measurements):
-        raise DataError(f"{fitter} fits measurements, or a pandas table of them, not {type(data).__name__}")
+    data = as_measurements(data, fitter)
     runs = data.with_roles(
         parameters=options.parameter, value=options.value, code=options.code, system=options.system, unit=options.unit
     )

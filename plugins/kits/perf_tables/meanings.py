@@ -17,7 +17,7 @@ import numpy as np
 
 from perfcore.base import pd, special
 from perfcore.base.arrays import Booleans, Floats, Ints
-from perfcore.base.errors import listing
+from perfcore.base.errors import DataError, listing
 from perfcore.data.columns import (
     RATIOS,
     SCALING_KINDS,
@@ -464,6 +464,17 @@ def _whole(data: Measurements, column: str) -> bool:
 
 
 # Suites of benchmarks: series, and parts that have parameters of their own.
+
+
+def as_measurements(data: Any, fitter: str) -> Measurements:
+    """Return measurements, also of a pandas table of them, for a fitter."""
+    from perfcore.data.measurements import Measurements
+
+    if isinstance(data, pd.DataFrame):
+        data = Measurements(data, source="table")
+    if not isinstance(data, Measurements):
+        raise DataError(f"{fitter} fits measurements, or a pandas table of them, not {type(data).__name__}")
+    return data
 
 
 def paths_of(data: Measurements, kept: Booleans) -> tuple[tuple[str, ...], Ints]:
