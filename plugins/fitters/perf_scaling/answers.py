@@ -62,7 +62,7 @@ _MOST_BEYOND = 5.0  # times the largest of means and median: bounds that go fart
 
 
 def report_of(model: ScalingModel) -> Report:
-    """The prediction at the target, measured and predicted levels or the paths, and what it depends on."""
+    """Return the prediction at the target, measured and predicted levels or the paths, and what it depends on."""
     what = model.paths[0] if len(model.paths) == 1 else f"{len(model.paths):,} paths"
     return Report(
         title=f"Scaling of {what} in {Path(model.origin.source).name}",
@@ -91,7 +91,7 @@ def _target_text(model: ScalingModel) -> str:
 
 
 def _is_undetermined(model: ScalingModel) -> str:
-    """Why nothing is determined at the target; empty if it is."""
+    """Return why nothing is determined at the target; empty if it is."""
     row = model.rows[0]
     if len(model.paths) > 1:
         return ""
@@ -102,7 +102,7 @@ def _is_undetermined(model: ScalingModel) -> str:
 
 
 def _estimate(model: ScalingModel) -> tuple[float, float, float]:
-    """Of the path, of all that add up, or of the largest, at the target."""
+    """Return value and interval at the target: of the path, of all that add up, or of the largest."""
     row = model.rows[0]
     if len(model.paths) == 1 or not model.adds_up:
         return row.predicted, row.low, row.high
@@ -152,7 +152,7 @@ def _figures(model: ScalingModel) -> list[Figure]:
 
 
 def _notes(model: ScalingModel) -> list[Note]:
-    """The model of the measured range, and what could make the answer wrong, most important first."""
+    """Return the model of the measured range, and what could make the answer wrong, most important first."""
     missing = "left out, "
     curve, parameter = model.speedup, next(iter(model.parameter_names.values()))
     notes = [Note(label, text) for label, text in _model_lines(model)]
@@ -188,7 +188,7 @@ def _notes(model: ScalingModel) -> list[Note]:
 
 
 def _model_lines(model: ScalingModel) -> list[tuple[str, str]]:
-    """The model of one series in its measured range, and why the prediction differs from what it gives beyond."""
+    """Return the model of one series in its measured range, and why the prediction differs from it beyond."""
     if len(model.paths) > 1 or "levels" in _is_undetermined(model):
         return []
     row = model.rows[0]
@@ -204,7 +204,7 @@ def _model_lines(model: ScalingModel) -> list[tuple[str, str]]:
 
 
 def _uncertain(model: ScalingModel) -> list[str]:
-    """What could make the answer wrong."""
+    """Return what could make the answer wrong."""
     texts, one = [], len(model.paths) == 1
     parameter = next(iter(model.parameter_names.values()))
 
@@ -256,7 +256,7 @@ def _check_text(model: ScalingModel) -> str:
 
 
 def _details(model: ScalingModel) -> list[str]:
-    """Further lines: what was measured, and how many paths grow how."""
+    """Return further lines: what was measured, and how many paths grow how."""
     unit = f" [{model.unit}]" if model.unit else ""
     counts = [count for path_data in model.data for count in path_data.counts if count > 0.0]
     low, high = math.ceil(min(counts)), math.ceil(max(counts))
@@ -282,7 +282,7 @@ def _details(model: ScalingModel) -> list[str]:
 
 
 def _narrowed(model: ScalingModel) -> tuple[dict[str, float], float, float] | None:
-    """The next measurement, and half of the 95% interval at the target as a logarithm: now, and expected after it."""
+    """Return the next measurement, and half of the 95% interval at the target as a logarithm: now, and after it."""
     rows = [row for row in model.rows[:_MOST_PATHS] if row.low > 0.0]
     share = np.array([row.share for row in rows])
     if not share.sum() > 0.0:
@@ -298,7 +298,7 @@ def _narrowed(model: ScalingModel) -> tuple[dict[str, float], float, float] | No
 
 
 def _next_measurement(model: ScalingModel) -> str:
-    """Where the next measurement narrows the interval most, and how much: of the largest paths, by their share."""
+    """Return which measurement narrows the interval of the largest paths most, and how much."""
     found = _narrowed(model)
     if found is None:
         return ""
@@ -314,7 +314,7 @@ def _next_measurement(model: ScalingModel) -> str:
 
 
 def _decision(model: ScalingModel) -> str:
-    """The measurement that would decide, in a clause."""
+    """Return the measurement that would decide, in a clause."""
     found = _narrowed(model)
     if found is None:
         return "measure more levels"
@@ -325,7 +325,7 @@ def _decision(model: ScalingModel) -> str:
 
 
 def _factor_text(side: float) -> str:
-    """Half of an interval of a logarithm as a person writes it."""
+    """Return half of an interval of a logarithm as a person writes it."""
     return (
         f"±{percent(math.expm1(side))}"
         if side < math.log(2.0)
@@ -334,7 +334,7 @@ def _factor_text(side: float) -> str:
 
 
 def _tables(model: ScalingModel) -> list[Table]:
-    """Levels of one series, or the paths by their share at the target; candidates; what is not identifiable."""
+    """Return levels of one series, or paths by their share at the target; candidates; what is not identifiable."""
     rows, one = model.rows, len(model.paths) == 1
     shares = f"; {model.whole.shares_text}" if model.has_parts else ""
     columns, curve = _path_columns(model), model.speedup
@@ -459,7 +459,7 @@ def _path_columns(model: ScalingModel) -> list[Column]:
 
 
 def _path_note(row: PathRow, top: Mapping[str, float]) -> str:
-    """What to keep in mind about a path; `top` are the largest levels that any path was measured at."""
+    """Return remarks on a path; `top` are the largest levels that any path was measured at."""
     notes = [f"model misses a level by {percent(abs(row.missed))}"] if abs(row.missed) > MISSED else []
     notes += [] if row.determined else ["inconclusive"]
     if row.deviates >= DEVIATES:
@@ -488,7 +488,7 @@ class _Measured(NamedTuple):
 
 
 def _plots(model: ScalingModel) -> list[Plot]:
-    """The curve of each of the largest paths over the first parameter, and of a single one over each parameter."""
+    """Return the curves of the largest paths over the first parameter, of a single path over each parameter."""
     chosen = [model.paths.index(row.path) for row in model.rows[:_MOST_PLOTS]]
     symbols = model.symbols if len(chosen) == 1 else model.symbols[:1]
     plots = [_curve_plot(model, path, symbol) for path in chosen for symbol in symbols]
@@ -528,13 +528,13 @@ def _residual_plot(model: ScalingModel) -> Plot:
 
 
 def _tick_base(levels: Any) -> int:
-    """2 if all levels are powers of two, which get ticks of their own, else 10."""
+    """Return 2 if all levels are powers of two, which get ticks of their own, else 10."""
     logs = np.log2(levels)
     return 2 if np.allclose(logs, np.round(logs)) else 10
 
 
 def _measured(model: ScalingModel, path: int, symbol: str) -> _Measured:
-    """The other parameters are held at the target's levels if two points were measured there, else where most were."""
+    """Return what was measured with the others at the target's levels if two points were, else where most were."""
     place = model.symbols.index(symbol)
     others = np.delete(model.measured, place, axis=1)
     is_measured = np.isfinite(model.means[path])
@@ -553,7 +553,7 @@ def _measured(model: ScalingModel, path: int, symbol: str) -> _Measured:
 
 
 def curve_points(model: ScalingModel, over: Floats, symbol: str, held: Mapping[str, float]) -> Floats:
-    """Points (T, q) along one parameter, the others held."""
+    """Return points (T, q) along one parameter, the others held."""
     return np.stack([over if name == symbol else np.full(len(over), held[name]) for name in model.symbols], axis=1)
 
 

@@ -98,7 +98,7 @@ def target_of(
     points: Mapping[str, Floats],
     held: Mapping[str, float],
 ) -> dict[str, float]:
-    """The scale to look at."""
+    """Return the target by symbol: as named, else four times the largest levels."""
     symbols = {**{column: symbol for symbol, column in columns.items()}, **{s: s for s in columns}}
     defaults = {symbol: _BEYOND * float(values.max()) for symbol, values in points.items()} | dict(held)
     named = {}

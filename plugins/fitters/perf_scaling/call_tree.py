@@ -44,7 +44,7 @@ class CallTree:
         return tuple(node for node, caller in enumerate(self.callers) if caller < 0)
 
     def with_callees(self, values: Floats) -> Floats:
-        """Values of regions with all that they call (N,)."""
+        """Return values of regions with all that they call (N,)."""
         sums = np.zeros(len(self.names))
         for node in range(len(self.names) - 1, -1, -1):
             path, caller = self.paths[node], self.callers[node]
@@ -55,14 +55,14 @@ class CallTree:
         return sums
 
     def above(self, node: int) -> list[int]:
-        """Callers of a region, the outermost first."""
+        """Return callers of a region, the outermost first."""
         callers: list[int] = []
         while (node := self.callers[node]) >= 0:
             callers.append(node)
         return callers[::-1]
 
     def below(self, node: int) -> Iterator[int]:
-        """A region and all that it calls."""
+        """Yield a region and all that it calls."""
         waiting = [node]
         while waiting:
             waiting.extend(self.callees[next_one := waiting.pop()])
@@ -70,7 +70,7 @@ class CallTree:
 
 
 def tree_of(names: Sequence[str], paths: Sequence[int], metric: str = "", is_inclusive: bool = False) -> CallTree:
-    """One tree of paths."""
+    """Return the tree of paths."""
     node_of: dict[tuple[str, ...], int] = {}
     labels, full, callers, depths, node_paths = list[str](), list[str](), list[int](), list[int](), list[int]()
     for name, path, regions in zip(names, paths, _regions(names), strict=True):
@@ -107,7 +107,7 @@ def tree_of(names: Sequence[str], paths: Sequence[int], metric: str = "", is_inc
 
 
 def callers_of(names: Sequence[str]) -> Ints:
-    """Of each name the number of the nearest that calls it, -1 for none, as of a tree of them (K,)."""
+    """Return the number of the nearest caller of each name as in a tree of them, -1 for none (K,)."""
     parted = _regions(names)
     number_of: dict[tuple[str, ...], int] = {}
     for number, regions in enumerate(parted):
@@ -123,7 +123,7 @@ def callers_of(names: Sequence[str]) -> Ints:
 
 
 def _regions(names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Each name as the regions from its outermost caller on."""
+    """Return each name as the regions from its outermost caller on."""
     parted = [tuple(filter(None, map(str.strip, _ARROW.split(name)))) or (name,) for name in names]
     if any(len(regions) > 1 for regions in parted):
         return parted
@@ -159,7 +159,7 @@ class Whole(NamedTuple):
 
 
 def whole_of(paths: Sequence[str], metrics: Sequence[str], value_name: str, means: Floats) -> Whole:
-    """How paths add up."""
+    """Return how paths add up."""
     metric, counted, inclusive = counted_paths(paths, metrics, value_name, means)
     names = list(dict.fromkeys(metrics)) or [""]
     trees = []
@@ -173,7 +173,7 @@ def whole_of(paths: Sequence[str], metrics: Sequence[str], value_name: str, mean
 def counted_paths(
     paths: Sequence[str], metrics: Sequence[str], value_name: str, means: Floats
 ) -> tuple[Ints, Booleans, bool]:
-    """Number of each path's metric (K,), which paths add up to the whole of it (K,), and whether values are inclusive.
+    """Return each path's metric (K,), if it counts to the whole of that (K,), and if values are inclusive.
 
     Parameters are those of `whole_of`; no tree is made, so that there may be a million paths.
     """
@@ -198,7 +198,7 @@ def counted_paths(
 
 
 def _looks_inclusive(means: Floats, callers: Ints) -> bool:
-    """Whether every path that calls several is at least their sum, at every point where all were measured."""
+    """Return whether every path that calls several is at least their sum, wherever all were measured."""
     called = np.flatnonzero(callers >= 0)
     sums = np.zeros_like(means)
     np.add.at(sums, callers[called], means[called])
@@ -210,7 +210,7 @@ def _looks_inclusive(means: Floats, callers: Ints) -> bool:
 
 
 def _without_metric(path: str, metric: str) -> str:
-    """A path's name without the metric that stands behind or before it; names are joined by blanks or bars."""
+    """Return a path's name without the metric before or behind it; blanks or bars join them."""
     for joint in (" | ", " "):
         if metric and path.endswith(joint + metric):
             return path.removesuffix(joint + metric)

@@ -95,7 +95,7 @@ class Candidate(NamedTuple):
         return self.text()
 
     def text(self, digits: int = 4) -> str:
-        """A sum of terms with coefficients."""
+        """Return a sum of terms with coefficients."""
         if self.reciprocal and len(self.terms) == 1 and re.fullmatch(r"1/[^/*]+", self.terms[0]):
             return f"{1.0 / self.coefficients[0]:.{digits}g}*{self.terms[0][2:]}"
         parts = []
@@ -105,12 +105,12 @@ class Candidate(NamedTuple):
         return f"1/({' + '.join(parts)})" if self.reciprocal else " + ".join(parts)
 
     def values(self, symbols: Sequence[str], points: Floats) -> Floats:
-        """What it gives at points (T, q)."""
+        """Return what it gives at points (T, q)."""
         return np.asarray(values_of([self], symbols, points)[0])
 
 
 def values_of(candidates: Sequence[Candidate], symbols: Sequence[str], points: Floats) -> Floats:
-    """What candidates give at points (T, q), those of the same terms at once: (K, T)."""
+    """Return what candidates give at points (T, q), those of the same terms at once: (K, T)."""
     levels, alike = dict(zip(symbols, points.T, strict=True)), dict[Design, list[int]]()
     for k, candidate in enumerate(candidates):
         alike.setdefault(candidate.products, []).append(k)
@@ -135,7 +135,7 @@ class CandidateRow(NamedTuple):
 
 
 def candidate_rows(model: ScalingModel, path: int, point: Floats) -> tuple[CandidateRow, ...]:
-    """Candidates of a path with their probabilities, which add up to 1, and predictions at a point, likeliest first."""
+    """Return candidates of a path with their probabilities and predictions at a point, likeliest first."""
     (candidates,) = find_candidates(model, [path], every=True)
     posterior = model.posterior.of_paths([path])
     symbols = model.symbols
@@ -171,7 +171,7 @@ def _factors_of(symbols: Sequence[str], factors: Product) -> Iterator[tuple[int,
 
 
 def _form(terms: Iterator[tuple[tuple[int, float, int], ...]]) -> _Form:
-    """Whether a law has a constant, and its terms by their parameters and whether they fall."""
+    """Return whether a law has a constant, and its terms by their parameters and whether they fall."""
     has_constant, kinds = False, {}
     for term in terms:
         if term:
@@ -182,7 +182,7 @@ def _form(terms: Iterator[tuple[tuple[int, float, int], ...]]) -> _Form:
 
 
 def _distance(one: _Form, other: _Form) -> float:
-    """How far two laws are apart; beside what falls and what grows a constant is hardly seen."""
+    """Return how far two laws are apart; beside what falls and what grows a constant is hardly seen."""
     apart = _CONSTANT_APART if one[0] != other[0] and min(len(one[1]), len(other[1])) < 2 else 0.0
     apart += _KIND_APART * len(one[1].keys() ^ other[1].keys())
     for kind in one[1].keys() & other[1].keys():
@@ -212,7 +212,7 @@ def find_candidates(
 
 
 def _blocks(model: ScalingModel, measured: Booleans, chosen: Ints) -> Iterator[Ints]:
-    """Paths that have the same candidates."""
+    """Yield paths that have the same candidates."""
     if len(model.symbols) > 1:
         yield from chosen[:, None]
         return
@@ -223,7 +223,7 @@ def _blocks(model: ScalingModel, measured: Booleans, chosen: Ints) -> Iterator[I
 
 
 def _designs(model: ScalingModel, path: int) -> tuple[list[Design], bool]:
-    """Candidates of a path, and whether a power with free exponents is one of them."""
+    """Return candidates of a path, and whether a power with free exponents is one of them."""
     given = Given.of(model.origin.options, model.columns)
     is_free = given is None
     if len(model.symbols) == 1:
@@ -258,7 +258,7 @@ def _designs(model: ScalingModel, path: int) -> tuple[list[Design], bool]:
 
 
 def _generic_terms(given: Given | None) -> tuple[list[tuple[float, int]], list[tuple[float, int]]]:
-    """Terms that rise and terms that fall, as exponents and powers of the logarithm; only those that a user names."""
+    """Return terms that rise and that fall, as exponents and powers of the logarithm, as far as a user allows."""
     if given is not None:
         terms = given.terms(("0", *_TEXTS.split(), *(f"-{text}" for text in _TEXTS.split())))
         return [term for term in terms if term[0] >= 0.0], [term for term in terms if term[0] < 0.0]
@@ -267,7 +267,7 @@ def _generic_terms(given: Given | None) -> tuple[list[tuple[float, int]], list[t
 
 
 def _likely_terms(model: ScalingModel, path: int, symbol: str, given: Given | None) -> list[Product]:
-    """Terms of one of several parameters near those that the posterior of a path has, the nearest first."""
+    """Return terms of one of several parameters near those of the posterior of a path, the nearest first."""
     posterior = model.posterior
     place = model.symbols.index(symbol)
     components = posterior.weight[path] > 0.0
@@ -346,7 +346,7 @@ class _Regression:
         return fits
 
     def _candidates(self, fits: _Fits, freedom: Floats, count: Floats, paths: Ints) -> dict[int, tuple[Candidate, ...]]:
-        """Candidates of some paths: the best of each, and with `every` the best of each form and the next ones."""
+        """Return candidates of paths: the best of each, and with `every` the best of each form and the next ones."""
         evidence = self._evidence(fits, freedom, count)
         best = np.where(evidence[:, 0] > evidence.max(axis=1) - _MUCH, 0, evidence.argmax(axis=1))
         # Without any evidence the first that can be fitted.
@@ -372,7 +372,7 @@ class _Regression:
         return found
 
     def _evidence(self, fits: _Fits, freedom: Floats, count: Floats) -> Floats:
-        """Logarithm of the evidence of each design (K, D); levels scatter if there is no degree of freedom."""
+        """Return the logarithm of the evidence of each design (K, D); levels scatter without degrees of freedom."""
         n, sizes = self.values.shape[1], fits.sizes
         with np.errstate(divide="ignore", invalid="ignore"):
             if freedom.any():
@@ -397,7 +397,7 @@ class _Regression:
         return evidence
 
     def _scale(self, fits: _Fits, c: int, freedom: Floats) -> tuple[Floats, Floats]:
-        """Factor of the variances (K,) that residuals ask for, and its degrees of freedom."""
+        """Return the factor of the variances (K,) that residuals ask for, and its degrees of freedom."""
         left = max(self.values.shape[1] - int(fits.sizes[c]), 1)
         return (freedom + fits.squares[:, c]) / (freedom + left), freedom + left
 
@@ -430,7 +430,7 @@ class _Regression:
 
 
 def _log_prior(design: Design) -> float:
-    """Usual terms are likelier, and sums of two that are no constants are not."""
+    """Return the logarithm of the prior: usual terms are likelier, sums of two that are no constants are not."""
     if not design:
         return math.log(2.0)
     terms = [factors for factors in design if factors]
@@ -493,7 +493,7 @@ class _Fits:
 
 
 def _inverses(matrices: Floats) -> tuple[Floats, Floats]:
-    """Inverses of correlation matrices of up to three columns, and their determinants; others by LAPACK."""
+    """Return inverses and determinants of correlation matrices, of up to three columns without LAPACK."""
     size = matrices.shape[-1]
     if size == 1:
         return np.ones_like(matrices), matrices[..., 0, 0]

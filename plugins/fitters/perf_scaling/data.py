@@ -75,7 +75,7 @@ class ScalingData:
 
 
 def scaling_data(data: Any, options: ScalingOptions) -> ScalingData:
-    """Measurements by path and point, of which at least one path can be fitted."""
+    """Return measurements by path and point, of which at least one path can be fitted."""
     data = meanings.as_measurements(data, "scaling")
     measurements = gathered(data, options)
     if not measurements.paths:
@@ -92,7 +92,7 @@ def scaling_data(data: Any, options: ScalingOptions) -> ScalingData:
 
 
 def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
-    """Measurements by path and point, whether or not a path can be fitted; errors are those of `scaling_data`."""
+    """Return measurements by path and point, even if no path can be fitted; errors are those of `scaling_data`."""
     parameter = options.parameter or _parameters_of(data, options.at)
     data = with_values(data.with_roles(parameter), options.value, options.path).with_roles(unit=options.unit)
     notes = list[str]()
@@ -191,7 +191,7 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
 def _held(
     data: Measurements, symbols: Sequence[str], points: Floats, means: Floats, reciprocal: bool
 ) -> dict[str, float]:
-    """Levels of layouts and of each node's share in the best run at the largest levels of all but layouts."""
+    """Return levels of layouts and of each node's share in the best run at the largest levels of all but layouts."""
     columns = [*data.roles.parameters.values()]
     layouts = [k > 0 and meanings.is_layout(data, column) for k, column in enumerate(columns)]
     held = [k for k, column in enumerate(columns) if layouts[k] or (k > 0 and meanings.is_size_of_one(column))]
@@ -248,7 +248,7 @@ def _as_scaling(data: Measurements, scaling: str) -> Measurements:
 
 
 def _copies_of_parameters(data: Measurements) -> list[str]:
-    """Other counts of processors that say the same as a parameter, such as nodes beside ranks."""
+    """Return notes on counts of processors that say the same as a parameter, as nodes beside ranks."""
     table, notes = data.table, list[str]()
     parameter = next(iter(data.roles.parameters.values()))
     if other := meanings.layout_of(data, parameter):
@@ -281,7 +281,7 @@ def _refuse_both_kinds(data: Measurements, kept: Booleans) -> None:
 
 
 def _without_held(data: Measurements, notes: list[str]) -> Measurements:
-    """Without the parameters that the chosen rows have one level of, unless they have one level of each."""
+    """Drop parameters that the chosen rows have one level of, unless they have one level of each."""
     parameters = data.roles.parameters
     fixed = [symbol for symbol, column in parameters.items() if data.table[column].nunique() < 2]
     if not fixed or len(fixed) == len(parameters):
@@ -306,7 +306,7 @@ def _without_zeros(
     zero_means: str,
     notes: list[str],
 ) -> Booleans:
-    """Which rows hold no 0 that is left out: of paths that were measured above 0 at enough other points."""
+    """Return which rows hold no 0 that is left out: of paths above 0 at enough other points."""
     zero = value == 0.0
     if not zero.any():
         return np.ones(len(value), dtype=np.bool_)
@@ -354,7 +354,7 @@ def _is_part(data: Measurements, column: str) -> bool:
 
 
 def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, parameters: Mapping[str, str]) -> list[str]:
-    """Why a path cannot be fitted; empty where it can."""
+    """Return why a path cannot be fitted; empty if it can."""
     n_paths = len(runs.means)
     reasons = [""] * n_paths
     patterns, pattern = np.unique(runs.counts > 0.0, axis=0, return_inverse=True)
@@ -384,12 +384,12 @@ def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, parameters: 
 
 
 def _least_points(n_parameters: int, n_points: int) -> int:
-    """Of a path; two where the whole table has no more, for the line between them."""
+    """Return the points that a path needs; two if the whole table has no more, for the line between them."""
     return 2 if n_parameters == 1 and n_points == 2 else LEAST_POINTS + (n_parameters > 1)
 
 
 def _pattern_reason(points: Floats, parameters: Mapping[str, str], n_points: int) -> str:
-    """Why these points do not do; empty where they do."""
+    """Return why these points do not do; empty if they do."""
     symbols = list(shown_names(parameters).values())
     if len(points) < (least := _least_points(len(symbols), n_points)):
         return f"{len(points)} distinct point{'s' if len(points) != 1 else ''}; {least} are required"
@@ -417,7 +417,7 @@ def _pattern_reason(points: Floats, parameters: Mapping[str, str], n_points: int
 
 
 def _fingerprint(names: Sequence[str], points: Floats, runs: Runs) -> str:
-    """Digest of paths, points and values: the same data have the same, whatever the order of their rows."""
+    """Return a digest of paths, points and values, whatever the order of the rows."""
     import hashlib
 
     order = np.argsort(names)
@@ -436,7 +436,7 @@ def describe_paths(unfitted: Mapping[str, str]) -> list[str]:
 
 
 def observed_by_path(model: ScalingModel, data: Any, where: str | None = None) -> Observed:
-    """The mean of the runs of each path of a model at each point; paths that it does not have are left out."""
+    """Return the mean of the runs of each of a model's paths at each point."""
     options = model.origin.options
     if isinstance(data, pd.DataFrame):
         data = Measurements(data, source="table")
@@ -558,7 +558,7 @@ def _without_outliers(cell: Ints, path: Ints, value: Floats, size: Ints, n_paths
 
 
 def _medians(group: Ints, value: Floats, n_groups: int) -> Floats:
-    """Median of each group, 0 of an empty one; the values lose their order."""
+    """Return the median of each group, 0 of an empty one; the values lose their order."""
     if n_groups == 1 and len(value):
         return np.array([np.median(value, overwrite_input=True)])
     size = np.bincount(group, minlength=n_groups)
@@ -572,7 +572,7 @@ def _medians(group: Ints, value: Floats, n_groups: int) -> Floats:
 
 
 def _in_order(group: Ints, value: Floats, size: Ints) -> Ints:
-    """Numbers of values, group by group, the smallest of each first; groups of one size are sorted at once."""
+    """Return numbers of values, group by group, the smallest of each first; groups of one size at once."""
     order = np.argsort(group.astype(np.min_scalar_type(len(size))), kind="stable")  # the smallest type sorts fastest
     first = np.cumsum(size) - size
     for start, count in zip(first[size > _LONG].tolist(), size[size > _LONG].tolist(), strict=True):
@@ -586,7 +586,7 @@ def _in_order(group: Ints, value: Floats, size: Ints) -> Ints:
 
 
 def with_values(data: Measurements, columns: Sequence[str] | str | None, path: Sequence[str] | None) -> Measurements:
-    """Measurements of one column, or of several, each of which is then a path."""
+    """Return measurements of one column, or of several, each of which is then a path."""
     others: dict[str, Any] = {} if path is None else {"code": tuple(path), "system": (), "category": ()}
     names = [columns] if isinstance(columns, str) else list(columns or data.roles.alternatives)
     role = "code" if columns else "system"  # alternatives are never added up
@@ -623,7 +623,7 @@ def with_values(data: Measurements, columns: Sequence[str] | str | None, path: S
 
 
 def _rows_of(data: Measurements, name: str, names: Sequence[str], value: str) -> pd.DataFrame:
-    """The rows of one of several values, with its own spread alone."""
+    """Return the rows of one of several values, with its own spread alone."""
     spreads = {each: meanings.spread_columns(data.with_roles(value=each), named=True) for each in names}
     dropped = [*names, *(columns.spread for columns in spreads.values() if columns is not None)]
     rows = data.table.drop(columns=dropped).copy()

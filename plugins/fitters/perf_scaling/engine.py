@@ -49,7 +49,7 @@ def fit_posterior(
     given: Given | None = None,
     reciprocal: bool = False,
 ) -> Posterior:
-    """What the means (K, n) of K paths at points (n, q), each of so many runs of a relative variance (K,), leave open.
+    """Return what means (K, n) of paths at points (n, q), with their runs and relative variances (K,), leave open.
 
     Of tens of levels several deviate, and not one at most: those that are far from what is predicted count for less, as
     they would if their noise were Student's t of four degrees of freedom.
@@ -69,7 +69,7 @@ def fit_posterior(
 
 
 def _counting_less(residuals: Floats, counts: Floats) -> Floats:
-    """Counts of means by their residuals, those of few deviations as they are."""
+    """Return counts of means by their residuals, those of few deviations as they are."""
     scale = 1.4826 * np.nanmedian(np.abs(residuals), axis=1)[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
         factor = (_FREEDOM + (residuals / scale) ** 2) / (_FREEDOM + 1.0)

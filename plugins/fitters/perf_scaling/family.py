@@ -131,7 +131,7 @@ NOISES = _noises()
 
 
 def block_log_prior(present: Booleans, prior: Floats = PRIOR) -> Floats:
-    """Logarithm of the prior of each noise and group (H, G): that of its block, flat over the noises of its class."""
+    """Return the logarithm of the prior of each noise and group (H, G): of its block, flat within its class."""
     shares = prior * present
     with np.errstate(divide="ignore"):
         blocks = np.log(shares / shares.sum())
@@ -139,31 +139,31 @@ def block_log_prior(present: Booleans, prior: Floats = PRIOR) -> Floats:
 
 
 def run_variance(variances: Floats, counts: Floats) -> Floats:
-    """Relative variance of one run of each path (K,), from those of the runs at each point and how many these are."""
+    """Return the relative variance of one run of each path (K,), from those of the runs at each point."""
     freedom = np.maximum(counts - 1.0, 0.0)
     squares = (variances * freedom).sum(axis=1) + _FREEDOM * USUAL_NOISE**2
     return np.asarray(squares / (freedom.sum(axis=1) + _FREEDOM))
 
 
 def deviating_variance(tau: Floats) -> Floats:
-    """Further variance of a level that deviates, for each scatter."""
+    """Return the further variance of a level that deviates, for each scatter."""
     return np.asarray(DEVIATING_VARIANCE + DEVIATING_FACTOR * tau**2)
 
 
 def deviating_variances(tau: Floats, n_parameters: int) -> Floats:
-    """Further variance of a level that deviates, for each scatter (H, 2): of the first level, and of any other."""
+    """Return the further variance of a level that deviates, by scatter (H, 2): the first, and any other."""
     usual = deviating_variance(tau)
     return np.stack([usual + (FIRST_VARIANCE if n_parameters == 1 else 0.0), usual], axis=-1)
 
 
 def changes(lowest: Floats, highest: Floats, places: Floats) -> tuple[Floats, Floats]:
-    """Probability that the slope changed on the way to points, and the deviation of the logarithm there if it did."""
+    """Return the probability that the slope changed on the way to points, and the deviation if it did."""
     distance = beyond(lowest, highest, places)
     return np.minimum(CHANGES * (distance / math.log(4.0)) ** 2, _MOST_CHANGES), CHANGE_OF_SLOPE * distance
 
 
 def beyond(lowest: Floats, highest: Floats, places: Floats) -> Floats:
-    """How far points (T, q) lie outside of what was measured of K paths, as a logarithm (K, T)."""
+    """Return how far points (T, q) lie outside of what was measured of K paths, as a logarithm (K, T)."""
     log_ratio = np.log(np.maximum(places / highest[:, None], lowest[:, None] / places)).max(axis=2)
     return np.asarray(np.maximum(log_ratio, 0.0))
 
@@ -179,12 +179,12 @@ def spread_factor(distance: Floats, levels: Floats) -> Floats:
 
 
 def settings() -> Floats:
-    """Scatter, drift and its length of all noises (H, 3)."""
+    """Return scatter, drift and its length of all noises (H, 3)."""
     return np.stack([NOISES.tau, NOISES.kappa, NOISES.length], axis=1)
 
 
 def deviating_rate(count: Ints) -> Floats:
-    """Probability that a further level deviates, where so many were measured."""
+    """Return the probability that a further level deviates, if so many were measured."""
     return np.minimum(DEVIATES, _MOST_DEVIATING / np.maximum(count, 1))
 
 
@@ -279,7 +279,7 @@ def _free_rows() -> list[_Row]:
 
 
 def _given_rows(terms: Sequence[tuple[float, int]]) -> list[_Row]:
-    """Shapes of the terms that a user names, and no others."""
+    """Return shapes of the terms that a user names, and no others."""
     falling, rising = ([(i, j) for i, j in terms if (i < 0.0) == falls] for falls in (True, False))
     rows: list[_Row] = [(0, 1.0, "c", 0.0, 0, 0.0, 0.0, 0)]
     rows += [(1, 1.0, "p", i, j, 0.0, 0.0, 0) for i, j in falling]
@@ -307,7 +307,7 @@ def _falling_and_rising(falling: Sequence[tuple[float, int]], rising: Sequence[t
 
 @functools.cache
 def _shares() -> list[tuple[float, float]]:
-    """Shares of a growing term at the last level, and weights: what is left for the floor is log-uniform."""
+    """Return shares of a growing term at the last level, and weights: the rest, the floor, is log-uniform."""
     floor_shares = np.geomspace(0.01, 0.98, 17)
     return list(
         zip((1.0 - np.sqrt(floor_shares[1:] * floor_shares[:-1])).tolist(), np.diff(floor_shares).tolist(), strict=True)

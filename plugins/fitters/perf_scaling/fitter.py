@@ -43,7 +43,7 @@ class ScalingFitter(Fitter):
 
     @classmethod
     def suits(cls, data: Any) -> bool:
-        """Whether some path was measured at enough points, and is no efficiency; see `Fitter.suits`.
+        """Return whether some path was measured at enough points, and is no efficiency; see `Fitter.suits`.
 
         Efficiencies are at most 1 and multiply; laws are those of the times that they are made of.
         """

@@ -144,7 +144,7 @@ def weigh_forms(
     forms: Forms, points: Floats, values: Floats, noise: Floats, slopes: Floats, scales: Floats, settings: Floats,
     log_setting: Floats, deviates: float, deviating: Floats, reference: float, normals: Floats,
 ) -> Draws:  # fmt: skip
-    """Components of each path: draws of a law, a noise, and which level deviates.
+    """Draw a law, a noise, and which level deviates, as components of each path.
 
     `points` (k, q) are logarithms of levels, `values` and `noise` (K, k) of means, and the variances that runs give
     them. `settings` (H, 3) are scatter, drift and its length, with their prior, and the further variance of a level

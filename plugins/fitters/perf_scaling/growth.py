@@ -76,7 +76,7 @@ def growths_at_target(model: ScalingModel) -> list[GrowthColumns]:
 
 
 def slope_points(model: ScalingModel, symbol: str) -> Floats:
-    """The two points (2, q) between which the local exponent is taken; the second is the target."""
+    """Return the two points (2, q) between which the local exponent is taken; the second is the target."""
     place = model.symbols.index(symbol)
     points = np.tile(model.target_point, (2, 1))
     low, high = model.measured[:, place].min(), model.measured[:, place].max()
@@ -101,7 +101,7 @@ def _growths_of_draws(model: ScalingModel, symbol: str, draws: Draws, places: tu
 
 
 def _statements(probability: Floats) -> list[str]:
-    """What is sure of the class of each path: itself, a bound on one side, or on both."""
+    """Return what is sure of the class of each path: itself, a bound on one side, or on both."""
     below = np.cumsum(probability, axis=1)
     above = 1.0 - below + probability
     last = len(CLASSES) - 1
@@ -117,7 +117,7 @@ def _statements(probability: Floats) -> list[str]:
 
 @functools.cache
 def _statement(kind: int, best: int, least: int, most: int) -> str:
-    """In words: of kind 0 the class is sure, of kind 1 both bounds together are, of kind 2 each alone."""
+    """Say that the class is sure (kind 0), that both bounds together are (1), or each alone (2)."""
     last = len(CLASSES) - 1
     if kind == 0:
         return CLASSES[best]
@@ -131,12 +131,12 @@ def _statement(kind: int, best: int, least: int, most: int) -> str:
 
 
 def slopes_between(start: Floats, end: Floats, factor: float) -> Floats:
-    """Exponents of the powers of a parameter that lead from values to others."""
+    """Return exponents of the powers of a parameter that lead from values to others."""
     return np.asarray(np.log(end / start) / np.log(factor))
 
 
 def classes_of_draws(model: ScalingModel, symbol: str, draws: Draws, slopes: Floats) -> Ints:
-    """Number of the class of each draw (K, N): of its law, or of its slope where it drifts freely or is of a rate."""
+    """Return the class of each draw (K, N): of its law, or of its slope if it drifts freely or is of a rate."""
     posterior = draws.posterior
     of_law = np.array([class_of(law, symbol) for law in model.laws], dtype=np.int64)
     # Of a rate the slope tells: its law is that of one over it.
@@ -149,13 +149,13 @@ def classes_of_draws(model: ScalingModel, symbol: str, draws: Draws, slopes: Flo
 
 
 def class_of_slope(slope: npt.ArrayLike) -> Ints:
-    """Number of the class of the power that grows alike, of each slope; limits belong to the classes of a pivot."""
+    """Return the class of the power that grows alike, of each slope; limits belong to the classes of a pivot."""
     place = np.searchsorted(_LIMITS[::2], slope, side="right") + np.searchsorted(_LIMITS[1::2], slope, side="left")
     return np.asarray(_CLASSES_BETWEEN[place])
 
 
 def class_of(law: Law, symbol: str) -> int:
-    """Number of the class of a law: of the term that outgrows the others; what falls to a constant falls."""
+    """Return the class of a law: of the term that outgrows the others; what falls to a constant falls."""
     orders = [(factor.exponent, factor.logarithm) for term in law for factor in term.factors if factor.symbol == symbol]
     if not orders:
         return CLASSES.index("constant")
@@ -190,7 +190,7 @@ def outcomes(model: ScalingModel, points: npt.ArrayLike, paths: Sequence[int] | 
 
 
 def _by_changes(lowest: Floats, highest: Floats, target: Floats) -> Floats:
-    """Variance (K,) of the logarithm at the target (1, q) by changes of the slope beyond what was measured."""
+    """Return the variance (K,) of the logarithm at the target by changes of the slope beyond the data."""
     rate, deviation = changes(lowest, highest, target)
     return np.asarray(rate * deviation**2)[:, 0]
 
@@ -206,7 +206,7 @@ class Advice(NamedTuple):
 
 
 def advice(model: ScalingModel, paths: Sequence[int] | None = None) -> tuple[Advice, ...]:
-    """For each path whose growth is not sure, the two likeliest classes of growth and where they part."""
+    """Return the two likeliest classes of growth of each path whose growth is not sure, and where they part."""
     chosen = np.arange(len(model.paths)) if paths is None else np.asarray(paths, dtype=np.int64)
     number = {row.path: [growth.probability for growth in row.growths] for row in model.rows}
     sure = np.array([number[model.paths[k]] for k in chosen.tolist()]).reshape(len(chosen), len(model.symbols))
@@ -251,14 +251,14 @@ def _advice_over(model: ScalingModel, symbol: str, paths: Ints) -> list[Advice]:
 
 
 def percent(share: float) -> str:
-    """A relative difference as a person writes it."""
+    """Return a relative difference as a person writes it."""
     if share < _INVISIBLE:
         return f"under {100.0 * _INVISIBLE:g}%"
     return f"{100.0 * share:.2g}%" if share < 0.995 else f"{100.0 * share:.0f}%"
 
 
 def deciding_points(model: ScalingModel, symbol: str) -> Floats:
-    """Points to measure at to tell growth over a parameter, in the order in which they are preferred (C, q)."""
+    """Return points that tell growth over a parameter, in the order in which they are preferred (C, q)."""
     place = model.symbols.index(symbol)
     levels = np.unique(model.measured[:, place])
     pairs = itertools.pairwise(levels.tolist())

@@ -242,7 +242,7 @@ class SeriesFile:
 
     @classmethod
     def is_file(cls, path: Path) -> bool:
-        """Whether `fit_series` wrote this file."""
+        """Return whether `fit_series` wrote this file."""
         with path.open("rb") as file:
             if file.read(4) != b"PAR1":
                 return False

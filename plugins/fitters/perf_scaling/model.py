@@ -82,7 +82,7 @@ class PathRow(NamedTuple):
     changes_at: float | None  # level of the parameter where the last step is steeper than all before it by far
 
     def to_dict(self) -> dict[str, Any]:
-        """With what holds of the model by name."""
+        """Return it by name, with what holds of the model."""
         own = self._asdict()
         own["model"] = {
             "formula": self.model.formula,
@@ -207,7 +207,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return self.point_text(self.target)
 
     def point_text(self, point: Mapping[str, float]) -> str:
-        """Levels of parameters, by symbol or name, as a command has them: ``n=512, m=64``."""
+        """Return levels of parameters, by symbol or name, as a command has them: ``n=512, m=64``."""
         return point_text({self.parameter_names.get(symbol, symbol): level for symbol, level in point.items()})
 
     @property
@@ -304,7 +304,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return Speedup(self.symbols[0], base, levels, _falls_below_half(levels), kind, is_told)
 
     def candidate_rows(self, path: int = 0, target: npt.ArrayLike | None = None) -> tuple[CandidateRow, ...]:
-        """Candidate models of a path with their probabilities; they mix to the prediction at the target."""
+        """Return candidate models of a path with their probabilities; they mix to the prediction at the target."""
         point = self.target_point if target is None else np.asarray(target, dtype=np.float64)
         return candidate_rows(self, path, point)
 
@@ -322,7 +322,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return np.asarray(np.quantile(sums, [0.5, *ends], axis=1).T)
 
     def totals_measured(self, points: Floats) -> Floats:
-        """Mean of all paths that add up and its relative standard error, at points (T, q): (T, 2) or NaN.
+        """Return mean and relative standard error of all paths that add up, at points (T, q): (T, 2) or NaN.
 
         Of paths that do not add up it is the geometric mean.
         """
@@ -349,13 +349,13 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return np.asarray(spread[:, None] / np.where(self.counts > 0.0, self.counts, np.nan))
 
     def _along(self, levels: npt.ArrayLike) -> Floats:
-        """Points at levels of the first parameter, the others held at the target."""
+        """Return points at levels of the first parameter, the others held at the target."""
         points = np.tile(self.target_point, (len(np.asarray(levels)), 1))
         points[:, 0] = levels
         return points
 
     def _drawn_sums(self, points: Floats, paths: Sequence[int]) -> Floats:
-        """Equally probable sums of runs of paths (N, T); what is uncertain of one is independent of the others."""
+        """Draw equally probable sums of runs of paths (N, T), which are uncertain independently."""
         rng = np.random.default_rng(_SEED)
         sums = np.zeros((DRAWS, len(points)))
         paths = sorted(paths, key=lambda path: self.paths[path])  # rows in another order give the same sums
@@ -366,13 +366,13 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return sums
 
     def part(self, path: int) -> Self:
-        """The model of one path alone."""
+        """Return the model of one path alone."""
         metrics = self.metrics[path : path + 1]
         return msgspec.structs.replace(self, paths=self.paths[path : path + 1], data=self.data[path : path + 1],
                                        metrics=metrics, unfitted={})  # fmt: skip
 
     def at(self, target: Mapping[str, float]) -> Self:
-        """The same laws, looked at from another point."""
+        """Return the same laws, looked at from another point."""
         other = msgspec.structs.replace(self, target=dict(target))
         # What does not depend on the target takes longer than a view of one path.
         lasting = ("measured", "means", "posterior", "fitted", "whole", "named")
@@ -387,7 +387,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     def draws_in_blocks(
         self, points: npt.ArrayLike, paths: Sequence[int] | None = None
     ) -> Iterator[tuple[slice, Draws]]:
-        """`draws` of some paths after the other, with their places: of all paths at once they are gigabytes."""
+        """Yield `draws` of some paths after the other, with their places: all at once are gigabytes."""
         every = range(len(self.paths)) if paths is None else paths
         count = max(1, _NUMBERS_AT_ONCE // (DRAWS * len(np.asarray(points))))
         for begin in range(0, len(every), count):
@@ -397,7 +397,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     def band(
         self, points: npt.ArrayLike, interval: float, paths: Sequence[int] | None = None, run: bool = False
     ) -> Floats:
-        """Median and bounds of the mean or of a run (K, T, 3), of all paths or of some, at points (T, q)."""
+        """Return median and bounds of the mean or of a run (K, T, 3), of all or some paths, at points (T, q)."""
         check_coverage(interval)
         posterior = self.posterior if paths is None else self.posterior.of_paths(paths)
         sides = (0.5 - 0.5 * interval, 0.5, 0.5 + 0.5 * interval)
@@ -455,7 +455,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         )
 
     def growth_draws(self, point: Mapping[str, Any]) -> GrowthDraws:
-        """How each path grows over an octave around a point, one parameter at a time; see `Model.growth_draws`."""
+        """Draw how each path grows over an octave around a point, by parameter; see `Model.growth_draws`."""
         centre = np.array([float(point[symbol]) for symbol in self.symbols])
         below = np.where(centre >= _OCTAVE, centre / _OCTAVE, centre)  # logarithms are negative below 1
         q = len(centre)
@@ -608,7 +608,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return ScalingViews(self)
 
     def _places(self, points: Points) -> tuple[Floats, Ints]:
-        """Points (n, q) and the number of the path of each."""
+        """Return points (n, q) and the number of the path of each."""
         coordinates, index = named_points(points, self.columns, {PATH: self.paths})
         return np.stack([coordinates[symbol] for symbol in self.symbols], axis=1), index[PATH]
 
@@ -652,7 +652,7 @@ def bounded(model: ScalingModel, posterior: Posterior) -> Posterior:
 
 
 def _path_rows(model: ScalingModel) -> tuple[PathRow, ...]:
-    """All paths, the largest share at the target first."""
+    """Return all paths, the largest share at the target first."""
     growths = [[Growth(*row) for row in zip(*columns, strict=True)] for columns in growths_at_target(model)]
     columns, whole = path_columns(model), model.whole
     predicted = columns.quantiles[:, 1]
@@ -732,7 +732,7 @@ def _levels(model: ScalingModel) -> tuple[Level, ...]:
 
 
 def _with_efficiency(levels: Sequence[Level], kind: str) -> tuple[Level, ...]:
-    """Levels with speedup, efficiency and cost over the first that was measured."""
+    """Return levels with speedup, efficiency and cost over the first that was measured."""
     base = next((row for row in levels if row.measured), levels[0])
     first = (base.measured or base.predicted or (math.nan,))[0]
     rows = []
@@ -754,7 +754,7 @@ def _with_efficiency(levels: Sequence[Level], kind: str) -> tuple[Level, ...]:
 
 
 def _falls_below_half(levels: Sequence[Level]) -> float | None:
-    """First level where the efficiency is a half, between those that enclose it on a logarithmic axis."""
+    """Return the first level of half efficiency, between those that enclose it on a logarithmic axis."""
     shares = [row.efficiency[0] if row.efficiency else math.nan for row in levels]
     k = next((k for k, share in enumerate(shares) if share < _HALF), None)
     if not k:

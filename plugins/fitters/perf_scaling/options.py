@@ -18,7 +18,7 @@ MOST_EXPONENT, MOST_LOGARITHM = 6, 3
 
 
 def parse_exponents(raw: Any) -> tuple[str, ...]:
-    """Exponents of a parameter: ``-1,0,1/2,1,2``, as texts, sorted."""
+    """Return exponents of a parameter, ``-1,0,1/2,1,2``, as texts, sorted."""
     words = raw.split(",") if isinstance(raw, str) else [str(word) for word in raw]
     try:
         exponents = sorted({Fraction(word.strip()) for word in words if word.strip()})
@@ -30,7 +30,7 @@ def parse_exponents(raw: Any) -> tuple[str, ...]:
 
 
 def parse_logarithms(raw: Any) -> tuple[int, ...]:
-    """Powers of the logarithm: ``0,1,2``."""
+    """Return powers of the logarithm, ``0,1,2``."""
     words = raw.split(",") if isinstance(raw, str) else [str(word) for word in raw]
     if not words or any(word.strip() not in map(str, range(MOST_LOGARITHM + 1)) for word in words):
         raise ValueError(f"powers of the logarithm from 0 to {MOST_LOGARITHM} are expected, such as 0,1,2")
@@ -38,7 +38,7 @@ def parse_logarithms(raw: Any) -> tuple[int, ...]:
 
 
 def parse_functions(raw: Any) -> tuple[str, ...]:
-    """Functions by their registered names or as formulas: ``p^(-2/3),log2(p)``."""
+    """Return functions by their registered names or as formulas, ``p^(-2/3),log2(p)``."""
     from perf_formulas.formula import Formula, split_formulas
 
     words = split_formulas(raw) if isinstance(raw, str) else list(map(str, raw))
@@ -85,7 +85,7 @@ def _is_number(text: str) -> bool:
 
 
 def parse_target(raw: Any) -> tuple[str, ...]:
-    """A point: ``p=4096`` or ``p=4096,n=1e6``, or of one parameter its level alone, as texts."""
+    """Return a point, ``p=4096`` or ``p=4096,n=1e6``, or of one parameter its level alone, as texts."""
     if isinstance(raw, (int, float)) or (isinstance(raw, str) and _is_number(raw)):
         return (str(raw),)
     if isinstance(raw, Mapping):

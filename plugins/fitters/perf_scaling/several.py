@@ -51,7 +51,7 @@ def weigh_several(
     spread: Floats,
     given: Given | None = None,
 ) -> Posterior:
-    """What the means of K paths at points (n, q) leave open."""
+    """Return what the means of K paths at points (n, q) leave open."""
     q = points.shape[1]
     top = points.max(axis=0)
     levels = np.log(points / top)
@@ -118,7 +118,7 @@ def weigh_several(
 def _terms_at(
     form: _Form, free: bool, fixed: Floats, logs: Ints, width: int, levels: Floats, base: Floats
 ) -> tuple[Floats, Floats, Floats, Ints]:
-    """Terms of a form as `Forms` has them, at points (k, q) given by logarithms of their levels over the largest."""
+    """Return terms of a form as `Forms` has them, at points (k, q) by logarithms of levels over the largest."""
     n_terms, shift = len(form.terms), 0 if form.floor else 1
     shares = max(n_terms - shift, 0)
     factor = np.zeros((len(logs), len(levels)))
@@ -132,7 +132,7 @@ def _terms_at(
 
 
 def left_out(points: Floats, given: Given | None) -> str:
-    """Which laws of several parameters would be too many for the exponents that a user names; empty where none."""
+    """Return which laws would be too many for the exponents that a user names; empty if none."""
     q = points.shape[1]
     if given is None:
         return ""
@@ -166,7 +166,7 @@ def _forms(q: int) -> Iterator[_Form]:
 
 
 def _sums(subset: tuple[int, ...]) -> Iterator[tuple[tuple[tuple[int, ...], ...], float]]:
-    """Ways to put parameters into terms, with weights: a partition, or a product and one of its factors."""
+    """Yield ways to put parameters into terms, with weights: a partition, or a product and one of its factors."""
     yield from ((tuple(tuple(group) for group in groups), 1.0) for groups in _partitions(list(subset)))
     if len(subset) == 2:
         yield from (((subset, (one,)), _MIXED) for one in subset)
@@ -183,14 +183,14 @@ def _partitions(items: list[int]) -> Iterator[list[list[int]]]:
 
 
 def _given(given: Given, positive: bool) -> list[tuple[float, int]]:
-    """Generic terms that a user names; logarithms only where none is negative."""
+    """Return generic terms that a user names; logarithms only if none is negative."""
     return [(i, j) for i, j in given.terms(("-1", "0", "1/2", "1", "3/2", "2", "3")) if positive or not j]
 
 
 def _laws(
     forms: Sequence[_Form], allowed: Sequence[tuple[float, int]] | None, q: int, positive: bool
 ) -> tuple[Booleans, Floats, Ints, list[_Form]]:
-    """Forms, each with free exponents, or with every choice of those given; whether free, exponents, logarithms.
+    """Return forms with free exponents, or with every choice of those given: if free, exponents, logarithms.
 
     Beside free exponents logarithms come where all levels are above 1 (`positive`).
     """
@@ -222,7 +222,7 @@ def _laws(
 
 
 def _slopes(levels: Floats, values: Floats) -> Floats:
-    """Slope of each path (K, q) over every parameter, of a product of powers by least squares."""
+    """Return the slope of each path (K, q) over every parameter, of a product of powers by least squares."""
     slopes = np.zeros((len(values), levels.shape[1]))
     patterns, pattern = np.unique(np.isfinite(values), axis=0, return_inverse=True)
     for number, measured in enumerate(patterns):
@@ -236,7 +236,7 @@ def _stored_laws(
     forms: Sequence[_Form], uses: Ints, free: Booleans, fixed: Floats, logs: Ints, n_shares: Ints,
     theta: Floats, form_of: Ints, top: Floats,
 ) -> Laws:  # fmt: skip
-    """Coefficients and exponents of all draws in the units of the parameters."""
+    """Return coefficients and exponents of all draws in the units of the parameters."""
     flat, of = theta.reshape(-1, theta.shape[2]), form_of.ravel()
     most, q = uses.shape[1], uses.shape[2]
     coefficients = np.zeros((len(of), most + 1))

@@ -79,7 +79,7 @@ class PathData(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
 
 
 def product_text(factors: Sequence[Factor], names: Mapping[str, str]) -> str:
-    """A product of generic terms as a formula, with what each symbol is called in it."""
+    """Return a product of generic terms as a formula, with what each symbol is called in it."""
     texts = []
     for factor in factors:
         name = names[factor.symbol]
@@ -96,7 +96,7 @@ def product_text(factors: Sequence[Factor], names: Mapping[str, str]) -> str:
 
 
 def product_values(factors: Sequence[Factor], levels: dict[str, npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
-    """A product of generic terms at levels of its parameters, by symbol."""
+    """Return a product of generic terms at levels of its parameters, by symbol."""
     product = np.ones(len(next(iter(levels.values()))))
     for factor in factors:
         level = levels[factor.symbol]
@@ -110,14 +110,14 @@ def product_values(factors: Sequence[Factor], levels: dict[str, npt.NDArray[np.f
 
 
 def function_values(name: str, symbol: str, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Values of a registered or typed function of one parameter at its levels."""
+    """Return values of a registered or typed function of one parameter at its levels."""
     from perf_formulas.formula import find_function
 
     return np.asarray(find_function(name, (symbol,))({symbol: np.asarray(levels, dtype=np.float64)}))
 
 
 def function_slope(name: str, symbol: str, level: float) -> float:
-    """Exponent of the power that a function is like at a level; 0 where it is not above 0."""
+    """Return the exponent of the power that a function is like at a level; 0 if it is not above 0."""
     low, high = function_values(name, symbol, np.array([level / _NEARBY, level * _NEARBY]))
     return math.log(high / low) / (2.0 * math.log(_NEARBY)) if low > 0.0 < high else 0.0
 

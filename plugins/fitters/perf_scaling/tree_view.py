@@ -100,7 +100,7 @@ class State:
         return {name: text for name, text in texts.items() if text != self.default.get(name, "")}
 
     def target_query(self) -> dict[str, str]:
-        """The target alone, for views of one path."""
+        """Return the target alone, for views of one path."""
         return {name: text for name, text in self.query().items() if name.startswith(_AT)}
 
 
@@ -132,7 +132,7 @@ def state_of(model: ScalingModel, query: Query) -> State:
 
 
 def orders_of(tree: CallTree) -> tuple[str, ...]:
-    """How the paths of a tree can be listed; the first by default."""
+    """Return how the paths of a tree can be listed; the first by default."""
     return ORDERS[1:] if tree.is_flat else ORDERS
 
 
@@ -170,7 +170,7 @@ def _count(text: str, default: int) -> int:
 
 
 def add_class_legend(figure: Figure, present: Collection[str], *, all_sure: bool) -> None:
-    """What the colours of a drawing mean, for the classes that occur in it."""
+    """Add what the colours of a drawing mean, for the classes that occur in it."""
     from matplotlib.patches import Patch
 
     names = [name for name in CLASSES if name in present]
@@ -183,7 +183,7 @@ def add_class_legend(figure: Figure, present: Collection[str], *, all_sure: bool
 
 
 def tree_chart(outlook: Outlook, tree: CallTree, inclusive_shares: Floats, top: int | None) -> Chart:
-    """The tree, all or below a region."""
+    """Return a drawing of the tree, all or below a region."""
     target_text = outlook.model.target_text
     placed = _placed(tree, inclusive_shares, tree.outermost if top is None else (top,))
     levels = 1 + max((level for _, level, _, _ in placed), default=0)
@@ -230,7 +230,7 @@ def tree_chart(outlook: Outlook, tree: CallTree, inclusive_shares: Floats, top: 
 def _placed(
     tree: CallTree, inclusive_shares: Floats, outermost: tuple[int, ...]
 ) -> list[tuple[int, int, float, float]]:
-    """Node, level, left end and width of what is wide enough to be seen; callees from the left, the widest first."""
+    """Return node, level, left end and width of what is wide enough to be seen; the widest callees first."""
     total = sum(float(inclusive_shares[node]) for node in outermost)
     if not total > 0.0:
         return []
@@ -253,7 +253,7 @@ def _placed(
 
 
 def tree_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
-    """All of the first view."""
+    """Return the first view."""
     model = outlook.model
     tree = outlook.tree(state.metric)
     inclusive_shares = tree.with_callees(outlook.shares)
@@ -286,7 +286,7 @@ def tree_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
 
 
 def tree_header(outlook: Outlook, tree: CallTree, first: str) -> tuple[str, ...]:
-    """Over `tree_cells`."""
+    """Return the headings of `tree_cells`."""
     model = outlook.model
     names = model.parameter_names.values()
     growth = [word for name in names for word in (f"growth over {name}" if len(names) > 1 else "growth", "probability")]
@@ -298,7 +298,7 @@ def tree_header(outlook: Outlook, tree: CallTree, first: str) -> tuple[str, ...]
 def tree_cells(
     outlook: Outlook, state: State, tree: CallTree, node: int, inclusive_shares: Floats, name: str, indent: int = 0
 ) -> tuple[Cell | str, ...]:
-    """One region: share, growth, prediction and law; only what it calls where it was not fitted itself."""
+    """Return share, growth, prediction and law of a region; only its callees if it was not fitted itself."""
     path = tree.paths[node]
     with_callees = f"{inclusive_shares[node]:.1%}"
     if path < 0:
@@ -318,7 +318,7 @@ def tree_cells(
 
 
 def _tree_table(outlook: Outlook, state: State, tree: CallTree, inclusive_shares: Floats, top: int | None) -> Table:
-    """The regions with the largest shares, each below its caller; what is left out is one row with a link."""
+    """Tabulate the regions with the largest shares, each below its caller; the others are a row with a link."""
     outermost = tree.outermost if top is None else (top,)
     visible = _largest(tree, inclusive_shares, outermost, state.rows)
     header = tree_header(outlook, tree, "region")
@@ -343,7 +343,7 @@ def _tree_table(outlook: Outlook, state: State, tree: CallTree, inclusive_shares
 def _outline(
     tree: CallTree, inclusive_shares: Floats, outermost: Sequence[int], visible: set[int]
 ) -> Iterator[tuple[int, int, Sequence[int]]]:
-    """Depth and region, callers first and the largest first; after those of a caller it again with what is left out."""
+    """Yield depth and region, callers and the largest first; after its callees a caller with what is left out."""
     # Without recursion: call paths are hundreds of regions deep where functions call themselves.
     waiting: list[tuple[int, int, Sequence[int]]] = []
 
@@ -364,7 +364,7 @@ def _outline(
 
 
 def _largest(tree: CallTree, inclusive_shares: Floats, outermost: Iterable[int], most: int) -> set[int]:
-    """The regions with the largest shares, and all that call them up to those that are looked at."""
+    """Return the regions with the largest shares, and all that call them up to those that are looked at."""
     inside = {node for start in outermost for node in tree.below(start)}
     visible: set[int] = set()
     for node in sorted(inside, key=lambda node: (-inclusive_shares[node], node)):
@@ -465,6 +465,6 @@ class ScalingViews(Viewable):
         return View(name, (first, target_form(state, model, path), *others), path, trail)
 
     def paths(self) -> Iterable[ViewPath]:
-        """The call tree and the paths, the largest share at the target first."""
+        """Yield the call tree and the paths, the largest share at the target first."""
         yield ()
         yield from ((PATH_VIEW, row.path) for row in self._model.rows)
