@@ -140,7 +140,7 @@ TABLES = {
         ["MPI Multiple Bandwidth / Message Rate Test", "bandwidth", 8.36, "MB/s"],
         ["MPI Non-blocking Barrier Latency Test", "overall", 11.09, "us"]], {}),
     "osu, columns": (files.OSU_OTHERS, {},
-        "processes pairs window datatype bytes messages_s compute pure_comm overlap",
+        "processes pairs window datatype bytes messages_per_s compute pure_comm overlap",
         [[4, "", "", "", "", "", "", "", ""], [""] * 9, ["", 4, 64, "MPI_CHAR", 1, 8361985.11, "", "", ""],
         ["", "", "", "", "", "", 6.10, 5.18, 3.46]], {}),
     "osu, validation": (OSU_CHECKED, {}, "bytes", [[4]], {"value": "avg_latency", "unit": "us"}),

@@ -202,7 +202,7 @@ def _column_and_unit(heading: str) -> tuple[str, str]:
         return re.sub(r"\W+", "_", match[1].lower()).strip("_"), same_unit(match[2])
     if re.fullmatch(r"M(?:bytes|B)/s(?:ec)?", heading):
         return "bandwidth", heading
-    return re.sub(r"\W+", "_", heading.strip().lower()).strip("_") or "unnamed", ""
+    return re.sub(r"\W+", "_", heading.strip().lower().replace("/s", "_per_s")).strip("_") or "unnamed", ""
 
 
 def _columns(numbers: Row) -> dict[str, tuple[Any, str]]:
