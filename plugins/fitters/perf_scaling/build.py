@@ -93,10 +93,7 @@ def _check_functions(given: Given | None, measurements: ScalingData) -> None:
 
 
 def target_of(
-    assignments: tuple[str, ...],
-    columns: Mapping[str, str],
-    points: Mapping[str, Floats],
-    held: Mapping[str, float],
+    assignments: tuple[str, ...], columns: Mapping[str, str], points: Mapping[str, Floats], held: Mapping[str, float]
 ) -> dict[str, float]:
     """Return the target by symbol: as named, else four times the largest levels."""
     symbols = {**{column: symbol for symbol, column in columns.items()}, **{s: s for s in columns}}

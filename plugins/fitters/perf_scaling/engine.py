@@ -42,12 +42,7 @@ _LIKELY = 0.05  # scatter with which to begin: what is hopeless beside it is not
 
 
 def fit_posterior(
-    points: Floats,
-    means: Floats,
-    counts: Floats,
-    spread: Floats,
-    given: Given | None = None,
-    reciprocal: bool = False,
+    points: Floats, means: Floats, counts: Floats, spread: Floats, given: Given | None = None, reciprocal: bool = False
 ) -> Posterior:
     """Return what means (K, n) of paths at points (n, q), with their runs and relative variances (K,), leave open.
 
@@ -76,13 +71,7 @@ def _counting_less(residuals: Floats, counts: Floats) -> Floats:
     return np.asarray(counts / np.where(np.isfinite(factor), np.maximum(factor, 1.0), 1.0))
 
 
-def _weighed(
-    points: Floats,
-    means: Floats,
-    counts: Floats,
-    spread: Floats,
-    given: Given | None,
-) -> Posterior:
+def _weighed(points: Floats, means: Floats, counts: Floats, spread: Floats, given: Given | None) -> Posterior:
     if points.shape[1] == 1:
         return weigh_one_parameter(points[:, 0], means, counts, spread, given)
     from perf_scaling.several import weigh_several

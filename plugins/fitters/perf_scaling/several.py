@@ -45,11 +45,7 @@ class _Form(NamedTuple):
 
 
 def weigh_several(
-    points: Floats,
-    means: Floats,
-    counts: Floats,
-    spread: Floats,
-    given: Given | None = None,
+    points: Floats, means: Floats, counts: Floats, spread: Floats, given: Given | None = None
 ) -> Posterior:
     """Return what the means of K paths at points (n, q) leave open."""
     q = points.shape[1]

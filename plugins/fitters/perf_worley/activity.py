@@ -94,10 +94,7 @@ class Activity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def activities(
-    trace: Trace,
-    edges_ns: Sequence[int] | Ints,
-    busy: Sequence[str] | None = None,
-    idle: Sequence[str] | None = None,
+    trace: Trace, edges_ns: Sequence[int] | Ints, busy: Sequence[str] | None = None, idle: Sequence[str] | None = None
 ) -> list[Activity]:
     """Return what runs in each stretch of a trace."""
     computes = busy_mask(trace.states, trace.busy_states, busy, idle)
