@@ -190,6 +190,13 @@ def test_files_in_turn_are_rounds_and_decide_like_the_table_of_the_same_runs(tmp
     assert set(perfcore.gate(*fewer).designs) == {"sessions"}
 
 
+def test_a_benchmark_without_an_argument_of_others_has_its_own_name(tmp_path: Path) -> None:
+    for name in ("old", "new"):
+        text = "BenchmarkDecode/size=small-8 \t 100 \t 286.5 ns/op\nBenchmarkEncode-8 \t 100 \t 99.5 ns/op\n"
+        (tmp_path / f"{name}.txt").write_text(f"pkg: a/b\n{3 * text}")
+    assert set(perfcore.gate(tmp_path / "old.txt", tmp_path / "new.txt").benchmarks) == {"Decode small", "Encode"}
+
+
 def test_a_shift_of_all_is_said_and_not_subtracted() -> None:
     verdict = perfcore.gate(rounds({f"b{k}": 1.1 for k in range(12)}, noise=0.01))
     assert verdict.outcome == "fail"

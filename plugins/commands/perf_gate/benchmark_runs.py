@@ -46,6 +46,7 @@ _IN_ORDER_OF_TIME = ("hyperfine",)
 _REPETITION_IS_ROUND = ("google-benchmark",)
 _STORES = ("experiments",)  # of `perf experiment run`: replications are rounds, times are of one clock
 TABLES = ("csv", "parquet")  # formats whose columns may be called anything
+_NO_NAMES = ("", "unnamed")  # cells of benchmarks without an argument that others have
 PRINTED = "printed name"  # column of readers: a benchmark's name as its tool prints it, with all arguments
 TEXTS = ["unit", "better", "metric"]  # of a benchmark, whose runs agree in them
 _USUAL_RUNS = 10.0  # behind a mean whose number of runs is not recorded: the fewest of hyperfine
@@ -590,7 +591,8 @@ def names_of_rows(
         texts.append([*(prefix + text_of(value) for value in values), ""])
     first, together = distinct([number % len(text) for number, text in zip(numbers, texts, strict=True)])
     cells = [[text[k] for k in number[first]] for number, text in zip(numbers, texts, strict=True)]
-    joined = np.array([" ".join(filter(None, row)) for row in zip(*cells, strict=True)], dtype=object)
+    rows = ([cell for cell in row if cell not in _NO_NAMES] for row in zip(*cells, strict=True))
+    joined = np.array([" ".join(row) or _NO_NAMES[-1] for row in rows], dtype=object)
     names, number = np.unique(joined, return_inverse=True)
     return pd.Series(pd.Categorical.from_codes(number[together], pd.Index(names)))
 
