@@ -15,6 +15,7 @@ from statsmodels.tsa.holtwinters import SimpleExpSmoothing
 from perf_forecast.options import support_of
 from perf_forecast.predictors import (
     LEVELS,
+    Mixer,
     Resampling,
     _crps,
     autoregression,
@@ -313,6 +314,17 @@ def test_the_most_alike_forecasts_say_what_follows():
     values = np.tile([0.0, 10.0], 40)
     samples = Resampling("values", 50, 10).samples(values, np.roll(values, -1), np.array([70, 71]), 1, 0)
     assert (samples == [[10.0], [0.0]]).all()
+
+
+def test_of_equally_alike_forecasts_the_latest_count():
+    found = Resampling("values", 20, 5).samples(np.zeros(80), np.arange(80.0), np.array([70]), 1, 0)
+    assert sorted(found[0]) == [65.0, 66.0, 67.0, 68.0, 69.0]
+
+
+def test_a_choice_is_judged_by_the_later_half_of_its_origins():
+    """Outcomes are 1 from the 300th on and forecasts 0: the last 64 of the 128 origins held out are off by 1."""
+    mixer = Mixer({"last value": np.zeros(400)}, (np.arange(400) >= 300) * 1.0, 1, 0.0, NO_BOUNDS)
+    assert mixer.choose(["last value"]).errors["last value"] == 1.0
 
 
 # Seasons: found where there are some, and nowhere else.
