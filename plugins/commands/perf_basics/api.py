@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 _TABLE = "trace, curve, series or measurements"
 # What to do first with each type of data.
 _EXAMPLES = {
-    "Trace": "perf fit {file}",
-    "UtilizationCurve": "perf fit {file}",
-    "Series": "perf info {file}",
+    "Trace": "perf fit {file}", "UtilizationCurve": "perf fit {file}", "Series": "perf info {file}",
     "Measurements": "perf info {file}",
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)

@@ -22,9 +22,7 @@ __getattr__, __dir__ = lazy_names(
 def register_commands(register: Register) -> None:
     """Announce the command."""
     register(
-        "explore",
-        "perf_explore.cli:command",
-        group="Look",
+        "explore", "perf_explore.cli:command", group="Look",
         help="Show data and models as a page in the browser, or write one file.",
         function=("perf_explore.api:explore", "perf_explore.api:view"),
-    )
+    )  # fmt: skip

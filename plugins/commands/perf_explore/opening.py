@@ -438,10 +438,9 @@ def _file_views(path: str, read: Read) -> page.Viewable:
         if not Path(path).exists() or (history := history_views(path)) is None:
             raise
         return history
-    if isinstance(data, Measurements) and "commit" in data.table and data.table["commit"].nunique() > 2:
-        history = history_views(path)
-        if history is not None:
-            return history
+    is_history = isinstance(data, Measurements) and "commit" in data.table and data.table["commit"].nunique() > 2
+    if is_history and (history := history_views(path)) is not None:
+        return history
     return DataViews(data, path, (path,) if read is read_file else ())
 
 

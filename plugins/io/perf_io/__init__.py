@@ -220,11 +220,7 @@ def register_readers(register: Register) -> None:
     """Announce the bundled readers."""
     for name, target, suffixes, help_, *options in _READERS:
         register(
-            name,
-            f"perf_io.{target}",
-            options=f"perf_io.options:{options[0]}" if options else None,
-            help=help_,
-            extra="perfcore[formats]" if name in _NEED_LIBRARIES else None,
-            suffixes=tuple(suffixes.split()),
+            name, f"perf_io.{target}", options=f"perf_io.options:{options[0]}" if options else None, help=help_,
+            extra="perfcore[formats]" if name in _NEED_LIBRARIES else None, suffixes=tuple(suffixes.split()),
             signature=_SIGNATURES.get(name, ""),
-        )
+        )  # fmt: skip

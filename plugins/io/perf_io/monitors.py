@@ -299,15 +299,13 @@ class PrometheusReader(Reader):
         if not with_samples:
             raise InputError(source.name, "the query found no samples; check its labels and its range of time")
         names, shared = _column_names([samples.metric for _, samples in with_samples])
-        notes = [*(" ".join(warning.split()) for warning in answer.warnings)]
-        if shared:
-            notes.insert(0, f"all series: {shared}")
+        notes = [f"all series: {shared}"] if shared else []
+        notes += [" ".join(warning.split()) for warning in answer.warnings]
         read = [_numbers(samples, position, source.name) for position, samples in with_samples]
         times = np.unique(np.concatenate([sample_times for sample_times, _ in read]))
         columns = {}
         for name, (sample_times, values) in zip(names, read, strict=True):
-            infinite = int(np.isinf(values).sum())
-            if infinite:
+            if infinite := int(np.isinf(values).sum()):
                 notes.append(f"{name}: {infinite} infinite samples are taken as missing")
             columns[name] = np.full(len(times), np.nan)
             columns[name][np.searchsorted(times, sample_times)] = np.where(np.isinf(values), np.nan, values)

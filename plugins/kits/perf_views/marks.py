@@ -264,10 +264,8 @@ def _draw_bars(axes: Axes, mark: Bars, x: Scaling, y: Scaling) -> None:
             [ends - along(mark.low), along(mark.high) - ends], 0.0
         )
         style["error_kw"] = {"elinewidth": 0.8, "capsize": 2.0}
-    if mark.is_horizontal:
-        drawn = axes.barh(np.asarray(mark.places), values, mark.width, base, **style)
-    else:
-        drawn = axes.bar(np.asarray(mark.places), values, mark.width, base, **style)
+    draw: Callable[..., Any] = axes.barh if mark.is_horizontal else axes.bar
+    drawn = draw(np.asarray(mark.places), values, mark.width, base, **style)
     if len(mark.texts):
         axes.bar_label(drawn, labels=list(mark.texts), fontsize=TINY_POINTS, padding=2)
 

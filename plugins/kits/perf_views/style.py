@@ -46,11 +46,9 @@ def drawing(**settings: Any) -> Iterator[None]:
     """Draw and write within it: a dollar begins no mathematics, and a letter that the font lacks is an empty box."""
     chosen: Any = {name.replace("_", ".", 1): value for name, value in settings.items()}
     series: Any = {
-        "axes.prop_cycle": cycler(color=SERIES),
-        "image.cmap": SIZES,
-        "hatch.linewidth": _HATCH_POINTS,
+        "axes.prop_cycle": cycler(color=SERIES), "image.cmap": SIZES, "hatch.linewidth": _HATCH_POINTS,
         "hatch.color": PAPER,
-    }
+    }  # fmt: skip
     with mpl.rc_context({"text.parse_math": False, **series, **chosen}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         warnings.filterwarnings("error", message="constrained_layout not applied")

@@ -50,11 +50,9 @@ class ProductLaw(LawOfTwo):
         x, inverses = self.x, _inverses(self.x)
         means = x.masses * np.where(x.is_spread, x.knots[:-1] + 0.5 * x.widths, x.knots[1:])
         return (
-            *x.table[:3],
-            np.append(x.knots, x.knots[-1]),
-            np.concatenate([[0.0, 0.0], np.cumsum(means)]),
+            *x.table[:3], np.append(x.knots, x.knots[-1]), np.concatenate([[0.0, 0.0], np.cumsum(means)]),
             np.concatenate([np.cumsum(inverses[::-1])[::-1], [0.0, 0.0]]),
-        )
+        )  # fmt: skip
 
     def of_knots(self, z: Floats, knots: Floats, jumps: Floats) -> tuple[Floats, Floats]:
         """By C(t) = E[min(1, t/X)] and D(t) = t C(t) - E[X; X <= t]/2 - t^2 E[1/X; X > t]/2, the integral of t C(t)."""

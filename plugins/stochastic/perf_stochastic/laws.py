@@ -373,13 +373,10 @@ def mixture(parts: Sequence[tuple[float, Law]]) -> ComputedLaw:
 
     return ComputedLaw(
         (min(low for low, _ in ends), max(high for _, high in ends)),
-        sum(weight * law.mean for weight, law in parts),
-        atoms,
-        cdf_and_integral,
-        lambda: np.concatenate([law.places() for _, law in parts]),
-        any(law.is_smooth for _, law in parts),
+        sum(weight * law.mean for weight, law in parts), atoms, cdf_and_integral,
+        lambda: np.concatenate([law.places() for _, law in parts]), any(law.is_smooth for _, law in parts),
         lambda: mixture([(weight, law.coarse()) for weight, law in parts]),
-    )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -192,14 +192,11 @@ def _text_count(text: str, found: Found, line: int) -> _Count | None:
     spread = _SPREAD.fullmatch(more[0]) if more else None
     percent = more[2 if spread else 1] if len(more) > (2 if spread else 1) else ""
     return _Count(
-        counter_value=count,
-        event=event,
-        unit=unit,
-        variance=float(spread[1]) if spread else None,
+        counter_value=count, event=event, unit=unit, variance=float(spread[1]) if spread else None,
         pcnt_running=float(percent) if _COUNT.fullmatch(percent) else None,
         interval=float(place) if _INTERVAL.fullmatch(place) else None,
         cpu=None if _INTERVAL.fullmatch(place) else place or None,
-    )
+    )  # fmt: skip
 
 
 def _perf_fields(line: str) -> Sequence[str] | None:

@@ -654,11 +654,9 @@ class FioReader(ResultReader):
                 if traffic.total_ios <= 0:
                     continue
                 row: Row = {
-                    "job": job.jobname,
-                    "operation": direction,
-                    "ioengine": settings.get("ioengine", ""),
+                    "job": job.jobname, "operation": direction, "ioengine": settings.get("ioengine", ""),
                     "rw": settings.get("rw", settings.get("readwrite", "")),
-                }
+                }  # fmt: skip
                 for name in ("numjobs", "iodepth"):
                     count = settings.get(name, "1")
                     row[name] = int(count) if re.fullmatch(r"[0-9]{1,9}", count) else None

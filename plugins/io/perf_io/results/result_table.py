@@ -63,14 +63,10 @@ def join_measurements(
     return Measurements(
         together,
         _parameters(together, parts, [f for f in fields[0] if f not in words and not is_repetition(f)]),
-        first.roles.value,
-        code=[*words, *code],
-        system=system,
-        category=category,
-        unit=first.roles.unit,
+        first.roles.value, code=[*words, *code], system=system, category=category, unit=first.roles.unit,
         source=f"{name} ({len(parts)} files)" if len(parts) > 1 else first.source,
         lines=[first.line(row) or 0 for row in range(len(first.table))] if has_lines else None,
-    )
+    )  # fmt: skip
 
 
 def _numbers_in_names(paths: Sequence[Path], name: str) -> list[dict[str, Any]]:

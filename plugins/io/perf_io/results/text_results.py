@@ -312,11 +312,9 @@ def _nccl_rows(fields: Sequence[str], headings: Sequence[str], found: Found, lin
         if measured["time"] == "N/A":  # alltoall in place, for one
             continue
         row: Row = {
-            "bytes": number_or_text(setup["size"]),
-            "type": setup["type"],
-            "redop": setup.get("redop", "none").replace("none", ""),
-            "placement": place,
-        }
+            "bytes": number_or_text(setup["size"]), "type": setup["type"],
+            "redop": setup.get("redop", "none").replace("none", ""), "placement": place,
+        }  # fmt: skip
         row |= {column: number_or_text(measured[name]) for name, column in _NCCL_MEASURED.items() if name in measured}
         if any(isinstance(row.get(column), str) for column in ("bytes", *_NCCL_MEASURED.values())):
             found.refuse(f"numbers are expected for {', '.join(('size', *_NCCL_MEASURED))}", line)

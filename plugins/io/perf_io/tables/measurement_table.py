@@ -552,16 +552,12 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
     kept = {**made, **kept}
     given = {"code": options.code, "system": options.system, "category": options.category}
     return Measurements(
-        frame.reset_index(drop=True),
-        options.parameters or kept.get("parameters"),
+        frame.reset_index(drop=True), options.parameters or kept.get("parameters"),
         kept.get("value") if runs_named or not options.value else options.value[0],
         **{role: kept.get(role) if columns is None else columns for role, columns in given.items()},
-        unit=kept.get("unit"),
-        source=table.source,
-        lines=LinesOfRows(rows, table.lines),
-        notes=table.report(*tidy.notes),
-        duplicates=options.duplicates,
-    )
+        unit=kept.get("unit"), source=table.source, lines=LinesOfRows(rows, table.lines),
+        notes=table.report(*tidy.notes), duplicates=options.duplicates,
+    )  # fmt: skip
 
 
 class LinesOfRows(Sequence[int]):

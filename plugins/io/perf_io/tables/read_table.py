@@ -218,13 +218,9 @@ def parse_numeric_cells(table: Table, kilo: str = "auto") -> Table:
         return line, {**texts, **{name: texts.get(original, "") for name, original in originals.items()}}
 
     return replace(
-        table,
-        relation=f"(SELECT {', '.join(parts)} FROM {table.relation})",
-        columns=tuple(columns),
-        types={**table.types, **dict.fromkeys(originals, "text")},
-        at_row=at_row,
-        notes=tuple(notes),
-    )
+        table, relation=f"(SELECT {', '.join(parts)} FROM {table.relation})", columns=tuple(columns),
+        types={**table.types, **dict.fromkeys(originals, "text")}, at_row=at_row, notes=tuple(notes),
+    )  # fmt: skip
 
 
 def _first_texts(table: Table) -> Mapping[str, Sequence[str]]:
@@ -392,16 +388,11 @@ def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
     if state is None:
         notes.append("no column names a state: each interval is computing")
     states = StateTable(
-        database=table.database,
-        query=f"SELECT {columns} FROM {table.relation}",
-        at_row=at_row,
-        keeps=table.keeps,
-        time_unit=unit,
-        notes=tuple(notes),
-        decimal=table.decimal,
+        database=table.database, query=f"SELECT {columns} FROM {table.relation}", at_row=at_row,
+        keeps=table.keeps, time_unit=unit, notes=tuple(notes), decimal=table.decimal,
         cure="; to count each: -r overlap=count, to count the innermost of nested ones: -r overlap=union",
         overlap=overlap if location else "count",
         columns={} if duration is None else {"start" if start is None else "end": "duration"},
         **{name: table.facts[name] for name in _TRACE_FACTS if table.facts.get(name) is not None},
-    )
+    )  # fmt: skip
     return read_states(states)

@@ -98,18 +98,14 @@ def _in_order(times: Times, values: list[Floats]) -> tuple[Times, list[Floats], 
 
 def _load(table: Table, roles: Roles, times: tuple[Column, ...]) -> tuple[list[Times], list[Floats]]:
     """Return times and values; a time that cannot be read is refused, a value that cannot be read is NaN."""
-    parts, factors = [], []
-    for number, column in enumerate(times):
-        sql, factor = _time_sql(table, roles, column)
-        parts.append(f"{sql} AS t{number}")
-        factors.append(factor)
-    for number, column in enumerate(roles.values):
-        parts.append(f"TRY_CAST({table.number(column)} AS DOUBLE) AS v{number}")
+    read = [_time_sql(table, roles, column) for column in times]
+    parts = [f"{sql} AS t{number}" for number, (sql, _) in enumerate(read)]
+    parts += [f"TRY_CAST({table.number(column)} AS DOUBLE) AS v{number}" for number, column in enumerate(roles.values)]
     loaded = table.database.columns(f"SELECT {', '.join(parts)} FROM {table.relation}")
     if not len(loaded["v0"]):
         raise InputError(table.source, "has column names but no rows", line=1)
     time_arrays = []
-    for number, (column, factor) in enumerate(zip(times, factors, strict=True)):
+    for number, (column, (_, factor)) in enumerate(zip(times, read, strict=True)):
         array = loaded[f"t{number}"]
         bad = ~np.isfinite(array) if array.dtype.kind == "f" else np.ma.getmaskarray(array)
         if bad.any():

@@ -117,11 +117,8 @@ def _measurements(data: Measurements) -> _Written:
 
 
 _TABLES: dict[type, Callable[[Any], _Written]] = {
-    Trace: _trace,
-    UtilizationCurve: _curve,
-    Series: _series,
-    Measurements: _measurements,
-}
+    Trace: _trace, UtilizationCurve: _curve, Series: _series, Measurements: _measurements,
+}  # fmt: skip
 
 
 class SeriesTable:

@@ -109,8 +109,7 @@ class JsonRecordsReader(TableReader):
     """Read records in JSON Lines or in an array, also in a field of one object; nested fields are passed over."""
 
     def sniff(self, source: Source) -> float:
-        text = source.head.removeprefix(_BOM).decode("utf-8", errors="replace").lstrip()
-        field = _field_of_records(text)
+        text, field = _text_and_field(source)
         is_array = text.startswith("[") or field is not None
         start = (text[1:] if field is None else text[field.end() :]).lstrip() if is_array else text
         if not start.startswith("{"):
@@ -129,8 +128,7 @@ class JsonRecordsReader(TableReader):
         from perf_io.tables.duck import Database, quoted_name
         from perf_io.tables.read_table import read_table
 
-        text = source.head.removeprefix(_BOM).decode("utf-8", errors="replace").lstrip()
-        field = _field_of_records(text)
+        text, field = _text_and_field(source)
         with source.plain_file() as path:
             database = Database(source.name)
             if field is None:
@@ -143,8 +141,10 @@ class JsonRecordsReader(TableReader):
             return read_table(_typed_table(database, relation, path == source.path and not source.is_stdin), options)
 
 
-def _field_of_records(text: str) -> re.Match[str] | None:
-    """Return the first field of one object that holds an array of objects, with the start of that array."""
+def _text_and_field(source: Source) -> tuple[str, re.Match[str] | None]:
+    """Return how a document begins, and the first field of it as one object that holds an array of objects."""
+    text = source.head.removeprefix(_BOM).decode("utf-8", errors="replace").lstrip()
     field = _RECORDS.search(text) if text.startswith("{") else None
     before = _STRING.sub("", text[: field.start()]) if field else ""
-    return field if before.count("{") == before.count("}") + 1 and before.count("[") == before.count("]") else None
+    is_outer = before.count("{") == before.count("}") + 1 and before.count("[") == before.count("]")
+    return text, field if is_outer else None

@@ -338,16 +338,10 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
     trace = Trace(
         *columns_of_trace,
         _unique([names.label(*key, stream=stream) for key, stream in zip(used_keys, are_streams, strict=True)]),
-        named,
-        time_unit="us" if run is None else run.time_unit,
+        named, time_unit="us" if run is None else run.time_unit,
         busy_states=None if run is None else [name for name in named if name in run.busy_states],
-        span_ns=span,
-        source=source,
-        notes=notes,
-        markers=markers,
-        facts=facts,
-        levels=levels,
-    )
+        span_ns=span, source=source, notes=notes, markers=markers, facts=facts, levels=levels,
+    )  # fmt: skip
     where = np.searchsorted(location_codes, calling["location"]).astype(np.int32)
     keep_nesting(trace, Nesting(where, calling["name"], calling["start"], calling["end"], is_call))
     place = np.full(len(keys), -1, np.int64)
@@ -366,11 +360,9 @@ def with_calls(trace: Trace, calls: RankCalls | None) -> Trace:
 
 
 def _levels(
-    keys: Sequence[tuple[int | str, int | str]],
-    is_stream: Sequence[bool],
-    names: _Names,
+    keys: Sequence[tuple[int | str, int | str]], is_stream: Sequence[bool], names: _Names,
     callers: set[tuple[int | str, int | str]],
-) -> dict[str, list[str]]:
+) -> dict[str, list[str]]:  # fmt: skip
     """Return GPU and process of each location; of streams, whose ``pid`` is the GPU, the process that launches work."""
     processes = {process for process, _ in callers}
     host = names.process(processes.pop()) if len(processes) == 1 else ""

@@ -201,16 +201,11 @@ def used_states(
     first, last = original.span_ns
     columns = original.location[keep], state[:n_intervals], original.start_ns[keep], original.end_ns[keep]
     trace = Trace(
-        *columns,
-        original.locations,
-        names,
-        time_unit=original.time_unit,
+        *columns, original.locations, names, time_unit=original.time_unit,
         span_ns=(first, last) if duration_ns is None else (min(0, first), max(duration_ns, last)),
-        source=original.source,
-        notes=[*original.notes, *notes],
-        levels=original.levels,
+        source=original.source, notes=[*original.notes, *notes], levels=original.levels,
         facts={BACKGROUND: original.facts[BACKGROUND]} if original.facts.get(BACKGROUND) in names else None,
-    )
+    )  # fmt: skip
     if nesting is not None:
         times = nesting.start_ns[calling], nesting.end_ns[calling]
         keep_nesting(trace, Nesting(nesting.location[calling], state[n_intervals:], *times, nesting.is_call[keep]))

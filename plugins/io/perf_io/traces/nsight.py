@@ -237,13 +237,7 @@ class _Export:
         several = len({key.process for key in keys if key.stream}) > 1
         locations = [keys[code] for code in location_codes.tolist()]
         trace = Trace(
-            place,
-            codes,
-            first,
-            last,
-            [key.label(several) for key in locations],
-            labels,
-            time_unit="us",
+            place, codes, first, last, [key.label(several) for key in locations], labels, time_unit="us",
             source=self._source,
             facts=self._facts() | ({BACKGROUND: OUTSIDE} if OUTSIDE in self._states else {}),
             notes=[
@@ -254,7 +248,7 @@ class _Export:
             ],
             markers=[] if self._only_ranges or _RANGES not in self._tables else self._markers(),
             levels=self._levels(locations, several),
-        )
+        )  # fmt: skip
         where = np.searchsorted(location_codes, location[callers]).astype(np.int32)
         nesting = Nesting(where, state[callers].astype(np.int32), start[callers], end[callers], is_call)
         keep_nesting(trace, nesting)

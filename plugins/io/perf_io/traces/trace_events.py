@@ -231,12 +231,10 @@ class LibraryEvents:
         if n_untold == len(sizes):
             return None
         kernels |= {
-            "location": place[kernels["location"]],
-            "enter_ns": kernels["start"] - first,
-            "leave_ns": kernels["end"] - first,
-            "tag": np.zeros(len(sizes), np.int64),
+            "location": place[kernels["location"]], "enter_ns": kernels["start"] - first,
+            "leave_ns": kernels["end"] - first, "tag": np.zeros(len(sizes), np.int64),
             "done": np.full(len(sizes), ITSELF, np.int64),
-        }
+        }  # fmt: skip
         unmatched = {
             "kernels of NCCL do not say what they transfer": n_untold,
             "descriptions of transfers are damaged": self._damaged,
