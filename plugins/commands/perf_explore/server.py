@@ -1,8 +1,7 @@
 """The page's server: one machine, one user, no request that did not come from its own page.
 
-It listens on the loopback address only. A link with a key opens it once, for one browser, whose cookie then
-holds the secret: the link in a history or a list of processes opens nothing. A foreign ``Host`` (a name that was
-made to point here) or ``Origin`` (a form on another page) is refused.
+It listens on the loopback address. A link opens it once, for one browser, whose cookie then holds the secret. A
+foreign ``Host`` (a name made to point here) or ``Origin`` (a form on another page) is refused.
 """
 
 from __future__ import annotations

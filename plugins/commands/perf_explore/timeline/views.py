@@ -208,9 +208,8 @@ class TimelineViews(page.Viewable):
         return {"top": str(max(place - window.rows // 2, 0))} if place >= window.rows else {}
 
     def _lanes(self, window: shown.Window, query: page.Query) -> page.Feed:
-        """Lanes in bins: the length of the JSON header, the header, then a byte for each lane and column thrice.
-
-        The class of which there is most, its share, and the share of what is searched, both of 255.
+        """Return lanes in bins: length of the JSON header, header, and a byte for each lane and column, thrice: the
+        class of which there is most, its share, and the share of what is searched, both of 255.
         """
         data, lanes = self.data, self.data.lanes
         bins = data.bins(window, _count(query, "columns", shown.MOST_COLUMNS))

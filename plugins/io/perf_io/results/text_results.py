@@ -276,10 +276,9 @@ class OsuReader(ResultReader):
 
 
 class NcclTestsReader(ResultReader):
-    """Tables of nccl-tests and rccl-tests; each size is a row out of place, and one in place.
+    """Read tables of nccl-tests and rccl-tests; each size with right results is a row out of place, and one in place.
 
-    The value is the time, the parameters are processes (ranks) and bytes; the bandwidths of the algorithm and of the
-    bus are columns. Test, type, operation and place are the code. Sizes with wrong results are left out.
+    The value is the time; the bandwidths of the algorithm and of the bus are columns.
 
     Source: nccl-tests 2, ``src/common.cu`` and ``doc/PERFORMANCE.md``.
     """

@@ -163,9 +163,8 @@ def _taken_for(column: Column) -> str:
 class Roles:
     """The meaning of a table; fields that a kind does not use are None or empty.
 
-    A trace has two of ``start``, ``end`` and ``duration``; of kind "events" it has a time in ``start`` and ``change``.
-    A location is what all its columns name together. Nothing says the unit where ``time_unit`` is empty; ``notes`` say
-    what was taken for granted. Measurements have ``varied`` and ``values`` only where their order decided.
+    A trace has two of ``start``, ``end`` and ``duration``, one of kind "events" a time in ``start`` and ``change``. A
+    location is what all its columns name together. ``varied`` and ``values`` are there only if their order decided.
     """
 
     kind: str

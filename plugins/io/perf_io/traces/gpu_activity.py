@@ -1,7 +1,7 @@
 """GPU work of a trace (Kineto, Nsight Systems, rocprofv3, XPlane), its launches, and the operators around these.
 
-A piece is a kernel, copy or memset of a GPU. Its launch is the host runtime call of the same correlation number, and
-its owner the innermost operator (``cpu_op``) that encloses the launch on its thread. Times are whole nanoseconds.
+A piece is a kernel, copy or memset, its launch the runtime call of the same correlation number, and its owner the
+innermost operator (``cpu_op``) that encloses the launch on its thread. Times are whole nanoseconds.
 """
 
 from __future__ import annotations
@@ -180,9 +180,8 @@ class GpuActivity:
         return {cause: time for cause, time in self._idle[0].items() if time or cause != _AFTERWARDS}
 
     def host_while_waiting(self) -> tuple[str, float] | None:
-        """Return the operator or marker without launches in which GPUs wait longest, with its share.
-
-        Of those that are nearly as long as the longest the shortest counts.
+        """Return the operator or marker without launches in which GPUs wait longest, and its share; the shortest of
+        nearly equal.
         """
         outer = np.flatnonzero((self.host["category"] == OPERATOR) & (self.host["parent"] < 0))
         named = {name: code for code, name in enumerate(self.names)}
@@ -220,10 +219,8 @@ class GpuActivity:
         return self.n_devices * int(self.pieces["end"].max() - self.pieces["start"].min())
 
     def step_spans(self) -> tuple[Ints, Ints]:
-        """Return begins and ends of the steps of the run, none if it has no such markers.
-
-        Steps are ``ProfilerStep#`` markers, or else those of one name that occurs at least three times and covers at
-        least half of the run.
+        """Return begins and ends of the steps of the run, none without such markers: ``ProfilerStep#``, or else
+        those of one name that occurs three times or more and covers at least half of the run.
         """
         families: dict[str, list[tuple[int, int]]] = {}
         for name, start, end in self.markers:

@@ -1,8 +1,7 @@
-"""The state lines that ``pj_dump`` prints from a Pajé trace, and the same as a table with a header line (StarVZ).
+"""State lines of ``pj_dump``, from a Pajé trace, and the same as a table with a header line (StarVZ).
 
-A line reads ``State, container, type, start, end, duration, depth, value`` and may have more fields; a header line
-may put them in another order. Lines of another nature are counted. Source: L. Schnorr, "pajeng", the manual of
-pj_dump; the header is that of the R package StarVZ.
+A line reads ``State, container, type, start, end, duration, depth, value``; a header may give another order. Source:
+L. Schnorr, "pajeng", the manual of pj_dump; the header is that of the R package StarVZ.
 """
 
 from __future__ import annotations
