@@ -201,3 +201,29 @@ def test_an_object_of_s3_is_read(perf, folder, monkeypatch):
         assert perf("fit", "s3://results/runs.csv", "--at", "p=64").lines == expected
     finally:
         server.stop()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{\n "version": "0.6.0",\n "$schema": "https://www.speedscope.app/file-format-schema.json", "profiles": []}\n',
+        "main;solve;dot 12\r\nmain;solve 5\r\nmain 1\r\n",
+        "app     9/9     198791.127353: cpu-clock: \n\t             643 beta (/work/app)\n",
+    ],
+)
+def test_profiles_of_samples_are_named(tmp_path, text):
+    path = tmp_path / "profile.txt"
+    path.write_text(text, newline="")
+    with pytest.raises(InputError, match="which is not read; samples say where a program was met"):
+        perfcore.read(path)
+
+
+def test_headings_of_several_words_stand_above_columns_of_psrecord(tmp_path):
+    path = tmp_path / "activity.txt"
+    path.write_text(
+        "# Elapsed time   CPU (%)     Real (MB)   Virtual (MB)\n"
+        "       0.000        0.000       11.250       14.680\n       5.018       58.400      500.180     7570.797\n"
+        "      10.036       22.500     1025.770    15192.977\n"
+    )
+    data = perfcore.read(path, time="Elapsed time", value=("CPU (%)", "Real (MB)"), time_unit="s")
+    assert data.columns["Real (MB)"].tolist() == [11.25, 500.18, 1025.77]

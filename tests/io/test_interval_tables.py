@@ -64,6 +64,31 @@ def test_overlapping_intervals_are_refused_counted_or_united(write):
     assert "0.135 of the time" in united.notes[0]  # 5 of 10 + 10 + 17 us
 
 
+def test_nested_intervals_of_a_thread_are_calls(write):
+    """By hand: of the step of 100 us its two children leave 60; of the loader on another thread there is no caller."""
+    head = "Start (ns),Duration (ns),Name,PID,TID\n"
+    rows = "0,100000,step,1,8\n10000,30000,forward,1,8\n50000,10000,loss,1,8\n60000,100000,load,1,9\n"
+    path = write(head + rows)
+    [run] = perfcore.profile(path)
+    times = zip(run.functions, run.by_function_ns.tolist(), run.inclusive_ns.sum(axis=(1, 2)).tolist(), strict=True)
+    assert {name: both for name, *both in times if name != "(no state)"} == {
+        "step": [60_000, 100_000], "forward": [30_000, 30_000], "loss": [10_000, 10_000], "load": [100_000, 100_000]
+    }  # fmt: skip
+    assert any("nested intervals of a thread are calls" in note for note in perfcore.read(path).notes)
+    with pytest.raises(InputError, match="must not overlap"):
+        perfcore.read(path, overlap="refuse")
+    with pytest.raises(InputError, match="must not overlap"):  # the last begins within `step` and ends after it
+        perfcore.read(write(head + rows + "70000,50000,crossing,1,8\n"))
+    with pytest.raises(InputError, match="must not overlap"):  # jobs of a node are no calls
+        perfcore.read(write((head + rows).replace("TID", "node").replace("PID", "size")))
+    head = "name,src_file,src_line,ns_since_start,exec_time_ns,thread,value\n"  # of Tracy
+    assert pieces(perfcore.read(write(f"{head}frame,a.cpp,1,5,90,1,\nwait,b.cpp,2,20,65,1,\n"))) == [
+        ("1", "frame", 5, 20),
+        ("1", "frame", 85, 95),
+        ("1", "wait", 20, 85),
+    ]
+
+
 def test_the_next_command_reads_the_file_alike(write):
     path = write("location,state,start_us,end_us\na,main,0,10\na,solve,3,7\n")
     found = perfcore.overheads(path, reading={"overlap": "union"})

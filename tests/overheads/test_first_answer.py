@@ -171,3 +171,30 @@ def test_a_run_of_which_most_is_not_recorded_is_told_apart(tmp_path):
     path.write_text("location,state,start_us,end_us\nt0,solve,0,20\nt1,solve,5,20\nt0,solve,95,100\n")
     notes = perfcore.overheads(path).report().notes_by_label()
     assert notes["Uncertain"][0].startswith("nothing is recorded from 20 us to 95 us (75.0% of the run): the file is")
+
+
+def test_one_of_several_functions_saves_no_more_than_its_share_of_the_mean():
+    """Eight threads compute all the time, each in a function of its own: 1/16 of all computing less is the least."""
+    n = 8
+    trace = Trace(range(n), range(n), [0] * n, [1000] * n, [f"t{k}" for k in range(n)], [f"f{k}" for k in range(n)])
+    assert "f0 twice as fast would save at most 6.2%" in perfcore.overheads(trace).report().answer
+
+
+def test_imbalance_beyond_the_time_in_communication_is_idle_time():
+    """Of 100 ns one computes for 60 and sends for 10, the other computes for 80: balance 87.5%, communication 5%."""
+    trace = Trace([0, 0, 1], [0, 1, 2], [0, 60, 20], [60, 70, 100], ["a", "b"], ["handle", "send", "compute"])
+    notes = [note.text for note in perfcore.overheads(trace).report().notes]
+    assert any(text.startswith("load balance compares computing times") for text in notes)
+
+
+def test_a_replay_that_saves_nothing_is_not_suggested(tmp_path):
+    """The second rank computes until the end, and calls nothing: balancing leaves it at 1 us. No message is sent."""
+    path = tmp_path / "two.prv"
+    records = ["1:1:1:1:1:0:900:1", "1:1:1:1:1:900:1000:9", "2:1:1:1:1:900:50000002:8", "2:1:1:1:1:1000:50000002:0",
+               "1:2:1:2:1:0:1000:1"]  # fmt: skip
+    path.write_text("\n".join(["#Paraver (01/01/26 at 10:00):1000_ns:1(2):1:2(1:1,1:1)", *records, ""]))
+    path.with_suffix(".pcf").write_text("STATES\n1    Running\n9    Group Communication\n\nEVENT_TYPE\n9    50000002"
+                                        "    MPI Collective Comm\nVALUES\n8   MPI_Barrier\n0   End\n")  # fmt: skip
+    assert perfcore.overheads(path).report().next == f"perf whatif {path}"
+    answer = perfcore.whatif(path, balance="computing").report().answer
+    assert answer == "computing balanced over ranks leaves the runtime at 1 us"

@@ -269,3 +269,10 @@ def test_a_number_that_was_asked_for_is_that_of_the_whole_curve():
     model = perfcore.fit(curve, fitter="phases", phases=20, degree=0)
     assert len(model.phases) == 20
     assert model.evidence.period == 0.0
+
+
+@pytest.mark.parametrize("ends", [(1000,), (900, 1000)])
+def test_a_run_of_few_steps_has_no_iterations(ends):
+    """Of 1 us, whose nanoseconds do not fall on the edges of cells."""
+    trace = Trace([0, 1][: len(ends)], [0] * len(ends), [0] * len(ends), ends, ["a", "b"][: len(ends)], ["run"])
+    assert perfcore.iterations(trace).count == 0

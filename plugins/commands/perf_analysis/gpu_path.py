@@ -344,7 +344,7 @@ class HostGpuRun:
 
     def __init__(self, trace: HostGpuTrace, window: tuple[int, int] | None = None) -> None:
         self.trace, self.activity, host = trace, trace.activity, trace.activity.host
-        recorded = self.activity.pieces["start"]
+        recorded = self.activity.pieces["start"] if window else trace.start
         self.begin = window[0] if window else min(int(host["start"].min(initial=-_NEVER - 1)), int(recorded.min()))
         self.end = window[1] if window else max(int(host["end"].max(initial=_NEVER)), int(trace.end.max()))
         if self.end <= self.begin:

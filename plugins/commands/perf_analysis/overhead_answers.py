@@ -37,7 +37,7 @@ _OPTIONS = {"balance": "--balance computing", "transfer": "--network 0"}  # of a
 _HOST_BOUND, _EXPOSED = 0.2, 0.1  # of a GPU's time
 _HIDDEN = ["(hidden communication)", "(hidden copies)"]  # in parentheses, as they are parts of computing
 _NO_MESSAGES = "serialisation and transfer need messages of a whole run, and the default classes"
-_EXPOSED_COPIES = "exposed copies"
+_EXPOSED_COPIES, _COMMUNICATION = "exposed copies", "communication loss"
 _HOST, _NOT_STARTED, _EXPOSED_COMMUNICATION = "waiting for the host", "launched, not started", "exposed communication"
 _WHILE_BUSY = (_EXPOSED_COMMUNICATION, WAITING_CATEGORY, _EXPOSED_COPIES)
 _IDLE = (_HOST, _NOT_STARTED, "idle", "other")  # categories in which a GPU does nothing
@@ -248,7 +248,7 @@ def _about(profile: OverheadProfile) -> list[Note]:
         lost = 1.0 - float(efficiencies["load_balance"][0])
         if lost > 1.0 - _NEARLY_ALL:
             text = f"load imbalance ({lost:.1%}) is time inside communication calls, which categories count there"
-            if not profile.communicates:
+            if not profile.communicates or lost > _shares_of_all(profile).get(_COMMUNICATION, 1.0):
                 text = "load balance compares computing times; the category is idle time while work is available"
             notes.append(Note("Note", text))
     if profile.startup_ns and profile.startup_ns < _DOMINATES * profile.elapsed_ns:
@@ -291,7 +291,8 @@ def _next(profile: OverheadProfile, remedies: Remedies | None) -> str:
     if gain is not None and gain.share >= _LEAST_GAIN:
         return f"perf {gain.command} {file} {gain.option}".strip()
     if lowest and factors[lowest] < _NEARLY_ALL:
-        option = next((option for word, option in _OPTIONS.items() if word in lowest), "")
+        options = _OPTIONS if gain is None else {}  # else the replays of these save next to nothing
+        option = next((option for word, option in options.items() if word in lowest), "")
         return f"perf whatif {file} {option}".strip()
     return f"perf profile {file}"
 

@@ -365,7 +365,8 @@ def _bounds(trace: Trace, profile: OverheadProfile) -> list[Gain]:
         name = trace.states[int(times.argmax())]
         curve = trace.utilization([name])
         within = np.diff(curve.edges)[curve.heights > 0].sum() / (curve.end - curve.start)
-        gains.append(Gain(f"{name} twice as fast", round(elapsed * (1.0 - within / 2)), elapsed, "", True, "profile"))
+        runtime = max(round(elapsed * (1.0 - within / 2)), mean - int(times.max()) // (2 * n))
+        gains.append(Gain(f"{name} twice as fast", runtime, elapsed, "", True, "profile"))
     return gains
 
 

@@ -41,6 +41,8 @@ def report_of_messages(result: Answers, data: Any = None) -> Report:
     figures = [Figure("runtime", best.runtime_ns / 1e9, "s", format=".4g"),
                Figure("change", best.runtime_ns / result.runtime_ns - 1.0, format="+.1%")]  # fmt: skip
     answer = f"{best.question} changes the runtime most: {before} to {after}{_gain(best, result)}"
+    if best.runtime_ns == result.runtime_ns:
+        answer = f"{best.question} leaves the runtime at {before}"
     times = [each.runtime_ns for each in result.answers]
     if result.sweep:
         answer = _sweep_sentence(result.swept, result.sweep, times)

@@ -83,7 +83,9 @@ def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[st
     every = list(dict.fromkeys([*getattr(data, "notes", ()), *noted]))
     warnings = [note.replace(WARNING, "") for note in every if WARNING in note]
     notes = [note for note in every if WARNING not in note and note not in warnings]
-    noted_facts = {"notes": notes, "warnings": warnings}
+    assumed = [note.removeprefix("assumes: ") for note in warnings if note.startswith("assumes: ")]
+    warnings = [note for note in warnings if not note.startswith("assumes: ")]
+    noted_facts = {"notes": notes, "assumed": [*facts.get("assumed", ()), *assumed], "warnings": warnings}
     return {"file": name, **facts, **{label: texts for label, texts in noted_facts.items() if texts}}
 
 

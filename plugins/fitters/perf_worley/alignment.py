@@ -161,7 +161,7 @@ def align(signal: Signal, candidates: Sequence[Candidate]) -> Aligned | None:
     if len(fit.starts) <= _MOST_SCREENED:
         fit = search.best_origin(fit)
     aligned = search.settled(search.sharpened(search.moved(fit))).trimmed()
-    if not aligned.regular or len(aligned.starts) < FEWEST:
+    if not aligned.regular or not FEWEST <= len(aligned.starts) <= signal.n_changes:
         return None
     lasts = float(aligned.ends[-1] - aligned.starts[0])
     by_chance = lasts < _A_MOMENT * signal.n_cells and chance(signal, aligned.starts, aligned.ends) > _BY_CHANCE
@@ -448,7 +448,8 @@ def signal_of(curve: UtilizationCurve, trace: Trace | None = None) -> Signal:
     if trace is None or trace.n_intervals > _MOST_INTERVALS or len(trace.states) < 2:
         return Signal(heights, start, end, changes)
     n, factor = n_cells, nanoseconds_per(curve.time_unit)
-    while n > _FEWEST_CELLS and (n * len(trace.locations) > _MOST_PIECES or (end - start) * factor < _SHORTEST_NS * n):
+    while n > 1 and (n * len(trace.locations) > max(_MOST_PIECES, _FEWEST_CELLS * len(trace.locations))
+                     or (end - start) * factor < _SHORTEST_NS * n):  # fmt: skip
         n //= 2
     totals = np.bincount(trace.state, trace.end_ns - trace.start_ns, minlength=len(trace.states))
     kept = np.argsort(-totals, kind="stable")[:_MOST_STATES]

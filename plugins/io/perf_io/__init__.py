@@ -163,8 +163,8 @@ _SIGNATURES: dict[str, str | tuple[str, ...]] = {
     "rocprofv3": (r"\A\s*\{", r'"rocprofiler-sdk-tool"'),
     "gpu-tables": r'\A"?(?:Kind"?,"?(?:Agent_Id"?,[^\n]*Kernel_Name|(?:Direction|Operation|Name)"?,[^\n]*Source_Agent)'
     r'[^\n]*Start_Timestamp|Domain"?,"?Function"?,[^\n]*Start_Timestamp'
-    r'|Start ?\(\w+\)"?,"?Duration ?\(\w+\)"?,"?(?:CorrId|Name"?,"?Result)"?,'
-    r'|Index"?,"?KernelName"?,"?gpu-id"?,[^\n]*BeginNs)',
+    r'|Index"?,"?KernelName"?,"?gpu-id"?,[^\n]*BeginNs)'
+    r'|(?m:^"?Start ?\(\w+\)"?,"?Duration ?\(\w+\)"?,"?(?:CorrId|Name"?,"?Result)"?,)',
     "gpu-sums": r'(?m)^[ \t]*"?Time ?\(%\)"?(?:,| {2,})"?Total Time(?: \(\w+\))?"?(?:,| {2,})'
     r'"?(?:Instances|Num Calls|Count)\b'
     r'|\A(?:"?Name"?,"?Calls"?,"?TotalDuration(?:Ns)?"?,|[-\s]*Name {2,}(?:Self CPU|CPU total))',

@@ -46,7 +46,7 @@ _FORMS = {
     rb'(?:==[A-Z]+== [^\n]*\n)*"ID","Process ID","Process Name",[^\n]*"Metric Name"':
         "is the CSV of Nsight Compute (ncu), counters by kernel, which are not read; times of kernels are, by "
         "nsys stats --report cuda_gpu_kern_sum --format csv",
-    rb'\{"(?:\$schema|exporter)": ?"(?:https://www.)?speedscope|(?:[^\s;]+(?:;[^;\n]+)+ [0-9]+\n){2}'
+    rb'\s*\{[^\0]{0,2000}?"(?:https?://(?:www\.)?)?speedscope|(?:[^\s;]+(?:;[^;\n]+)+ [0-9]+\r?\n){2}'
     rb"|File: [^\n]*\nType: cpu\n":
         f"is a profile of sampled stacks{_SAMPLES}",
     rb"PERFILE2": f"is the record of Linux's `perf record`{_SAMPLES}",
@@ -55,7 +55,7 @@ _FORMS = {
     rb"Flat profile:\s+Each sample counts as": f"is a profile of gprof{_SAMPLES}",
     rb"PK\x03\x04(?s:.{0,2000}?)(?:\[Content_Types\]\.xml|xl/)":
         "is a workbook of a spreadsheet, which is not read; save the sheet of the measurements as CSV",
-    rb"\S[^\n]*?\s[0-9]+(?:/[0-9]+)?\s+(?:\[[0-9]+\]\s+)?[0-9]+\.[0-9]{6}:\s+[0-9]+ [\w:./-]+:\s":
+    rb"\S[^\n]*?\s[0-9]+(?:/[0-9]+)?\s+(?:\[[0-9]+\]\s+)?[0-9]+\.[0-9]{6}:\s+(?:[0-9]+ )?[\w:./-]+:\s":
         f"is what Linux's `perf script` prints{_SAMPLES}",
     rb"\s*Job ID: (?P<found>[0-9_]{1,20})[^\n]*\n(?:Array Job ID: [^\n]*\n)?Cluster: ":
         "is what Slurm's seff prints of a job; the same is read of any number of jobs from sacct: "

@@ -52,10 +52,10 @@ class TableOptions:
         choices=tuple(NANOSECONDS),
     )
     overlap: str = option(
-        "refuse",
+        "auto",
         "overlapping intervals of one location: refuse them, count each, or their union, where the one that began "
-        "last counts",
-        choices=("refuse", "count", "union"),
+        "last counts (auto: union where those of a thread are nested, else refuse)",
+        choices=("auto", "refuse", "count", "union"),
     )
 
 

@@ -67,6 +67,43 @@ def test_lanes_of_a_device_of_jax_that_repeat_its_streams_are_passed_over(read, 
     assert read({"traceEvents": [*about, *events]}, locations="thread").states == ("PjitFunction",)
 
 
+def of_rocprof(name, pid, tid, begin, end):
+    """As rocprof v1 writes it: numbers are texts, in whole microseconds, with nanoseconds in the arguments."""
+    args = {"BeginNs": str(begin), "EndNs": str(end), "dev-id": "1", "stream-id": "3", "pid": "900", "tid": str(tid)}
+    return {"ph": "X", "name": name, "pid": str(pid), "tid": str(tid), "ts": str(begin // 1000),
+            "dur": str(end // 1000 - begin // 1000), "args": args}  # fmt: skip
+
+
+def test_processes_of_rocprof_are_gpus_and_flows_their_launches(tmp_path):
+    """By hand, in us: a copy until 30, a launch that returns at 50, its kernel from 60 to 100."""
+    titles = {2: "CPU HIP API", 1: "COPY", 7: "GPU1"}
+    named = [{"ph": "M", "pid": pid, "name": "process_name", "args": {"name": name}} for pid, name in titles.items()]
+    work = [
+        of_rocprof("hipMemcpy", 2, 900, 9_000, 31_500),
+        of_rocprof("CopyHostToDevice", 1, 0, 10_400, 30_400),
+        of_rocprof("hipLaunchKernel", 2, 900, 40_400, 50_400),
+        of_rocprof("stencil(int)", 7, 3, 60_400, 100_400),
+    ]
+    flows = [{"ph": "s", "id": 0, "pid": 2, "tid": 900, "ts": 50, "cat": "DataFlow", "name": "dep"},
+             {"ph": "t", "id": 0, "pid": 7, "tid": 3, "ts": 60, "cat": "DataFlow", "name": "dep"}]  # fmt: skip
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({"traceEvents": [{}, *named, *work, *flows]}))
+    trace = perfcore.read(path)
+    assert [(state, start, end) for _, state, start, end in pieces(trace)] == [
+        (NOT_STARTED, 40_000, 50_000), (WAITING_FOR_HOST, 20_000, 40_000), ("CopyHostToDevice", 0, 20_000),
+        ("stencil(int)", 50_000, 90_000),
+    ]  # fmt: skip
+    assert (trace.locations, trace.busy_states) == (("GPU 1",), ("stencil(int)",))
+    assert perfcore.read(path, locations="thread").states == (
+        "hipMemcpy",
+        "hipLaunchKernel",
+        "(outside of all regions)",
+    )
+    # The kernel waits for its launch, from 9 us on: 41.4 us of the host, 10 of launching, 40 of the kernel.
+    found = perfcore.whatif(path)
+    assert {each.question: each.runtime_ns for each in found.scenarios}["GPU 2x faster"] == found.runtime_ns - 20_000
+
+
 def test_collectives_are_no_computation_and_annotations_no_states(read):
     stream = {**X, "cat": "kernel"}
     events = [

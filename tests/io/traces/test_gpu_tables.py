@@ -63,6 +63,13 @@ def test_calls_next_to_the_events_of_nsys_stats_launch_them(tmp_path):
         assert "device busy 66.7%, waiting for the host 22.2%, launched but not started 11.1%" in answer
 
 
+def test_what_nsys_stats_says_above_its_table_is_passed_over(write):
+    said = "\nNOTICE: Existing SQLite export found: x.sqlite\n\nProcessing [x.sqlite] with [cuda_gpu_trace.py]... \n"
+    head = "Start (ns),Duration (ns),CorrId,GrdX,Device,Ctx,Strm,Name\n"
+    path = write(f"{said}{head}10,30,1,,A100 (0),1,7,[CUDA memcpy Host-to-Device]\n50,10,2,1,A100 (0),1,7,gemm\n")
+    assert "device busy 80.0% (exposed copies 60.0%), idle 20.0%" in perfcore.overheads(path).report().answer
+
+
 def test_a_row_without_a_time_is_refused_with_its_line(write):
     with pytest.raises(InputError, match=r"t.csv:2: Start_Timestamp 'x' is no whole number of nanoseconds"):
         perfcore.read(write(HEAD + '"KERNEL_DISPATCH","Agent 1",1,0,7,"k",1,x,5\n'))

@@ -124,10 +124,12 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
     ):
         rewrite, delimiter = by_blanks, "\t"
         marked = next((n for n in range(first - 1, -1, -1) if lines[n].strip("#%/ \t\r\n")), first)
-        cells, words = (by_blanks(lines[n].lstrip("#%/ \t")).split("\t") for n in (first, marked))
-        may_be_names = len(cells) == len(words) and (len(words) > 2 or not any(map(is_number, words)))
-        if is_number(cells[0]) and may_be_names:
-            first, rewrite = marked, _but_for(by_blanks, lines[marked], lambda text: by_blanks(text.lstrip("#%/ \t")))
+        cells, title = by_blanks(lines[first]).split("\t"), lines[marked].lstrip("#%/ \t")
+        headings = next((text for part in (by_blanks, _by_several_blanks)
+                         if (text := part(title)).count("\t") == len(cells) - 1), "")  # fmt: skip
+        words = headings.split("\t")
+        if is_number(cells[0]) and headings and (len(words) > 2 or not any(map(is_number, words))):
+            first, rewrite = marked, _but_for(by_blanks, lines[marked], lambda _: headings)
         elif (below := _below_words(by_blanks, lines, first)) > first:
             steps.append(f"lines above the table left out: {lines[first].strip()[:40]!r}")
             first = below

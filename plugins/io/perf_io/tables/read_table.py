@@ -51,6 +51,7 @@ _LABEL = re.compile(r".*[(\[]\s*([^()\[\]]+?)\s*[)\]]\s*")
 _MOMENTS = frozenset().union(*(SYNONYMS[role] for role in ("time", "start", "end"))) - {"time"}
 _SECOND = KnownUnit("time", "s", 1.0)
 _STATE = "running"  # of intervals without a state
+_THREADS = frozenset(("thread", "thread_id", "tid"))  # of which each executes one call within another
 _TRACE_FACTS = ("locations", "states", "busy_states", "span_ns")
 
 
@@ -383,6 +384,7 @@ def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
     kind = quoted(_STATE) if state is None else f"CAST({quoted_name(state.name)} AS VARCHAR)"
     columns = f"{name} AS location, {kind} AS state, {start_ns} AS start_ns, {end_ns} AS end_ns"
     notes = list(roles.notes)
+    is_thread = any(split_name(column.name).bare in _THREADS for column in location)
     if len(location) > 1:
         notes.append(f"a location is {'/'.join(one_line(column.name) for column in location)}")
     if state is None:
@@ -391,7 +393,7 @@ def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
         database=table.database, query=f"SELECT {columns} FROM {table.relation}", at_row=at_row,
         keeps=table.keeps, time_unit=unit, notes=tuple(notes), decimal=table.decimal,
         cure="; to count each: -r overlap=count, to count the innermost of nested ones: -r overlap=union",
-        overlap=overlap if location else "count",
+        overlap="count" if not location else "refuse" if overlap == "auto" and not is_thread else overlap,
         columns={} if duration is None else {"start" if start is None else "end": "duration"},
         **{name: table.facts[name] for name in _TRACE_FACTS if table.facts.get(name) is not None},
     )  # fmt: skip

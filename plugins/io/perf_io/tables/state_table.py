@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.tables.duck import Columns, Database, decimal_hint, quoted
-from perf_io.traces.intervals import latest_running
+from perf_io.traces.intervals import is_crossed, latest_running
 from perf_statistics.kernels import kernel
 from perf_traces.joined_trace import COLUMNS, LazyTrace
-from perf_traces.nesting import mark_nested
+from perf_traces.nesting import Nesting, keep_nesting, mark_nested, nesting_of_pieces
+from perf_traces.options import WARNING
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import InputError
 from perfcore.data.curve import UtilizationCurve
@@ -230,7 +231,7 @@ class StateTable:
     span_ns: tuple[int, int] | None = None
     notes: tuple[str, ...] = ()
     decimal: str = "."  # decimal sign of the times
-    overlap: str = "refuse"  # what to do with overlapping intervals of one location
+    overlap: str = "refuse"  # overlapping intervals of one location: refuse, count, union; auto: union of nested ones
     cure: str = ""  # what to add to the message about overlapping intervals
     columns: Mapping[str, str] = field(default_factory=dict)
 
@@ -261,20 +262,26 @@ def read_states(table: StateTable) -> Trace:
     table.database.add_names("location_names", locations)
     table.database.add_names("state_names", keys)
     n_intervals = sum(group[2] for group in groups)
-    if table.overlap != "refuse":
+    if table.overlap in ("count", "union"):
         split = counted if table.overlap == "count" else united
         return split(table.database, n_intervals, locations, keys=keys, states=keys, **facts)
     if n_intervals > IN_MEMORY_ROWS:
-        _check_overlap(table, len(locations), n_intervals)
-        return TabularTrace(table.database, n_intervals, keys, locations, keys, **facts)
-    columns = table.database.columns(coded_query())
-    location, state, start_ns, end_ns = (columns[name] for name in COLUMNS)
-    if (pair := first_overlap(location, start_ns, end_ns)) is not None:
+        pair = _large_overlap(table, len(locations), n_intervals)
+    else:
+        columns = table.database.columns(coded_query())
+        pair = first_overlap(*(columns[name] for name in ("location", "start_ns", "end_ns")))
+    if pair is not None and table.overlap == "auto":
+        refuse = functools.partial(refuse_overlap, table, *pair)
+        return united(table.database, n_intervals, locations, refuse, keys=keys, states=keys, **facts)
+    if pair is not None:
         refuse_overlap(table, *pair)
+    if n_intervals > IN_MEMORY_ROWS:
+        return TabularTrace(table.database, n_intervals, keys, locations, keys, **facts)
+    location, state, start_ns, end_ns = (columns[name] for name in COLUMNS)
     return Trace(location, state, start_ns, end_ns, locations, keys, **facts)
 
 
-def _check_overlap(table: StateTable, n_locations: int, n_intervals: int) -> None:
+def _large_overlap(table: StateTable, n_locations: int, n_intervals: int) -> tuple[int, int] | None:
     last_end = np.full(n_locations, _BEGINNING)
     for chunk in table.database.chunks(coded_query(), n_intervals, "checking"):
         lasting = np.flatnonzero(chunk["end_ns"] > chunk["start_ns"])
@@ -290,12 +297,10 @@ def _check_overlap(table: StateTable, n_locations: int, n_intervals: int) -> Non
         before[1:] = ends[:-1]
         before[opens] = last_end[location[opens]]
         if (starts < before).any():
-            pair = overlapping_rows(table.database, INTERVALS)
-            if pair is not None:
-                refuse_overlap(table, *pair)
-            return
+            return overlapping_rows(table.database, INTERVALS)
         closes = np.append(opens[1:], True)[: len(location)]
         last_end[location[closes]] = ends[closes]
+    return None
 
 
 def refuse_overlap(table: StateTable, one: int, two: int) -> NoReturn:
@@ -436,23 +441,42 @@ def counted(database: Database, n_intervals: int, locations: Sequence[str], **fa
     return store.trace(names, **{**facts, "notes": (*facts["notes"], note)})
 
 
-def united(database: Database, n_intervals: int, locations: Sequence[str], **facts: Any) -> Trace:
-    """Return a trace in which of overlapping intervals of a location the one counts that began last; see `counted`."""
-    store, before, after = IntervalStore(database.source), 0, 0
+def united(
+    database: Database,
+    n_intervals: int,
+    locations: Sequence[str],
+    refuse: Callable[[], NoReturn] | None = None,
+    **facts: Any,
+) -> Trace:
+    """Return a trace in which of overlapping intervals of a location the one counts that began last; see `counted`.
+
+    ``refuse`` raises an error, where some are not nested.
+    """
+    store, before, after, nesting = IntervalStore(database.source), 0, 0, None
     for first, last in _blocks(database):
         rows = database.columns(f"SELECT * FROM ({coded_query()}) WHERE location BETWEEN {first} AND {last}")
         location, start, end = (rows[name].astype(np.int64) for name in ("location", "start_ns", "end_ns"))
+        if refuse is not None and is_crossed(location, start, end):
+            refuse()
         piece, starts, ends = latest_running(location, start, end)
         before, after = before + int((end - start).sum()), after + int((ends - starts).sum())
         if len(piece):
             columns = {"location": location[piece], "state": rows["state"][piece], "start_ns": starts, "end_ns": ends}
             store.add(columns)
+        if refuse is not None and len(location) == n_intervals:
+            calling, is_call = nesting_of_pieces(start, end, piece, starts, ends)
+            own = location[calling].astype(np.int32), rows["state"][calling], start[calling], end[calling]
+            nesting = Nesting(*own, is_call)
     share = (before - after) / before if before else 0.0
     note = (
         "of overlapping intervals of a location the one counts that began last (overlap=union): "
         f"{share:.3g} of the time in them lay within others"
     )
+    if refuse is not None:
+        note = f"{WARNING}assumes: nested intervals of a thread are calls, the innermost counts; else -r overlap=count"
     trace = store.trace(locations, **{**facts, "notes": (*facts["notes"], note)})
+    if nesting is not None:
+        return keep_nesting(trace, nesting)
     if after < before:
         mark_nested(trace)
     return trace

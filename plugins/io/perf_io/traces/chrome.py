@@ -24,6 +24,7 @@ import numpy.typing as npt
 from perf_io.options import GpuOptions
 from perf_io.text import decode_json
 from perf_io.traces import intervals
+from perf_io.traces.converted import by_process
 from perf_io.traces.json_array import ArrayPieces, TraceEvent
 from perf_io.traces.trace_events import CALLS, COUNTED, MORE_NAMES, EventColumns, TimeError
 from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
@@ -45,7 +46,6 @@ _OF_STREAMS = re.compile("kernel|gpu_.*|memcpy|memset|mtia_ccp_events", re.IGNOR
 _OTHER_KEYS = (b'"displayTimeUnit"', b'"distributedInfo"', b'"deviceProperties"', b'"systemTraceEvents"')
 # Categories of Kineto that no thread and no stream executes: its own span over everything, and what users and the
 # profiler write in addition to the work.
-_DEVICE = re.compile(r"/device:[GT]PU:(\d{1,9})")  # processes of JAX and TensorFlow
 _SUM = "Total "  # begins the names of what clang sums up
 _MOST_MARKERS = 100_000  # that are kept
 _ROUNDING = 1_000  # kernels that overlap by less than this part of the trace are noted, and not warned of
@@ -111,7 +111,7 @@ class ChromeReader(Reader):
         return 0.6 if start == b"{" and any(key in source.head for key in _OTHER_KEYS) else 0.0
 
     def read(self, source: Source, options: GpuOptions) -> Trace:
-        return _trace(source.name, *_collect(source), options)
+        return _trace(source.name, *_collect(by_process(source)), options)
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
         """Write a trace, for Perfetto and chrome://tracing; see `perf_traces.chrome_json.write_chrome_json`."""
@@ -133,7 +133,6 @@ class _Names:
         self._processes: dict[str, str] = {}
         self._threads: dict[tuple[str, str], str] = {}
         self._locations: dict[tuple[str, str], str] = {}
-        self._devices: dict[str, str] = {}
 
     def add(self, text: bytes) -> None:
         """Take in the metadata of a piece; what is damaged in it names nothing."""
@@ -147,9 +146,7 @@ class _Names:
             if len(self._processes) + len(self._threads) >= _MOST_THREAD_NAMES:
                 return
             if event.name == "process_name":
-                name = self._processes[str(event.pid)] = event.args.name.strip()
-                if device := _DEVICE.fullmatch(name):
-                    self._devices[str(event.pid)] = f"GPU {device[1]}"
+                self._processes[str(event.pid)] = event.args.name.strip()
             elif event.name == "thread_name":
                 self._threads[str(event.pid), str(event.tid)] = event.args.name.strip()
                 if isinstance(event.args.location, str):
@@ -162,27 +159,7 @@ class _Names:
         name = self._threads.get((str(process), str(thread)), "stream" if stream else "thread")
         return f"{self.process(process, stream=stream)} / {_numbered(name, thread)}"
 
-    def lanes_of_devices(self, keys: Sequence[tuple[int | str, int | str]]) -> dict[int, bool]:
-        """Return which threads belong to a device of JAX, and whether they hold its work; without streams ``XLA
-        Ops`` does.
-        """
-        titles = {
-            number: (str(process), self._threads.get((str(process), str(thread)), ""))
-            for number, (process, thread) in enumerate(keys)
-            if str(process) in self._devices
-        }
-        with_streams = {process for process, title in titles.values() if title.startswith("Stream")}
-        return {
-            number: title.startswith("Stream" if process in with_streams else "XLA Ops")
-            for number, (process, title) in titles.items()
-        }
-
-    def device(self, process: int | str) -> str:
-        return self._devices.get(str(process), f"GPU {process}")
-
     def process(self, process: int | str, *, stream: bool = False) -> str:
-        if str(process) in self._devices:
-            return self._devices[str(process)]
         return _numbered(self._processes.get(str(process), "GPU" if stream else "process"), process)
 
 
@@ -246,15 +223,13 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
     is_stream = {
         category: not is_marker[category] and bool(_OF_STREAMS.fullmatch(category)) for category in columns.categories
     }
-    lanes = names.lanes_of_devices(list(columns.locations))
-    location_kind = recorded_by(options.locations, any(is_stream.values()) or any(lanes.values()))
+    location_kind = recorded_by(options.locations, any(is_stream.values()))
 
     def wanted(category: str) -> bool:
         if category == COUNTED:
             return False
         stream = is_stream.get(category, False)
-        is_of_kind = location_kind == "both" or stream == (location_kind == "streams")
-        return is_marker.get(category, False) or bool(lanes) or is_of_kind
+        return is_marker.get(category, False) or location_kind == "both" or stream == (location_kind == "streams")
 
     launches = columns.launches()
     events = columns.intervals(wanted)
@@ -270,13 +245,6 @@ def _trace(source: str, columns: EventColumns, names: _Names, document: _Documen
         problem = f"contains no events of {'threads' if location_kind == 'both' else location_kind} that last"
         raise InputError(source, "; ".join([problem, *(note.removeprefix(WARNING) for note in columns.notes)]))
     on_stream = np.array([*is_stream.values(), False])[events["category"]]
-    if lanes:
-        is_lane, is_work = (np.isin(events["location"], codes) for codes in (
-            list(lanes), [code for code, holds_work in lanes.items() if holds_work]))  # fmt: skip
-        on_stream |= is_work
-        kept = is_work | (~is_lane & (location_kind != "streams"))
-        kept &= (location_kind != "threads") | ~is_work
-        events, on_stream = {name: column[kept] for name, column in events.items()}, on_stream[kept]
     if not on_stream.any():
         events = _with_outside(events, columns)
         on_stream = np.zeros(len(events["start"]), bool)
@@ -367,9 +335,7 @@ def _levels(
     processes = {process for process, _ in callers}
     host = names.process(processes.pop()) if len(processes) == 1 else ""
     levels = {
-        "device": [
-            names.device(process) if stream else "" for (process, _), stream in zip(keys, is_stream, strict=True)
-        ],
+        "device": [f"GPU {process}" if stream else "" for (process, _), stream in zip(keys, is_stream, strict=True)],
         "process": [
             host if stream else names.process(process) for (process, _), stream in zip(keys, is_stream, strict=True)
         ],

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from perf_io.traces.chrome import ChromeReader
+from perf_io.traces.converted import by_process
 from perf_io.traces.gpu_tables import GpuTableReader
 from perf_io.traces.intervals import UNLAUNCHED, clip_at_next, clock_jumps
 from perf_io.traces.json_array import ArrayPieces, TraceEvent
@@ -268,7 +269,7 @@ def read_gpu_activity(
     with contextlib.closing(Source(path)) as named:
         converters = RocprofReader(), GpuTableReader(), XplaneReader(), NsightReader()
         converter = next((each for each in converters if each.sniff(named)), None)
-        source = converter.convert(named) if converter else named
+        source = converter.convert(named) if converter else by_process(named)
         return None if ChromeReader().sniff(source) < _SURE else _activity(source, arguments_of, with_shapes, scope)
 
 

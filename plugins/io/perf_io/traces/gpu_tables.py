@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 
 from perf_io.results.result_table import Found, ResultReader
 from perf_io.text import csv_fields, numbered_lines
-from perf_io.traces.rocprofv3 import Converted, RocprofReader, Row
+from perf_io.traces.converted import Converted, Row
+from perf_io.traces.rocprofv3 import RocprofReader
 from perfcore.base.errors import InputError
 from perfcore.data.units import NANOSECONDS, split_unit
 from perfcore.reading.recognise import natural_order
@@ -133,7 +134,8 @@ class GpuTableReader(RocprofReader):
 def _records(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the line and fields of each row by their headings, without units in brackets; times are in ns."""
     lines = numbered_lines(source)
-    first, heading = next(lines, (1, ""))
+    # `nsys stats` says above what it does, without commas.
+    first, heading = next((row for row in lines if row[1].count(",") > 1), (1, ""))
     headings = [name.strip() for name in csv_fields(heading, source.name, first)]
     split = [split_unit(name) if name.endswith(")") else (name, None) for name in headings]
     to_ns = {bare: round(unit.factor * 1e9) for bare, unit in split if unit is not None and unit.kind == "time"}

@@ -106,6 +106,28 @@ def latest_running(location: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints, 
     return order[owner], starts, ends
 
 
+@kernel(small=20_000)
+def _crosses(location: Ints, start: Ints, end: Ints) -> bool:  # pragma: no cover
+    until = np.empty(len(location) + 1, np.int64)
+    depth = 0
+    for row in range(len(location)):
+        if row > 0 and location[row] != location[row - 1]:
+            depth = 0
+        while depth > 0 and until[depth - 1] <= start[row]:
+            depth -= 1
+        if depth > 0 and until[depth - 1] < end[row]:
+            return True
+        until[depth] = end[row]
+        depth += 1
+    return False
+
+
+def is_crossed(location: Ints, start: Ints, end: Ints) -> bool:
+    """Return whether an interval begins within another one of its location and ends after it."""
+    order = _by_location_and_start(location, start, end)
+    return bool(_crosses(location[order].astype(np.int64), start[order], end[order]))
+
+
 def clip_at_next(location: Ints, start: Ints, end: Ints, in_order: Booleans) -> tuple[int, int, int] | None:
     """End intervals that happen in order, in place, where the next of their location begins, if they outlast that.
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from perf_io.options import GpuOptions
 from perf_io.traces.chrome import with_calls
+from perf_io.traces.converted import Converted, Row
 from perf_io.traces.intervals import OUTSIDE, UNKNOWN_NS, WITHOUT_LAUNCHES, add_launch_gaps, latest_running, launch_ends
-from perf_io.traces.rocprofv3 import Converted, Row
 from perf_io.traces.trace_events import calls_by_name
 from perf_traces.nesting import BACKGROUND, Nesting, keep_nesting, nesting_of_pieces
 from perf_traces.options import recorded_by

@@ -7,9 +7,7 @@ those of a thread, and calls of RCCL, operators too. Source: ROCprofiler-SDK, "U
 
 from __future__ import annotations
 
-import contextlib
-import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import msgspec
@@ -17,16 +15,15 @@ import msgspec
 from perf_io.options import GpuOptions
 from perf_io.text import decode_document
 from perf_io.traces.chrome import ChromeReader
+from perf_io.traces.converted import Converted, Row
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
-from perfcore.reading.source import HEAD_BYTES, Reader, Source
+from perfcore.reading.source import Reader, Source
 
 _KEY = "rocprofiler-sdk-tool"
 _LARGEST, _GPU = 1 << 30, (2, "GPU")  # bytes, types of agents
 _CALLS = {"hip_api": "hip_runtime", "hsa_api": "hip_driver", "rccl_api": "cpu_op"}
 _OF_THREADS = ("roctxThreadRange", "roctxRangePush")
-# Category, name, pid, tid, start, end, and the correlation number or all arguments.
-Row = tuple[str, str, int | str, int | str, int, int, int | dict[str, Any]]
 
 
 class _Id(msgspec.Struct, frozen=True):
@@ -113,37 +110,6 @@ class RocprofReader(ChromeReader):
         return Converted(
             source, rows, names, "kernel dispatches, copies or calls; `rocprofv3 --runtime-trace` records them"
         )
-
-
-class Converted(Source):
-    """A file with other content: events, and names of GPUs. Times count from ``base``, or from the first event."""
-
-    def __init__(
-        self, source: Source, rows: Iterable[Row], gpus: dict[int, str], content: str, base: int | None = None
-    ) -> None:
-        self.name, self.suffix = source.name, source.suffix
-        if base is None:
-            rows = list(rows)
-            base = min((start for *_, start, end, _ in rows if end >= start), default=None)
-        if base is None:
-            raise InputError(source.name, f"holds no {content}")
-        described = [{"id": number, "name": name} for number, name in gpus.items()]
-        facts = msgspec.json.encode({"baseTimeNanoseconds": base, "deviceProperties": described})
-        text, encode = io.BytesIO(), msgspec.json.Encoder().encode  # which hands over its buffer without a copy
-        text.write(facts[:-1] + b',"traceEvents":[')
-        for number, (category, name, pid, tid, start, end, args) in enumerate(rows):
-            text.write(b"," * (number > 0) + encode({
-                "ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": (start - base) / 1000,
-                "dur": (end - start) / 1000,
-                "args": args if isinstance(args, dict) else {"correlation": args} if args > 0 else {},
-            }))  # fmt: skip
-        text.write(b"]}")
-        self._text = text.getvalue()
-        self.head = self._text[:HEAD_BYTES]
-
-    @contextlib.contextmanager
-    def open(self) -> Iterator[io.BufferedReader]:
-        yield io.BufferedReader(io.BytesIO(self._text))  # type: ignore[arg-type]
 
 
 def _number(identifier: int | _Id | None) -> int:

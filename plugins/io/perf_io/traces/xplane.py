@@ -13,7 +13,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from perf_io.traces.rocprofv3 import Converted, RocprofReader, Row
+from perf_io.traces.converted import Converted, Row
+from perf_io.traces.rocprofv3 import RocprofReader
 from perfcore.base.errors import InputError
 from perfcore.reading.source import Source
 
