@@ -58,6 +58,21 @@ def test_tasks_without_messages_have_no_communication_efficiency_and_idle_is_no_
     assert [row[0] for row in tables["longest functions"][1]] == ["work"]
 
 
+def test_a_summary_has_the_groups_of_its_trace(tmp_path):
+    """As above, of a file: the first computes 80 and 40 of 100, the second 30; 1.3.1 is in no state."""
+    path = tmp_path / "two.csv"
+    rows = ("1.1.1,Running,0,80", "1.1.1,Idle,80,100", "1.2.1,Running,0,40", "1.2.1,Idle,40,100", "2.1.1,Running,0,30",
+            "2.1.1,Idle,30,100", "1.3.1,Running,0,0")  # fmt: skip
+    path.write_text("\n".join(["location,state,start_ns,end_ns", *rows]) + "\n")
+    summary = tmp_path / "two.summary"
+    perfcore.summarize(path, output=summary)
+    for file in (path, summary):
+        runs = perfcore.overheads(file)
+        assert [profile.group for profile in runs] == ["application 1", "application 2"]
+        assert [profile.locations for profile in runs] == [("1.1.1", "1.2.1"), ("2.1.1",)]
+        assert [float(profile.efficiencies()["parallel"][0]) for profile in runs] == pytest.approx([0.6, 0.3])
+
+
 def test_start_up_that_dominates_is_named_and_left_out_next(tmp_path):
     """Until MPI_Init ends 10,100 ns of 10,100 + 4 (16,000 + 100)."""
     little = perfcore.overheads(paraver_run(tmp_path, 4, setup_ns=10_000))

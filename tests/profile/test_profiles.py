@@ -454,3 +454,19 @@ def test_inclusive_times_and_calls_are_those_of_the_tree_of_calls(tree):
     profiles_of_tree(found, tree, edges, part, 1)
     np.testing.assert_array_equal(found.counted["ticks"], 2 * found.times_ns)
     np.testing.assert_array_equal(found.counted_inclusive["ticks"], 2 * found.inclusive_ns)
+
+
+def test_profiles_of_two_runs_are_compared_by_function(tmp_path):
+    """Saved profiles, of one point each: 8 of 9 ns solve, then 6 of 8."""
+    for name, solve, wait in (("a", 8, 1), ("b", 6, 2)):
+        trace = perfcore.Trace([0, 0], [0, 1], [0, solve], [solve, solve + wait], ["x"], ["solve", "wait"])
+        perfcore.profile(trace).save(tmp_path / f"{name}.csv")
+    report = perfcore.profile([tmp_path / "a.csv", tmp_path / "b.csv"]).report()
+    assert report.answer == "b.csv: 8 ns, 0.889x 9 ns of a.csv; most of it solve (-2 ns)"
+    [table] = report.brief_tables
+    assert [row[3] for row in table.shown()[1]] == ["-2", "1", "-1"]
+
+
+def test_of_ranks_the_next_question_is_who_waits_for_whom():
+    halo = "examples/halo/halo.prv"
+    assert perfcore.profile(halo, by="rank").report().next == f"perf messages {halo}"

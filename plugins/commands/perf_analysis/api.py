@@ -355,7 +355,7 @@ def profile(
         from perf_analysis.operators import operator_times
 
         return operator_times(sources, chosen, from_name, reading or {}, peak, groups=groups)
-    if by is None and phases is None and len(sources) == 1 and (found := _operators(sources, from_name, reading or {})):
+    if by is None and phases is None and (found := _operators(sources, from_name, reading or {})):
         return found
     by_part = cast("By", chosen)
     phase_spec = None if chosen != "phase" else "auto" if phases is None else phases
@@ -380,16 +380,16 @@ def profile(
 
 
 def _operators(sources: Sequence[Any], from_name: str | None, reading: Mapping[str, Any]) -> OperatorTimes | None:
-    """GPU time by operator, or by kernel; None of what is no trace of host and GPU, or of a part of one."""
+    """GPU time by operator or kernel, or profiles; None of what is no trace of host and GPU, or of a part of one."""
     from perf_analysis.operators import PARTS, operator_times, paths_of, times_of_sums
     from perf_io.traces.gpu_activity import read_gpu_activity
 
     if PARTS & set(reading) or not isinstance(sources[0], (str, os.PathLike)):
         return None
     paths = paths_of(sources, "operator", reading)
-    activity = read_gpu_activity(paths[0], with_shapes=False)
+    activity = read_gpu_activity(paths[0], with_shapes=False) if len(sources) == 1 else None
     if activity is None:
-        return times_of_sums(paths[0], reading) if len(paths) == 1 and from_name is None else None
+        return times_of_sums(paths, reading) if len(paths) < 3 and from_name is None else None
     by = "operator" if activity.has_operators else "kernel"
     return operator_times(sources, by, from_name, reading, None, activity)
 

@@ -33,12 +33,15 @@ def groups_of(trace: Trace) -> Iterator[tuple[Trace, str]]:
 
     A trace of one group whose locations all have states is yielded as it is, with an empty name.
     """
-    if isinstance(trace, (SummarizedTrace, LocatedTrace, JoinedTrace)):
+    summed = trace if isinstance(trace, SummarizedTrace) else None
+    if isinstance(trace, (LocatedTrace, JoinedTrace)) or (summed and len(summed.summary.facts.run.files) > 1):
         yield trace, ""
         return
     with_states = np.full(len(trace.locations), CUT in trace.facts)  # one may be silent in a part of a run
-    for first, part in parts_of(trace):
+    for first, part in () if summed else parts_of(trace):
         with_states[np.unique(part.location[part.end_ns > part.start_ns]) + first] = True
+    if summed:
+        with_states |= summed.times_and_entries()[0].any(axis=1)
     names = applications(trace)
     distinct = list(dict.fromkeys(name for name, lasts in zip(names, with_states, strict=True) if lasts))
     if not with_states.any() or (with_states.all() and len(distinct) == 1):
@@ -59,6 +62,10 @@ def _only(trace: Trace, chosen: Ints, silent: Ints) -> Trace:
         names = listing([trace.locations[place] for place in silent.tolist()], 4)
         n = len(silent)
         notes = (*notes, f"{n} location{'s' * (n != 1)} without states {LEFT_OUT}: {names}")
+    if isinstance(trace, SummarizedTrace):
+        summary = trace.at(chosen)
+        summary.notes = notes
+        return summary
     facts = {
         "time_unit": trace.time_unit, "busy_states": trace.busy_states, "span_ns": trace.span_ns,
         "source": trace.source, "notes": notes, "markers": trace.markers,

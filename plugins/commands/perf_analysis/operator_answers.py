@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from perf_analysis.operators import GpuMemory, LaunchTimes, OperatorTimes
 
 _UNITS, _MOST_STACK = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")), 3
-_MOST_ROWS, _MOST_RATED, _LETTERS = 10, 6, 60
+_MOST_ROWS, _MOST_RATED, _LETTERS, _FEW_LETTERS = 10, 6, 60, 38
 _FINER = {"group": "operator", "module": "operator", "operator": "shape", "shape": "kernel"}
 _RATES = [
     Column("shape", "label", least=44),
@@ -76,7 +76,37 @@ def report_of_operators(result: OperatorTimes, data: Any = None) -> Report:
     data = Table([Column(name, frame[name].tolist(), key=name) for name in map(str, frame.columns)], importance="data")
     notes = _notes_of(result)
     title = f"GPU time by {result.by}: {result.sources[0]}"
-    return Report(title, answer, figures, [data, *_operator_tables(result, rows, whole)], notes=notes, next=following)
+    tables = _operator_tables(result, rows, whole)
+    if len(result.parameters) == 2 and not result.elapsed_ns:
+        answer, figures, tables = _difference(result)
+    return Report(title, answer, figures, [data, *tables], notes=notes, next=following)
+
+
+def _difference(result: OperatorTimes) -> tuple[str, list[Figure], list[Table]]:
+    """The sentence, figures and table on two profiles: what differs most first."""
+    times: dict[str, list[int]] = {}
+    for row in result.rows:
+        times.setdefault(row["name"], [0, 0])[row["run"]] += row["own_ns"]
+    rows = sorted(times.items(), key=lambda item: -abs(item[1][1] - item[1][0]))
+    names = [Path(source).name for source in result.sources]
+    if names[0] == names[1]:
+        names = list(result.sources)
+    sums = [sum(time[run] for _, time in rows) for run in (0, 1)]
+    ratio = Figure("ratio", sums[1] / max(sums[0], 1), format=".3g")
+    before, after = (readable(each, "ns", 4) for each in sums)
+    largest, (old, new) = _labels(result.by, [rows[0][0]])[0], rows[0][1]
+    sign, change = "+" if new >= old else "-", readable(abs(new - old), "ns", 3)
+    answer = f"{names[1]}: {after}, {ratio.text}x {before} of {names[0]}; most of it {largest} ({sign}{change})"
+    labels = shortened_apart([name for name, _ in rows], _FEW_LETTERS)
+    shown = [*zip(labels, (time for _, time in rows), strict=True), ("sum", sums)]
+    columns = [
+        Column(result.by, 0),
+        Column(names[0], lambda row: row[1][0], "ns", "time"),
+        Column(names[1], lambda row: row[1][1], "ns", "time"),
+        Column("difference", lambda row: row[1][1] - row[1][0], "ns", "time"),
+        Column("ratio", lambda row: row[1][1] / row[1][0] if row[1][0] else None, format=".3g"),
+    ]
+    return answer, [ratio], [Table(columns, shown)]
 
 
 def _operator_tables(result: OperatorTimes, last: Sequence[Mapping[str, Any]], whole: int) -> list[Table]:

@@ -107,7 +107,7 @@ def operator_times(
     peaks = parse_peak(peak) if peak else {}
     table = read_groups(groups) if by == "group" else ()
     paths = paths_of(sources, by, how)
-    if by == "kernel" and len(paths) == 1 and first is None and (sums := times_of_sums(paths[0], how)):
+    if by == "kernel" and len(paths) == 1 and first is None and (sums := times_of_sums(paths, how)):
         return sums
     pattern = None if from_name is None else NamePattern(from_name)
     parameters = [dict(fields_of(path, pattern)) for path in paths]
@@ -155,8 +155,25 @@ def operator_times(
     )  # fmt: skip
 
 
-def times_of_sums(path: Path, how: Mapping[str, Any]) -> OperatorTimes | None:
-    """Return the times of a profile, such as of ``nsys stats``, Cube or a small table of functions; None of others."""
+def times_of_sums(paths: Sequence[Path], how: Mapping[str, Any]) -> OperatorTimes | None:
+    """Return the times of profiles, as of ``nsys stats``, Cube or a small table of functions; None if one is another.
+
+    Two are those of two runs.
+    """
+    profiles = []
+    for run, path in enumerate(paths):
+        if (found := _rows_of_sums(path, how, run)) is None:
+            return None
+        profiles.append(found)
+    by = profiles[0][0]
+    rows = sorted((row for _, rows in profiles for row in rows), key=lambda row: -row["own_ns"])
+    parameters: tuple[dict[str, Any], ...] = tuple({"file": path.name} for path in paths) if len(paths) > 1 else ({},)
+    notes = (_UNKNOWN.get(by, "when calls ran"),)
+    return OperatorTimes(by, tuple(map(str, paths)), parameters, tuple(rows), 0, 0, notes)
+
+
+def _rows_of_sums(path: Path, how: Mapping[str, Any], run: int) -> tuple[str, list[dict[str, Any]]] | None:
+    """Return what the rows of a profile are, and these."""
     with Source(path) as source:
         reader = how.get("reader", recognise(source)[0])
         if reader not in _PROFILES and (reader != "csv" or path.stat().st_size > _LARGEST_TABLE):
@@ -170,22 +187,22 @@ def times_of_sums(path: Path, how: Mapping[str, Any]) -> OperatorTimes | None:
     if not isinstance(data, Measurements):
         return None
     roles = data.roles
-    if reader == "csv" and (len(roles.category) != 1 or roles.parameters or not is_time(roles.unit)):
+    varied = [column for column in roles.parameters.values() if data.table[column].nunique() > 1]
+    if reader == "csv" and (len(roles.category) != 1 or varied or not is_time(roles.unit)):
         return None
     (name,), value = roles.category, roles.value
     if value is None or roles.unit is None or not is_time(roles.unit):
         raise DataError(f"{path}: {value} is no time; leave out -r metric, or see it with: perf fit")
     factor = (seconds_per(roles.unit) or 1.0) * 1e9
     called = data.table.get("calls", pd.Series(0, data.table.index))
-    own, total = (data.table.get(each, data.table[value]) * factor for each in (value, f"inclusive_{value}"))
+    own = data.table[value] * factor
+    total = data.table.get(f"inclusive_{value}", data.table.get("inclusive_s", data.table[value])) * factor
     rows = [
-        {"name": str(each), "run": 0, "own_ns": round(times[0]), "total_ns": round(times[1]), "calls": int(calls),
+        {"name": str(each), "run": run, "own_ns": round(times[0]), "total_ns": round(times[1]), "calls": int(calls),
          "pieces": int(calls)}
-        for each, calls, *times in zip(data.table[name], called, own, total.fillna(own), strict=True)
+        for each, calls, *times in zip(data.table[name], called.fillna(0), own, total.fillna(own), strict=True)
     ]  # fmt: skip
-    rows.sort(key=lambda row: -row["own_ns"])
-    by = {"callpath": "call path"}.get(name, name.lower())
-    return OperatorTimes(by, (str(path),), ({},), tuple(rows), 0, 0, (_UNKNOWN.get(by, "when calls ran"),))
+    return {"callpath": "call path"}.get(name, name.lower()), rows
 
 
 def paths_of(sources: Sequence[Any], by: str, how: Mapping[str, Any]) -> list[Path]:

@@ -54,12 +54,15 @@ def report_of(profiles: Profiles, data: Any = None) -> Report:
 
 
 def _next(profiles: Profiles) -> str:
-    """By location where one of the longest functions is not balanced."""
+    """By location where one of the longest functions is not balanced, and of locations who waits for whom."""
     run, file = profiles.runs[0], existing_file(profiles.runs[0].source)
-    if not file or len(profiles) > 1 or profiles.by != "function" or len(run.locations) < 2:
-        return ""
     longest = np.argsort(-run.by_function_ns, kind="stable")[:2]
-    return f"perf profile {file} --by location" if (run.imbalance[longest] > _IMBALANCED).any() else ""
+    if not file or len(profiles) > 1 or len(run.locations) < 2:
+        return ""
+    if profiles.by in ("location", "rank"):
+        return f"perf messages {file}" if run.has_messages else ""
+    is_unequal = profiles.by == "function" and (run.imbalance[longest] > _IMBALANCED).any()
+    return f"perf profile {file} --by location" if is_unequal else ""
 
 
 def longest_functions(profiles: Profiles, most: int) -> tuple[str, ...]:

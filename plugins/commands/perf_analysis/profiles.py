@@ -18,10 +18,11 @@ from perf_io.traces.intervals import REPLAYED
 from perf_statistics.kernels import kernel
 from perf_traces.joined_trace import LazyTrace, run_of
 from perf_traces.levels import level_names, parts_of
-from perf_traces.messages.communication import FUNCTIONS, FunctionChanges, communication_of, sums_of
+from perf_traces.messages.communication import FACT, FUNCTIONS, FunctionChanges, communication_of, sums_of
 from perf_traces.nesting import BACKGROUND, is_incomplete, nesting_of
 from perf_traces.options import next_step
 from perf_traces.runs import REPETITIONS, symbols_of
+from perf_traces.states import class_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import overlaid, with_intervals
 from perfcore.base import pd
@@ -77,6 +78,7 @@ class RunProfile:
     counted: Mapping[str, Ints] = field(default_factory=dict)
     counted_inclusive: Mapping[str, Ints] = field(default_factory=dict)  # with their callees
     paths: CallPaths | None = None  # of a trace with calls within calls
+    has_messages: bool = False  # or collectives, as its format records them
 
     @property
     def elapsed_ns(self) -> int:
@@ -434,6 +436,7 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
         tuple(called[state] for state in trace.busy_states), trace.source,
         notes=(*notes, _INCOMPLETE) if incomplete else notes, has_calls=not incomplete,
         counted=counted.exclusive, counted_inclusive=counted.inclusive, paths=paths,
+        has_messages=FACT in trace.facts and "communicating" in map(class_of, trace.states),
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +29,8 @@ _MOST_LEFT_OUT = 3
 
 class SummarizedTrace(LazyTrace):
     """A run of which the time of cells, windows and states is known, and no interval; see `perfcore.Trace`."""
+
+    _chosen: Ints | None = None  # those of the locations of a run that it has; all by default
 
     def __init__(self, summary: Summary, source: str) -> None:
         facts, self.summary = summary.facts, summary
@@ -83,6 +86,11 @@ class SummarizedTrace(LazyTrace):
         """Return how many locations compute: means of cells, or of other states than `busy_states` of windows."""
         facts = self.summary.facts
         mask = busy_mask(self.states, self.busy_states, busy, idle)
+        if self._chosen is not None:
+            edges, times = self.windows()
+            means = times[:, mask].sum(axis=1) / np.diff(edges)
+            return UtilizationCurve(edges / nanoseconds_per(self.time_unit), means, self.time_unit,
+                                    n_locations=len(self.locations), source=self.source)  # fmt: skip
         if (mask == np.array(facts.busy)).all():
             return self._curve_of_cells
         return self._curve(self.summary.windows[:, mask].sum(axis=1), facts.bits[1])
@@ -116,6 +124,8 @@ class SummarizedTrace(LazyTrace):
     def windows(self) -> tuple[Ints, Ints]:
         """Return edges of windows (n_windows + 1,), and nanoseconds in each state (n_windows, n_states)."""
         windows = self.summary.windows
+        if self._chosen is not None:
+            return np.array(run_of(self)), self.state_times()[None]
         return self._edges(0, len(windows), self.summary.facts.bits[1]), windows
 
     def _edges(self, number: int, count: int, bits: int) -> Ints:
@@ -135,7 +145,15 @@ class SummarizedTrace(LazyTrace):
         times, entries = np.zeros((2, count, len(self.states)), np.int64)
         where = first[summary.places[:, 0]] + summary.places[:, 1], summary.places[:, 2]
         times[where], entries[where] = summary.times, summary.entries
-        return times, entries
+        return (times, entries) if self._chosen is None else (times[self._chosen], entries[self._chosen])
+
+    def at(self, chosen: Ints) -> SummarizedTrace:
+        """Return some of the locations; of these no more than the sums over the run are known."""
+        part = copy.copy(self)
+        part._chosen, part.facts = chosen, dict(self.facts)
+        part.locations = tuple(self.locations[place] for place in chosen.tolist())
+        part.levels = {name: [values[place] for place in chosen.tolist()] for name, values in self.levels.items()}
+        return part
 
     def located(self, level: str) -> SummarizedTrace:
         """Itself: locations are merged before they are summed up."""
