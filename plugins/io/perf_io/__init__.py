@@ -164,7 +164,7 @@ _SIGNATURES: dict[str, str | tuple[str, ...]] = {
     "gpu-tables": r'\A"?(?:Kind"?,"?(?:Agent_Id"?,[^\n]*Kernel_Name|(?:Direction|Operation|Name)"?,[^\n]*Source_Agent)'
     r'[^\n]*Start_Timestamp|Domain"?,"?Function"?,[^\n]*Start_Timestamp'
     r'|Index"?,"?KernelName"?,"?gpu-id"?,[^\n]*BeginNs)'
-    r'|(?m:^"?Start ?\(\w+\)"?,"?Duration ?\(\w+\)"?,"?(?:CorrId|Name"?,"?Result)"?,)',
+    r'|(?m:^"?Start ?\(\w+\)"?,"?Duration ?\(\w+\)"?,"?(?:CorrId|Name"?,"?Result)"?,|^"?Start"?,"?Duration"?,"?Grid X)',
     "gpu-sums": r'(?m)^[ \t]*"?Time ?\(%\)"?(?:,| {2,})"?Total Time(?: \(\w+\))?"?(?:,| {2,})'
     r'"?(?:Instances|Num Calls|Count)\b'
     r'|\A(?:"?Name"?,"?Calls"?,"?TotalDuration(?:Ns)?"?,|[-\s]*Name {2,}(?:Self CPU|CPU total))',

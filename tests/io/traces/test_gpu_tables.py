@@ -70,6 +70,14 @@ def test_what_nsys_stats_says_above_its_table_is_passed_over(write):
     assert "device busy 80.0% (exposed copies 60.0%), idle 20.0%" in perfcore.overheads(path).report().answer
 
 
+def test_nvprof_has_a_line_of_units(write):
+    """In us: a copy of 1.5 from 10 on, and a kernel of 2.5 that begins at 12.5, so 4 of 5 us."""
+    head = '"Start","Duration","Grid X","Size","Device","Stream","Name"\nus,us,,KB,,,\n'
+    rows = '10.000,1.500,,4.0,"A (0)","7","[CUDA memcpy HtoD]"\n12.500,2.500,1,,"A (0)","7","gemm(float*, int)"\n'
+    answer = perfcore.overheads(write(f"======== Profiling result:\n{head}{rows}")).report().answer
+    assert "device busy 80.0% (exposed copies 30.0%), idle 20.0%" in answer
+
+
 def test_a_row_without_a_time_is_refused_with_its_line(write):
     with pytest.raises(InputError, match=r"t.csv:2: Start_Timestamp 'x' is no whole number of nanoseconds"):
         perfcore.read(write(HEAD + '"KERNEL_DISPATCH","Agent 1",1,0,7,"k",1,x,5\n'))

@@ -81,12 +81,15 @@ _EVENTS = (
     _Events(
         "Start", duration="Duration", name=("Name",), thread="Tid", correlation="CorrID", category="cuda_runtime",
     ),
+    _Events("Start", duration="Duration", name=("Name",), device=("Device",), stream="Stream"),  # of nvprof
 )  # fmt: skip
 
 
 class GpuTableReader(RocprofReader):
     """Read kernels and copies of GPU streams from CSV of ``rocprofv3``, rocprof and ``nsys stats``.
 
+    Choose it for ``rocprofv3 --runtime-trace --output-format csv``, ``results.csv`` of rocprof, the reports
+    ``cuda_gpu_trace`` and ``cuda_api_trace`` of ``nsys stats --format csv``, and ``nvprof --print-gpu-trace --csv``.
     With ``PID_kernel_trace.csv`` or ``NAME_cuda_gpu_trace.csv`` the tables of copies, calls and ranges next to it are
     read: they are one trace.
     """
@@ -134,7 +137,7 @@ class GpuTableReader(RocprofReader):
 def _records(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the line and fields of each row by their headings, without units in brackets; times are in ns."""
     lines = numbered_lines(source)
-    # `nsys stats` says above what it does, without commas.
+    # `nsys stats` and nvprof say above what they do, without commas.
     first, heading = next((row for row in lines if row[1].count(",") > 1), (1, ""))
     headings = [name.strip() for name in csv_fields(heading, source.name, first)]
     split = [split_unit(name) if name.endswith(")") else (name, None) for name in headings]
@@ -146,6 +149,9 @@ def _records(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
         if len(fields) != len(headings):
             raise InputError(source.name, f"has {len(fields)} fields for {len(headings)} columns", line=line)
         record = {bare: field.strip() for (bare, _), field in zip(split, fields, strict=True)}
+        if (factor := NANOSECONDS.get(record.get("Start", ""))) is not None:  # units below the headings, of nvprof
+            to_ns = dict.fromkeys(("Start", "Duration"), factor)
+            continue
         for name, factor in to_ns.items():
             if factor != 1 and (number := _number(record[name])) is not None:
                 record[name] = str(round(number * factor))
