@@ -10,6 +10,8 @@ import perfcore
 from perf_traces.levels import located
 from perf_traces.messages.communication import carry
 
+STATES = ("run", "idle", "lock", "wait/waitall", "send")
+
 
 def with_messages(trace, communication):
     """The trace, carrying the calls and messages of a run by hand."""
@@ -52,3 +54,10 @@ def lanes_of(view, query, path=()):
     said = json.loads(content[4 : 4 + length])
     planes = np.frombuffer(content, np.uint8, offset=4 + length)
     return said, planes.reshape(-1, len(said["rows"]), said["columns"])
+
+
+def trace_of(rows, n_locations, states=STATES, **facts):
+    """A trace from (location, state, start, end)."""
+    location, state, start, end = zip(*rows, strict=True)
+    names = [f"cpu{k}" for k in range(n_locations)]
+    return perfcore.Trace(location, [states.index(s) for s in state], start, end, names, states, **facts)

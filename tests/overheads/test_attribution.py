@@ -1,19 +1,10 @@
 """Cycles by category: exact nanoseconds, complete and orthogonal, as a loop over every instant finds them."""
 
 import pytest
-from made_traces import phases_at
+from made_traces import phases_at, trace_of
 
 from perfcore import Series, Trace, UtilizationCurve, overheads
 from perfcore.base.errors import DataError, InputError
-
-STATES = ("run", "idle", "lock", "wait/waitall", "send")
-
-
-def trace_of(rows, n_locations, states=STATES, **facts):
-    """A trace from (location, state, start, end)."""
-    location, state, start, end = zip(*rows, strict=True)
-    names = [f"cpu{k}" for k in range(n_locations)]
-    return Trace(location, [states.index(s) for s in state], start, end, names, states, **facts)
 
 
 def profiled(trace, categories=None, **options):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from made_traces import STATES, trace_of
 from traces.kineto_files import read, three_ranks
 
 import perfcore
@@ -17,15 +18,6 @@ from perf_traces.levels import located
 from perf_traces.windows import part_of
 from perfcore import Trace
 from perfcore.base.errors import DataError
-
-STATES = ("run", "idle", "lock", "wait/waitall", "send")
-
-
-def trace_of(rows, n_locations, **facts):
-    """A trace from (location, state, start, end)."""
-    location, state, start, end = zip(*rows, strict=True)
-    names = [f"cpu{k}" for k in range(n_locations)]
-    return Trace(location, [STATES.index(s) for s in state], start, end, names, STATES, **facts)
 
 
 @st.composite

@@ -128,17 +128,6 @@ def test_of_thirty_levels_and_more_several_may_deviate(n_levels, counts_less):
 P = (4.0, 8.0, 16.0, 32.0, 64.0)
 
 
-def fitted_of_law_picture(laws, points=P, noise=0.03, runs=4, **options):
-    rng = np.random.default_rng(4)
-    rows = [
-        (p, path, law(p) * (1.0 + noise * rng.standard_normal()))
-        for path, law in laws.items()
-        for p in points
-        for _ in range(runs)
-    ]
-    return perfcore.fit(pd.DataFrame(rows, columns=["p", "callpath", "time_s"]), fitter="scaling", **options)
-
-
 def laid_out(model):
     """Places of labels and ticks are found, and warned of, only when a figure is laid out."""
     figure = model.plot().figure
@@ -148,7 +137,8 @@ def laid_out(model):
 
 @pytest.fixture(scope="module")
 def three():
-    return fitted_of_law_picture({f"main->f{k}": lambda p, k=k: (k + 1.0) * (1.0 + p) for k in range(3)})
+    laws = {f"main->f{k}": lambda p, k=k: (k + 1.0) * (1.0 + p) for k in range(3)}
+    return perfcore.fit(measured(laws), fitter="scaling")
 
 
 def test_means_median_bounds_and_target_are_where_the_model_has_them(three):
@@ -177,7 +167,6 @@ def test_intervals_hold_the_median_and_one_another(three):
 
 
 # Views of scaling laws: trees from names, what the pages say against other ways to compute it, and their bounds.
-P_OF_LAW_VIEWS = (4, 8, 16, 32, 64)
 LAWS = {
     "main": lambda p: 1.0 + 0.0 * p, "main->solve": lambda p: 0.1 * p**2, "main->solve->sweep": lambda p: 200.0 / p,
     "main->solve->exchange": lambda p: 4.0 * np.log2(p), "main->io": lambda p: 0.5 * p,
@@ -188,9 +177,9 @@ LAWS = {
 def measured(laws, runs=3, noise=0.02, seed=0):
     rng = np.random.default_rng(seed)
     rows = [
-        (p, path, float(law(float(p))) * (1.0 + noise * rng.standard_normal()))
+        (p, path, float(law(p)) * (1.0 + noise * rng.standard_normal()))
         for path, law in laws.items()
-        for p in P_OF_LAW_VIEWS
+        for p in P
         for _ in range(runs)
     ]
     return pd.DataFrame(rows, columns=["p", "callpath", "time_s"])
