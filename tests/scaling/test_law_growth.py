@@ -330,10 +330,7 @@ def test_a_time_that_falls_is_strong_scaling_and_says_so():
     assert (found.scaling, found.is_told) == ("strong", False)
     assert found.levels[1].speedup[0] == pytest.approx(101 / 51)
     assert any("since the time falls" in line for line in model.report().closing())
-
-
-def test_a_time_that_falls_and_rises_again_is_strong_scaling():
-    """Threads beyond the best number: 36 s, 29 s, and 45 s."""
+    # So does one that rises again with threads beyond the best number: 36 s, 29 s, and 45 s.
     model = perfcore.fit(table(lambda p: 18.0 + 16.5 / p + 1.5 * p), fitter="scaling")
     assert (model.speedup.scaling, model.speedup.is_told) == ("strong", False)
 

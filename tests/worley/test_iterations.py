@@ -25,20 +25,14 @@ def repeating(count, jitter, seed, *, lead=2.3, tail=1.1, period=10.0):
     return UtilizationCurve([*edges, edges[-1] + tail * period], [*heights, 1.0], "ms", n_locations=16), durations
 
 
-@pytest.mark.parametrize(("count", "jitter", "seed"), [(5, 0.0, 0), (12, 0.05, 1), (40, 0.1, 2), (700, 0.05, 3)])
+@pytest.mark.parametrize(("count", "jitter", "seed"), [(5, 0.0, 0), (12, 0.05, 4), (40, 0.1, 2), (700, 0.05, 3)])
 def test_number_and_period_of_generated_iterations(count, jitter, seed):
     curve, durations = repeating(count, jitter, seed)
     found = perfcore.iterations(curve)
     assert found.count == pytest.approx(count, abs=max(1, count // 100))
     assert found.period == pytest.approx(durations.mean(), rel=0.02)
-
-
-def test_durations_are_those_of_each_iteration():
-    curve, durations = repeating(12, 0.05, 4)
-    found = perfcore.iterations(curve)
-    assert found.durations[1:-1] == pytest.approx(
-        durations[1:-1], rel=0.03
-    )  # the outermost have look-alikes beside them
+    if count == 12:  # the outermost have look-alikes beside them
+        assert found.durations[1:-1] == pytest.approx(durations[1:-1], rel=0.03)
 
 
 @pytest.mark.parametrize("seed", range(6))
