@@ -258,6 +258,12 @@ def test_quantiles_of_symmetric_samples_are_symmetric():
         np.testing.assert_allclose(found + found[::-1], 2.0 * np.median(samples), atol=1e-9)
 
 
+def test_a_quarter_lies_outside_of_three_samples():
+    """One in n + 1, half of it on each side, and between them each sample has as much: 1/4, 1/2 and 3/4."""
+    found = quantiles_of(np.array([-1.0, 0.0, 1.0]), np.ones(3), 0.0, NO_BOUNDS)
+    np.testing.assert_allclose(np.interp([0.25, 0.5, 0.75], LEVELS, found), [-1.0, 0.0, 1.0], atol=1e-12)
+
+
 def test_how_central_a_value_is():
     quantiles = np.where(LEVELS < 0.3, 5.0 * LEVELS, 2.0)  # 2 has the probability 0.7
     assert centrality(quantiles, 2.0) == 0.0
