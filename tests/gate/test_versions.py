@@ -316,6 +316,14 @@ def test_the_order_of_runs_is_their_design(old: list[int], new: list[int], desig
     assert perfcore.gate(table, base="old", new="new").designs == (design,)
 
 
+def test_three_runs_of_each_version_one_after_the_other_suffice() -> None:
+    times = [1.0, 1.001, 0.999, 3.0, 3.001, 2.999]
+    table = pd.DataFrame({"version": ["old"] * 3 + ["new"] * 3, "order": range(6), "bench": "a", "time_s": times})
+    for rows, outcome in ((table, "fail"), (table.drop(index=5), "inconclusive")):
+        gate = perfcore.gate(rows, base="old", new="new", design="blocked")
+        assert (gate.designs, gate.outcome) == (("blocked",), outcome)
+
+
 def test_more_of_one_version_after_the_other_decides_nothing() -> None:
     times = np.random.default_rng(8).lognormal(0.0, 0.03, 12)
     table = pd.DataFrame({"version": np.repeat(["old", "new"], 6), "order": range(12), "bench": "a", "time_s": times})

@@ -171,7 +171,7 @@ def benjamini_hochberg(probabilities: Floats) -> Floats:
     """
     order, count = np.argsort(-probabilities, kind="stable"), len(probabilities)
     adjusted = np.empty(count)
-    adjusted[order] = np.minimum.accumulate(np.minimum(1.0, count / np.arange(count, 0, -1) * probabilities[order]))
+    adjusted[order] = np.minimum.accumulate(count / np.arange(count, 0, -1) * probabilities[order])
     return adjusted
 
 
