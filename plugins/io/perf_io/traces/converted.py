@@ -59,6 +59,17 @@ class Converted(Source):
         yield io.BufferedReader(io.BytesIO(self._text))  # type: ignore[arg-type]
 
 
+class _Arguments(msgspec.Struct, gc=False):
+    name: Any = None
+    pid: Any = None
+    begin: Any = msgspec.field(name="BeginNs", default=None)
+    end: Any = msgspec.field(name="EndNs", default=None)
+    device: Any = msgspec.field(name="dev-id", default=0)
+    stream: Any = msgspec.field(name="stream-id", default=None)
+    correlation: Any = msgspec.field(name="correlation_id", default=None)
+    step: Any = msgspec.field(name="step_num", default=None)
+
+
 class _Event(msgspec.Struct, gc=False):
     """What is read of each event; rocprof writes numbers as texts."""
 
@@ -69,7 +80,7 @@ class _Event(msgspec.Struct, gc=False):
     ts: float = 0.0
     dur: float = 0.0
     id: int | str = 0
-    args: Any = None
+    args: _Arguments | None = None
 
 
 _EVENTS = msgspec.json.Decoder(list[_Event], strict=False)
@@ -87,36 +98,44 @@ def by_process(source: Source) -> Source:
 
 def _rows(events: list[_Event]) -> Iterator[Row]:
     processes, threads, flows = dict[str, str](), dict[tuple[str, str], str](), dict[tuple[str, str, float], int]()
+    numbers: dict[Any, int] = {}
     for event in events:
         key = str(event.pid), str(event.tid)
-        if event.ph == "M" and isinstance(event.args, dict):
-            title = str(event.args.get("name", ""))
+        if event.ph == "M" and event.args is not None:
+            title = str(event.args.name)
             if event.name == "process_name":
                 processes[key[0]] = title
             elif event.name == "thread_name":
                 threads[key] = title
         elif event.ph in ("s", "t", "f"):
-            flows[*key, event.ts] = int(event.id) + 1
+            flows[*key, event.ts] = numbers.setdefault(event.id, len(numbers) + 1)
     with_streams = {pid for (pid, _), title in threads.items() if title.startswith("Stream")}
     for event in events:
         if event.ph != "X":
             continue
-        args = event.args if isinstance(event.args, dict) else {}
+        args = event.args or _Arguments()
         pid, tid = str(event.pid), str(event.tid)
         process, title = processes.get(pid, ""), threads.get((pid, tid), "")
         times = [round(1000 * time) for time in (event.ts, event.ts + event.dur)]
-        start, end = (int(args.get(name, time)) for name, time in zip(("BeginNs", "EndNs"), times, strict=True))
+        start, end = (_whole(exact, time) for exact, time in zip((args.begin, args.end), times, strict=True))
         device = _DEVICE.fullmatch(process)
         at = event.ts if device else event.ts + event.dur
-        number = int(args.get("correlation_id", 0)) or flows.get((pid, tid, at), 0)
+        number = _whole(args.correlation, 0) or flows.get((pid, tid, at), 0)
         if device or process == _COPIES:
             work = "Stream" if pid in with_streams else "XLA Ops" if process.startswith("/device:") and title else ""
             copy = _COPY.match(event.name)
             kind = f"gpu_mem{copy[1].lower()}" if copy else "kernel" if device else "gpu_memcpy"
-            gpu = int(device[1] if device else args.get("dev-id", 0))
+            gpu = _whole(device[1] if device else args.device, 0)
             if title.startswith(work):
-                yield kind, event.name, gpu, args.get("stream-id", tid) if device else "copies", start, end, number
+                yield kind, event.name, gpu, (args.stream or tid) if device else "copies", start, end, number
         else:
-            kinds = [_OF_CALLS.get(process, "driver" if "correlation_id" in args else "cpu_op")]
-            for kind in kinds + ["user_annotation"] * ("step_num" in args):
-                yield kind, event.name, str(args.get("pid", process or pid)), title or tid, start, end, number
+            kinds = [_OF_CALLS.get(process, "cpu_op" if args.correlation is None else "driver")]
+            for kind in kinds + ["user_annotation"] * (args.step is not None):
+                yield kind, event.name, str(args.pid or process or pid), title or tid, start, end, number
+
+
+def _whole(value: Any, otherwise: int) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return otherwise

@@ -86,10 +86,8 @@ _EVENTS = (
 
 
 class GpuTableReader(RocprofReader):
-    """Read kernels and copies of GPU streams from CSV of ``rocprofv3``, rocprof and ``nsys stats``.
+    """Read kernels and copies of GPU streams from CSV of ``rocprofv3``, rocprof, ``nsys stats`` and nvprof.
 
-    Choose it for ``rocprofv3 --runtime-trace --output-format csv``, ``results.csv`` of rocprof, the reports
-    ``cuda_gpu_trace`` and ``cuda_api_trace`` of ``nsys stats --format csv``, and ``nvprof --print-gpu-trace --csv``.
     With ``PID_kernel_trace.csv`` or ``NAME_cuda_gpu_trace.csv`` the tables of copies, calls and ranges next to it are
     read: they are one trace.
     """
