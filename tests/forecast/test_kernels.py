@@ -15,6 +15,7 @@ from statsmodels.tsa.holtwinters import SimpleExpSmoothing
 from perf_forecast.options import support_of
 from perf_forecast.predictors import (
     LEVELS,
+    Candidate,
     Mixer,
     Resampling,
     _crps,
@@ -331,6 +332,15 @@ def test_a_choice_is_judged_by_the_later_half_of_its_origins():
     """Outcomes are 1 from the 300th on and forecasts 0: the last 64 of the 128 origins held out are off by 1."""
     mixer = Mixer({"last value": np.zeros(400)}, (np.arange(400) >= 300) * 1.0, 1, 0.0, NO_BOUNDS)
     assert mixer.choose(["last value"]).errors["last value"] == 1.0
+
+
+def test_candidates_are_mixed_evenly_however_many_samples_they_have():
+    """Five samples of 0, and fifty of which five are 0: 0 has the probability 0.55."""
+    mixer = Mixer({"last value": np.zeros(80)}, (np.arange(80) < 65) * 1.0, 1, 0.0, NO_BOUNDS)
+    candidates = [Candidate("last value", Resampling("values", window)) for window in (5, 50)]
+    (found,) = mixer.mixed(candidates, np.array([70]))
+    assert found[LEVELS == 0.5] == 0.0
+    assert found[LEVELS == 0.6] == 1.0
 
 
 # Seasons: found where there are some, and nowhere else.
