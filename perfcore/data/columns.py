@@ -30,9 +30,11 @@ _COUNT = re.compile(
     rf"(?P<word>{'|'.join(_NAMES['processors'])})(?P<several>(?:e?s)?(?:total|count|#)?)"
 )
 _WHOLE = (*_NAMES["processors"][:10], *words("words", "processors"))  # no words in the singular
-_AVERAGE = "(?:mean|average|avg|median)"
+_AVERAGE = f"(?:{VOCABULARY['spread']['mean']})"
 _MEAN = re.compile(rf"{_AVERAGE}\.?(?:\s+of)?[\s_-]+(?=\w)|(?<=\w)[\s_-]+(?:olympic[\s_-]+)?{_AVERAGE}")
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Behind a name: its formula, where it was measured, or a symbol, as in `number of tasks (p)`.
+_BEHIND = re.compile(r"\s+=\s.*|\s*\(\w+\s*=[^()]*\)$|(?<=\w)\s*\([A-Za-z]\)$")
 # Words to which formulas give a meaning, so that no parameter can be called so.
 FORMULA_WORDS = frozenset(
     ["abs", "and", "cbrt", "ceil", "exp", "floor", "if", "log", "log10", "log2", "max", "min", "not", "or", "sqrt"]
@@ -136,10 +138,14 @@ def roles_of(table: pd.DataFrame) -> MeasurementRoles:
     guessed = guess_roles(columns, numeric)
     if guessed.value is None and (alternatives := alternatives_of([c for c in columns if c in numeric])):
         guessed = replace(guessed, value=alternatives[0], unit=unit_of(alternatives[0]), alternatives=alternatives)
+    if guessed.value is not None and 3 * table[guessed.value].count() < 2 * len(table):
+        complete = {c for c in numeric if c != guessed.value and table[c].notna().all()}
+        guessed = other if is_called_time((other := guess_roles(columns, complete)).value or "") else guessed
     if guessed.value is not None:
         measured = pd.to_numeric(table[guessed.value].dropna(), errors="coerce")
         is_date, near = are_dates(measured), (measured <= _NEAR * measured.min()).mean()
-        is_given = near > 0.5 and ("duration" in words_of(guessed.value) or measured.nunique() == 1)
+        is_constant = measured.nunique() == 1 or (near == 1.0 and not guessed.parameters)  # else of weak scaling
+        is_given = near > 0.5 and ("duration" in words_of(guessed.value) or is_constant)
         without = guess_roles(columns, numeric - {guessed.value}) if is_date or is_given else guessed
         rates = [c for c in (without.value, *columns) if c in numeric and is_called_rate(c)]
         if is_date or (is_given and rates and table[rates[0]].nunique() > 1):
@@ -147,7 +153,10 @@ def roles_of(table: pd.DataFrame) -> MeasurementRoles:
     for column in guessed.parameters.values():
         if table[column].nunique(dropna=False) == 1 and (others := guess_roles(columns, numeric - {column}).parameters):
             guessed = replace(guessed, parameters=others)
-    if all((table[column] == table[column].iloc[0]).all() for column in guessed.parameters.values()):
+    machines = table.groupby(
+        [*guessed.system] or table.index * 0
+    )  # of which few may have one number of processors each
+    if all(table[c].nunique() < _LEVELS and machines[c].nunique().max() <= 1 for c in guessed.parameters.values()):
         sizes = [c for c in columns if c in numeric and is_size(c) and c != guessed.value and table[c].nunique() > 1]
         if sizes := without_copies(table, sizes):
             guessed = replace(guessed, parameters={_symbol(column, True, columns): column for column in sizes[:1]})
@@ -291,7 +300,7 @@ def _name(column: str, role: str, around: bool) -> str | None:
     bare, unit = split_unit(column)
     if role == "processors" and unit is not None and unit.kind != "count":
         return None  # the share of them that is busy, or the time that they were
-    bare = bare.lower() or column.lower()
+    bare = _BEHIND.sub("", bare.lower() or column.lower())
     if around and role == "value":
         bare = split_unit(_MEAN.sub("", bare))[0]
     plain = re.sub(r"[\s_.:-]+", "", bare)
@@ -305,7 +314,8 @@ def _symbol(column: str, may_be_p: bool, columns: Sequence[str]) -> str:
     """What a parameter is called in formulas when the user does not say."""
     if column.lower() == "p" or (may_be_p and "p" not in columns):
         return "p"
-    return column if _SYMBOL.fullmatch(column) else re.sub(r"\W", "_", column, flags=re.ASCII)
+    symbol = re.sub(r"\W", "_", column, flags=re.ASCII)
+    return symbol if symbol.strip("_") or "n" in columns else "n"
 
 
 def existing_column(name: str, columns: Sequence[str]) -> str:
@@ -344,7 +354,7 @@ def is_called_time(column: str) -> bool:
 def is_called_rate(column: str) -> bool:
     """Return whether a name is that of work per time, of which more is better."""
     statistic = _STATISTIC.fullmatch(column.strip())
-    name, unit = split_unit(statistic["name"] if statistic else column)
+    name, unit = split_unit(statistic["name"] if statistic else _BEHIND.sub("", column))
     if unit is not None and unit.kind not in ("count", "share"):
         return unit.kind == "rate"
     names = words_of(name)
@@ -366,11 +376,6 @@ def is_size(column: str) -> bool:
 def is_named(what: str, name: str) -> bool:
     """Return whether a whole name is one of those that a regular expression of the vocabulary means: ``"nodes"``."""
     return re.fullmatch(_PATTERNS[what], name, re.IGNORECASE | re.DOTALL) is not None
-
-
-def is_part(column: str) -> bool:
-    """Return whether a name is that of a column of parts of a run, such as regions, whose times add up."""
-    return any(name.removesuffix("s") in (*_NAMES["category"], *_WORDS["region"]) for name in words_of(column))
 
 
 def is_speed(unit: str | None, *names: str) -> bool:
@@ -410,11 +415,6 @@ def is_run_identifier(column: str) -> bool:
     """Return whether a name is that of a column in which runs differ that were meant to be the same."""
     plain = plain_name(column).strip("# ")
     return plain in _OF_RUNS or plain.removesuffix(" #") in _OF_RUNS or is_of_spread(column)
-
-
-def is_repetition(field: str) -> bool:
-    """Return whether a field of a file's name is that of a run among those that were meant to be the same."""
-    return field in _WORDS["repetition"] or is_run_identifier(field)
 
 
 def is_of_spread(column: str) -> bool:

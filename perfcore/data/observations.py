@@ -278,7 +278,8 @@ def no_number(name: str, text: str) -> str:
         return f"{description}; it has a decimal comma, which tables of text are read with by -r decimal=,"
     if re.fullmatch(r"[+-]?[0-9.]+ ?[kKMGT]", text):
         return f"{description}; {text[-1]} may be a power of 1000 or of 1024: write the number in full"
-    return description + f"; --where '{name}!={text}' leaves it out" * (text.lower() in ("total", "sum", "mean"))
+    is_other = text.lower() in ("total", "sum", "mean", "serial", "sequential")
+    return description + f"; --where '{name}!={text}' leaves it out" * is_other
 
 
 def numbers_of(data: Measurements, name: str, kept: Booleans, *, zero: bool = False, signed: bool = False) -> Floats:

@@ -54,6 +54,17 @@ SHAPES = {
         "\\caption{Runs}\\begin{tabular}{rr}\n\\textbf{p} & time [s] \\\\ \\hline\n1 & $8$ \\\\\n"
         "2 & \\num{4.5} \\\\ % again\n4 & 2.5 \\\\\n\\end{tabular}\n", "tex"),
     "corner": ("n\\threads,1,2,4\n10,8,4.5,2.5\n", "csv"),
+    "blocks of lines": ("Threads : 1\nWall time : 8 s\n---\nThreads : 2\nWall time : 4.5 s\n---\nThreads : 4\n"
+        "Wall time : 2.5 s\n", "txt"),
+    "blocks of pairs": ("n=5 p=1\nmin=7.9s max=8.1s\nmean=8s\nn=5 p=2\nmin=4.4s max=4.6s\nmean=4.5s\nn=5 p=4\n"
+        "min=2.4s max=2.6s\nmean=2.5s\n", "txt"),
+    "a number and a time": ("1: 8s\n2: 4.5s\n4: 2.5s\n", "txt"),
+    "keys that differ in case": ("N = 7 | p = 1 | n = 3 | t_s = 8\nN = 7 | p = 2 | n = 3 | t_s = 4.5\n"
+        "N = 7 | p = 4 | n = 3 | t_s = 2.5\n", "txt"),
+    "broken lines in cells": ("|MPI<br>ranks|Wall<br/>time|\n|--|--|\n|1|8|\n|2|4.5|\n|4|2.5|\n", "md"),
+    "levels whose cells have a unit": ("| size | p=1 | p=2 | p=4 |\n|--|--|--|--|\n| 10 | 8s | 4.5s | 2.5s |\n", "md"),
+    "columns in JSON": ('{"code": "lu", "runs": {"p": [1, 2, 4], "time_s": [8, 4.5, 2.5]}}', "json"),
+    "objects in JSON": ('{"serial": 8, "x": {"1": {"time_s": 8}, "2": {"time_s": 4.5}, "4": {"time_s": 2.5}}}', "json"),
 }  # fmt: skip
 
 
@@ -148,6 +159,14 @@ PUBLISHED = {
     "parallelism": ("rows,parallelism,time_s\n9,1,4\n9,2,3\n9,4,2\n", "parallelism", "time_s"),
     "a checksum": ("impl,N,time_s,checksum\nx,512,1,3\nx,1024,8,9\nx,2048,9,7\n", "N", "time_s"),
     "texts that name runs": ("method,time_ms,error,speedup\na,8,1e-5,1\nb,4,2e-4,2\nc,5,1e-4,1.6\n", "", "time_ms"),
+    "means in another language": ("Procesos,Puntos,Repeticiones,Tiempo promedio,Tiempo leer\n1,9,5,8,1\n2,9,5,4.5,1\n",
+        "Procesos", "Tiempo promedio"),
+    "threads in another language": ("dims,hilos,tempo\n2,1,8\n2,2,5\n3,1,9\n3,2,6\n", "hilos", "tempo"),
+    "symbols behind names": ("tasks (p),cells (N),time\n1,9,8\n2,9,4.5\n", "tasks (p)", "time"),
+    "a time that half of the runs have": ("n,wall_ms,gpu_ms,tflops\n1,,2,1\n2,,3,2\n4,5,4,3\n8,,9,4\n", "n", "gpu_ms"),
+    "a time that was given to clients": ("readers,elapsed_s,qps,p99_ms\n1,60.1,90,3\n2,60.2,80,4\n", "readers", "qps"),
+    "processors of each machine": ("machine,cores,n,time_s\na,8,10,2\na,8,20,4\nb,64,10,1\nb,64,20,2\n", "n", "time_s"),
+    "runs on one day": ("model,date,gpus,tok_s\na,2026-07-17,1,9\na,2026-07-17,2,17\n", "gpus", "tok_s"),
     "tokens": ("clients,total_tok_s\n1,10\n2,19\n4,30\n", "clients", "total_tok_s"),
     "shares": ("GPUs,Total (img/s),Per-GPU,Efficiency\n1,400,400,1\n2,760,380,.95\n", "GPUs", "Total (img/s)"),
     "commas above blanks": ('"MPI ranks","nodes","zones/cpu_second"\n1 1 8\n2 1 15\n4 2 29\n', "MPI ranks",
@@ -173,6 +192,16 @@ ROLES = {
         {"parameters": {"p": "n"}, "value": "time_s", "code": ()}, {}),
     "percentiles": ("replicas  rps  p50  p99\n1  1203.1  8ms  21ms\n2  2310.4  8ms  24ms\n",
         {"parameters": {"p": "replicas"}, "value": "rps", "code": ()}, {}),
+    "processes x threads": ("np,threads,time_s\n2,4,9\n4,8,5\n6,10,3\n",
+        {"parameters": {"p": "processors"}}, {"processors": [8, 32, 60]}),
+    "one other layout": ("ranks,threads,time_s\n1,8,9\n2,4,8\n4,2,7\n8,2,5\n",
+        {"parameters": {"p": "ranks", "threads": "threads"}}, {}),
+    "numbers alone": ("9 1 0.87 0\n9 2 0.45 0\n8 1 0.7 0\n8 2 0.4 0\n",
+        {"parameters": {"p": "column1", "column2": "column2"}, "value": "column3"}, {}),
+    "ways to run as a path": ("n,path,time_s\n1,naive,9\n1,tuned,5\n2,naive,19\n2,tuned,9\n", {"category": ()}, {}),
+    "a size in another script": ("\u89c4\u6a21,T(t = 1),T(t = 2)\n10,8,4.5\n20,15,8\n",
+        {"parameters": {"n": "\u89c4\u6a21", "p": "t"}}, {}),
+    "times of runs alone": ("wall_s\n12.5\n12.25\n12.75\n", {"parameters": {}, "value": "wall_s"}, {}),
     "hosts": ("host,time_s\na,1.2\na,1.3\nb,1.25\n", {"parameters": {}, "value": "time_s", "code": ()}, {}),
     "versions": ("query,version,run,elapsed_ms\nq1,3.4,1,1200\nq1,3.4,2,1180\nq1,3.5,1,1010\n",
         {"parameters": {}, "value": "elapsed_ms", "code": ()}, {}),

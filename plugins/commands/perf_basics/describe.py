@@ -24,7 +24,7 @@ from perf_tables.meanings import (
 from perf_traces.options import WARNING
 from perfcore.base import pd, progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
-from perfcore.data.columns import SCALING_KINDS, is_of_spread, shown_names
+from perfcore.data.columns import SCALING_KINDS, is_of_spread, shown_names, words, words_of
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations, points_of, values_of
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _LEFT_OUT = "left out, a copy of another row"  # of which a fit asks
 _MOST_LEVELS = 12
 _MANY_ROWS = 3_000_000
+_WHOLES = frozenset(words("words", "whole"))
 
 
 def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[str] = ()) -> dict[str, Any]:
@@ -335,6 +336,7 @@ def _free_numbers(data: Measurements) -> list[str]:
 def _parts(data: Measurements, name: str) -> list[str]:
     """The fit of several times, where there is none that stands for all of them."""
     times = [column for column in _free_numbers(data) if is_time(unit_of(column)) and not is_of_spread(column)]
+    times = [column for column in times if not _WHOLES.isdisjoint(words_of(column))] or times
     if data.roles.value is not None or not data.roles.parameters or len(times) < 2:
         return []
     return [f"perf fit {name} --value {shlex.quote(','.join(times))}"]

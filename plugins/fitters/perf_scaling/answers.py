@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from perf_scaling.data import describe_paths
+from perf_scaling.data import UNLIKE, describe_paths
 from perf_scaling.growth import (
     CLASSES,
     COVERAGE,
@@ -166,7 +166,8 @@ def _notes(model: ScalingModel) -> list[Note]:
             told, other, whose = "weak", "strong", "a rate of each processor"
         why = f"since {model.value_name} is {whose}"
         notes.append(Note("Assumed", f"{told} scaling, {why} (--scaling {other} otherwise)"))
-    notes += [Note("Assumed", note) for note in model.notes if not note.startswith(missing)]
+    notes += [Note("Uncertain", note) for note in model.notes if note.startswith(UNLIKE)]
+    notes += [Note("Assumed", note) for note in model.notes if not note.startswith((missing, UNLIKE))]
     exact = [path for path, is_exact in zip(model.paths, model.posterior.is_exact.tolist(), strict=True) if is_exact]
     if exact and max(row.reach_of_target for row in model.rows) > 1.0:
         whose = "" if len(model.paths) == 1 else f" of {listing(exact, _MOST_NAMED)}"

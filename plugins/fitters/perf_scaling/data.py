@@ -21,7 +21,6 @@ from perfcore.data.columns import (
     is_called_time,
     is_named,
     is_of_spread,
-    is_part,
     is_processors,
     is_run_identifier,
     is_speed,
@@ -41,8 +40,12 @@ if TYPE_CHECKING:
 LEAST_POINTS = 3  # of one parameter: a slope between two, and one that says how well it holds; of several one more
 PATH = "path"  # the variable of a model that names one
 SPREAD_NAMES = {"deviation": "sd", "error": "sem", "confidence": "ci95"}
+UNLIKE = "the runs did not do the same work"
 OF_VALUE = "value of"  # the column that says which of the measured ones a row is from
-_PARTS = {*words("words", "part"), *words("words", "whole")}
+_WHOLES = {*words("words", "whole")}
+_PARTS = {*words("words", "part"), *_WHOLES}
+_SUITE, _RESULTS = frozenset(words("words", "suite")), frozenset(words("words", "result"))
+_OF_PARTS = (*words("roles", "category"), *words("words", "region"))  # words for a column of parts of a run
 _METRIC = "metric"  # the column that Extra-P's experiments name a metric in
 _LARGEST = 1e100  # squares of larger values overflow
 _RANK = 1e-6  # of the logarithms of the points; below, they lie on a line but for rounding
@@ -116,10 +119,15 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
         data = confounders.split_by_switches(data, notes)
     several = confounders.several_parameters(data) if options.parameter is None else ()
     if several and len(several) <= confounders.MOST_PARAMETERS:
-        wider = gathered(data.with_roles(value=roles.value), replace(options, parameter=several, where=()))
+        one = options.value if len(options.value or ()) < 2 else (roles.value,)  # several are rows by now
+        wider = gathered(data.with_roles(value=roles.value), replace(options, parameter=several, value=one, where=()))
         if wider.paths:
             named = f"parameters {', '.join(several)} (set with --parameter)"
             return replace(wider, notes=tuple(dict.fromkeys((*notes, named, *wider.notes))))
+    for steps in meanings.steps_of(data):
+        levels = data.table[steps]
+        hold = f"--where {steps}={levels.mode().iloc[0]:g} holds them"
+        notes.append(f"{UNLIKE}: {levels.min():g} to {levels.max():g} {steps} ({hold})")
     value = values_of(data, notes, zeros=True, signed=True)
     kept = ~np.isnan(value)
     points = {symbol: numbers_of(data, column, kept) for symbol, column in roles.parameters.items()}
@@ -344,10 +352,17 @@ def _metrics(data: Measurements, kept: Booleans, path: Ints) -> tuple[str, ...]:
 
 
 def _is_part(data: Measurements, column: str) -> bool:
-    """Return whether a column names parts of a run: by its name, or names of parts, of calls or of the whole."""
-    if is_part(column):
-        return True
+    """Return whether a column names parts of a run: by its name, or names of parts, of calls or of the whole.
+
+    Kernels of a suite or with rates or checksums of their own, and several wholes, such as totals, are programs.
+    """
     names = data.table[column].dropna().astype(str).unique().tolist()
+    of_programs = any(is_called_rate(c) or not _RESULTS.isdisjoint(words_of(c)) for c in map(str, data.table.columns))
+    is_suite = of_programs or not any(_SUITE.isdisjoint(words_of(name)) for name in names)
+    if ("kernel" in words_of(column) and is_suite) or not any(_WHOLES.isdisjoint(words_of(name)) for name in names):
+        return False
+    if any(word.removesuffix("s") in _OF_PARTS for word in words_of(column)):
+        return True
     if not any(_PARTS.isdisjoint(words_of(name)) for name in names) or (callers_of(names) >= 0).any():
         return True
     return meanings.whole_of_parts(names, np.empty((0, len(names)))) is not None

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 import perfcore
+from perf_tables.meanings import is_repetition
 from perf_worley.activity import Activity, joined
 from perfcore import Measurements
 from perfcore.base import pd, progress
 from perfcore.base.errors import DataError, OptionError, listing
-from perfcore.data.columns import guess_roles, is_repetition
+from perfcore.data.columns import guess_roles
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import NANOSECONDS
 from perfcore.report import Result

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_tables.meanings import NOT_VARIED, is_layout, meanings_of, paths_of
+from perf_tables.meanings import NOT_VARIED, are_alternatives, is_layout, meanings_of, paths_of
 from perfcore.base import pd, special
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import OptionError, listing
@@ -218,6 +218,9 @@ def split_by_texts(
     """Return measurements with a system for each text that distinguishes rows of one point, and add a note on each."""
     while (found := unnamed_text(data, kept, point, paths_of(data, kept)[1], value, points)) is not None:
         notes.append(f"one model for each {found.column}, since rows of one point, {found.differ} (set with --path)")
+        if (empty := data.table[found.column].isna()).any():  # as of a serial run, which has no schedule
+            filled = data.table[found.column].astype(object).mask(empty, f"no {found.column}")
+            data = with_table(data, data.table.assign(**{found.column: filled}), str(data.roles.value))
         data = data.with_roles(system=(*data.roles.system, found.column))  # runs of two of them do not add up
     return data
 
@@ -238,7 +241,7 @@ def unnamed_text(
     A column of text, unlike one of numbers, may also say where a run was or how it ended. It counts as varied where two
     of its levels recur and values of one are at least twice another's, at most points where there are several; or are
     apart by 5 %, and by more than chance (analysis of variance of the logarithms) or each equally often at each point;
-    or where numbers, such as those of threads, follow from it.
+    or where numbers, such as those of threads, follow from it, or its words are ways to run, such as serial and openmp.
     """
     roles, meanings = data.roles, meanings_of(data)
     used = {*roles.parameters.values(), str(roles.value), *roles.category, *roles.code, *roles.system}
@@ -251,14 +254,15 @@ def unnamed_text(
         rows = pd.DataFrame({"point": point, "path": path, "level": levels[kept].to_numpy(), "value": value}).dropna()
         rows = rows[rows["value"] > 0.0]
         rows["cell"] = rows.groupby(["path", "point"]).ngroup()
-        if len(_recurring(rows)) < 2 and not _are_groups(rows):
+        is_named = are_alternatives(rows["level"])
+        if len(_recurring(rows)) < 2 and not _are_groups(rows) and not is_named:
             continue
         medians = rows.groupby(["cell", "level"])["value"].median().groupby("cell")
         folds = (medians.max() / medians.min())[medians.size() > 1]
         is_apart = len(folds) >= _FEWEST_CELLS and (
             (folds >= _FOLD).mean() >= 0.5 or _is_apart(rows, folds) or (_is_crossed(rows) and folds.median() >= _APART)
         )
-        if not is_apart and not (column in behind and len(folds)):
+        if not is_apart and not ((is_named or column in behind) and len(folds)):
             continue
         cell = rows[rows["cell"] == folds.idxmax()]
         row = int(cell.index[0])

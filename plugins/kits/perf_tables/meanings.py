@@ -55,6 +55,7 @@ _WORDS = {
     "direction": words("rows", "direction"),
     "remark": words("rows", "remark"),
 }
+_WAYS = frozenset(words("words", "alternative"))
 COMMITS = words("rows", "commit")
 NUMBERS = ("rate", "time", "size", "number", "alternative")  # what may have been measured or varied
 ROLES = ("parameter", "value", "alternative", "code", "system", "category")
@@ -183,10 +184,28 @@ def scaling_of(data: Measurements) -> str:
         fixed = [name for name, size in sizes.items() if np.ptp(size) == 0.0]
         if len(fixed) < len(sizes):  # of width and height one may be the size
             fixed = [name for name in fixed if of_one[name] or is_named("size", plain[name])]
-        return "" if not fixed else "weak" if of_one[fixed[0]] else "strong"
+        return "" if not fixed or steps_of(data) else "weak" if of_one[fixed[0]] else "strong"
 
     found: str = data.once(("scaling", repr(data.roles)), find)
     return found
+
+
+def is_repetition(field: str) -> bool:
+    """Return whether a field of a file's name is that of a run among those that were meant to be the same."""
+    return field in words("words", "repetition") or is_run_identifier(field)
+
+
+def are_alternatives(column: pd.Series) -> bool:
+    """Return whether texts name ways to run, such as ``serial`` and ``openmp``, of which each row is a whole run."""
+    names = {*column.dropna().astype(str)} if column.dtype.kind not in "iufb" else set()
+    return len(names) > 1 and not any(_WAYS.isdisjoint(words_of(name)) for name in names)
+
+
+def steps_of(data: Measurements) -> list[str]:
+    """Return the columns of numbers of steps that differ between runs, which then did not do the same work."""
+    free = [c for c in map(str, data.table.columns) if c not in (*data.roles.parameters.values(), data.roles.value)]
+    named = [c for c in free if is_named("steps", _with_low_lines(c)) and data.table[c].dtype.kind in "iuf"]
+    return [column for column in named if data.table[column].nunique() > 1]
 
 
 def _scaling_of_work(data: Measurements, processors: Floats, names: Sequence[str]) -> str:

@@ -14,9 +14,10 @@ import msgspec
 
 from perf_io.options import MessageOptions
 from perf_io.text import decode_document, numbered_lines
+from perf_tables.meanings import is_repetition
 from perfcore.base import pd, progress
 from perfcore.base.errors import DataError, InputError, OptionError
-from perfcore.data.columns import can_stand, guess_roles, is_repetition
+from perfcore.data.columns import can_stand, guess_roles
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import unit_of
 from perfcore.reading.source import Reader, Source

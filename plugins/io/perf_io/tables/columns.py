@@ -40,6 +40,7 @@ LEVELS: Mapping[str, tuple[str, ...]] = {
     level: words("levels", level) for level in ("whole", "process", "device", "thread", "core", "node")
 }
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_ZONE = re.compile(r"\s*[(\[](?:UTC|GMT|local)[)\]]$", re.IGNORECASE)
 _GAPS = re.compile(r"[\s.:_-]+")
 _SHORT_UNITS = {"millis": "ms", "micros": "us", "nanos": "ns", "secs": "s"}
 _OF_ROWS = re.compile(r"(?:task|job|event|state|interval|span|activity|op|operation|kernel)_(?=.)")
@@ -53,7 +54,7 @@ _OTHERS = frozenset().union(*(SYNONYMS[role] for role in ("value", "start", "end
 _NUMBERS = frozenset(("processors", "count"))  # of both kinds: heights of a curve, or what runs were given
 _OF_ONE_RUN = frozenset().union(_RUNS, *LEVELS.values())  # of what a row is one
 _FIXES = (
-    "name what was varied and measured: --parameter COLUMN --value COLUMN; or, of intervals, "
+    "name what was varied and measured: --parameter {} --value {}; or, of intervals, "
     "-r start=COLUMN -r end=COLUMN, of samples -r time=COLUMN -r value=COLUMN"
 )
 _SCALARS = ("Wall time", "Step", "Value")  # of TensorBoard, which exports a file for each
@@ -70,7 +71,7 @@ class _SplitName(NamedTuple):
 
 def plain_name(name: str) -> str:
     """Return a name in lower case with low lines, also for CamelCase."""
-    return _GAPS.sub("_", _HUMP.sub("_", name.strip())).strip("_").lower()
+    return _GAPS.sub("_", _HUMP.sub("_", _ZONE.sub("", name.strip()))).strip("_").lower()
 
 
 @functools.lru_cache(1 << 16)  # thousands of files have the same columns, each looked up for each role
@@ -251,7 +252,8 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
             location = () if device is None else (device,)
             return Roles(kind, finder.unit(options, time), time, values=values, location=location)
     if len(columns) == 1 and options.kind in ("auto", "series") and columns[0].kind == "number":
-        return Roles("series", values=tuple(columns))
+        is_of_runs = options.kind == "auto" and guess_roles([columns[0].name], {columns[0].name}).value is not None
+        return Roles("measurements" if is_of_runs and one_value == "curve" else "series", values=tuple(columns))
     if (plain := _plain_measurements(columns, options, look)) is not None:
         return plain
     if look is not None and options.kind == "auto":
@@ -272,8 +274,12 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     subject = "this table" if options.kind == "auto" else f"a {options.kind}"
     times = [column.name for column in columns if column.kind != "text" and is_called_time(column.name)]
     summarize = f"perf stochastic summarize {shlex.quote(source)} --column {shlex.quote(times[0])}" if times else ""
-    fixes = f"{_FIXES}; how the times are spread: {summarize}" if times else _FIXES
-    shown = listing(f"{one_line(column.name)} ({_taken_for(column)})" for column in columns)
+    taken = {column.name: _taken_for(column) for column in columns}
+    given = [name for name, kind in taken.items() if kind in ("processors", "size")][:_MOST_VARIED]
+    results = [name for name, kind in taken.items() if kind in ("time", "rate")][-1:]
+    chosen = [shlex.quote(",".join(each)) if given and results else "COLUMN" for each in (given, results)]
+    fixes = _FIXES.format(*chosen) + (f"; how the times are spread: {summarize}" if times else "")
+    shown = listing(f"{one_line(name)} ({kind})" for name, kind in taken.items())
     problem = f"the columns {shown} do not say what {subject} is made of; {fixes}"
     raise InputError(source, problem, line=1)
 
@@ -395,10 +401,17 @@ def _plain_measurements(columns: Sequence[Column], options: TableOptions, look: 
         return None
     if ways_of_columns([column.name for column in columns]) and look.are_alike(columns):
         return Roles("measurements", varied=tuple(columns[:1]))
-    *varied, value = columns
-    varied = [column for column, names in zip(varied, names_of, strict=False) if not names & _RUNS]
+    named_columns = list(zip(columns, names_of, strict=True))
+    while len(named_columns) > 2 and look.is_constant(named_columns[-1][0]):
+        named_columns.pop()  # such as a status, which is 0 in all runs
+    *before, (value, _) = named_columns
+    varied = [column for column, names in before if not names & _RUNS]
     counted = guess_roles([c.name for c in varied], {c.name for c in varied}).parameters.values()
     varied = [c for c in varied if c.name in counted or not is_processors(c.name)]  # as nodes follow from ranks
+    if any(_taken_for(column) in ("time", "rate") for column in varied):
+        return None  # of several times none is what was varied
+    if any(look.are_results(column, [other for other in varied if other is not column]) for column in varied):
+        return None
     if not 0 < len(varied) <= _MOST_VARIED or not all(map(look.holds_levels, varied)):
         return None
     over = listing([one_line(column.name) for column in varied])

@@ -46,6 +46,7 @@ _TAIL = 4096  # bytes at the end, of which the first line may be a part
 _MOST_COLUMNS = 10_000
 _LOOKED_AT = 50  # rows behind the column names
 _BARS = re.compile(r"[|\u2502\u2503\u2551]")
+_BREAK = re.compile(r"\s*<br\s*/?>\s*")
 _RULER = re.compile(r"[\s\-=+:|_\u2500-\u257f]*[-=\u2500\u2501\u2550][\s\-=+:|_\u2500-\u257f]*")
 _COMMENT = re.compile(r"\s*(?:#|%|//)")
 _HASH_LINE, _COMMENTS_SOUGHT = re.compile(rb"\n[ \t]*#"), 1 << 24  # bytes at the beginning of a file
@@ -101,7 +102,7 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         from perf_io.tables.key_values import key_values
 
         if (pairs := key_values(lines)) is not None:
-            return Layout(pairs[0], ",", 0, encoding, pairs[1], ("each line of key=value is a row",))
+            return Layout(pairs[0], ",", 0, encoding, pairs[1], (pairs[2],))
     rewrite: Callable[[str], str] | None = None
     steps = list[str]()
     if not separator and (below := _below_title(lines, first)) > first:
@@ -158,7 +159,9 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
     are_levels = levels == sorted({*levels}) and all(level % 1.0 == 0.0 for level in levels)
     if not any(name and not is_number(name) for name in names):
         names, skip = _names_of_numbers(source, names, lines, first, delimiter), first
-        steps.append(f"no line of column names: assumed {' and '.join(filter(None, names))}")
+        filled = [name for name in names if name]
+        ends = (" and " if len(filled) < 3 else " to ").join(dict.fromkeys((filled[0], filled[-1])))
+        steps.append(f"no line of column names: assumed {ends}")
     elif len(levels) > 1 and not are_levels:
         problem = f"the first line {lines[first].strip()[:40]!r} holds numbers and no column names"
         raise InputError(source.name, f"{problem}; put a line of names above", line=first + 1)
@@ -246,8 +249,13 @@ def _second_heading(
 def _names_of_numbers(
     source: Source, names: Sequence[str], lines: Sequence[str], first: int, delimiter: str
 ) -> tuple[str, ...]:
-    """Return names of one or two columns of numbers without a line of names: a value, or processors and times."""
+    """Return names of columns of numbers without a line of names: a value, processors and times, or their numbers."""
     filled = [name for name in names if name]
+    rows = [line.strip().split(delimiter) for line in lines[first : first + _LOOKED_AT] if line.strip()]
+    if len(rows) >= _FEWEST < len(filled) + 1 and all(
+        len(row) == len(names) and all(map(is_number, row)) for row in rows
+    ):
+        return tuple(f"column{number}" for number in range(1, len(names) + 1))
     if len(filled) > 2 or not filled or any(names[len(filled) :]):
         problem = f"the first line {lines[first].strip()[:40]!r} holds no column names"
         raise InputError(source.name, f"{problem}; put a line such as time,value above", line=first + 1)
@@ -312,7 +320,7 @@ def _is_boxed(lines: Sequence[str], number: int) -> bool:
 
 
 def _cells_of_box(line: str) -> str:
-    line = line.strip()
+    line = _BREAK.sub(" ", line.strip())
     if _BARS.search(line) is None or _RULER.fullmatch(line):
         return ""
     cells = _BARS.split(re.sub(r"^[|\u2502\u2503\u2551]|[|\u2502\u2503\u2551]$", "", line))

@@ -426,7 +426,9 @@ class Table:
 
     def goes_back(self, time: Column) -> bool:
         """Return whether a time is not later than the one before, as no moment is."""
-        steps = f"SELECT t - lag(t) OVER () AS t FROM ({self._first_numbers(t=time)})"
+        moments = self._first_rows(f"{self.ns(time, 's')} AS t")
+        rows = moments if time.kind == "timestamp" else self._first_numbers(t=time)
+        steps = f"SELECT t - lag(t) OVER () AS t FROM ({rows})"
         return bool(self.database.rows(f"SELECT min(t) <= 0 FROM ({steps})")[0][0])
 
     def holds_levels(self, column: Column) -> bool:
@@ -435,6 +437,19 @@ class Table:
         facts = f"count(*), count(DISTINCT x), min(x - before) <= 0 OR min(x / before) >= {_LEAST_FOLD}"
         ((count, levels, is_varied),) = self.database.rows(f"SELECT {facts} FROM ({steps})")
         return bool(is_varied) and _FEWEST_LEVELS <= levels <= max(count / 2, _MOST_ONCE)
+
+    def are_results(self, column: Column, others: Sequence[Column]) -> bool:
+        """Return whether fractions never come twice though numbers of other columns do, as of what was measured."""
+        x = f"TRY_CAST({self.number(column)} AS DOUBLE)"
+        names = ", ".join(f"count(DISTINCT {quoted_name(other.name)})" for other in others)
+        facts = f"count({x}), count(DISTINCT {x}), max(abs({x} % 1)) > 0, least({names or 'NULL'})"
+        ((count, levels, are_fractions, fewest),) = self.database.rows(f"SELECT {facts} FROM {self.relation}")
+        return bool(are_fractions) and levels == count and fewest is not None and 2 * fewest <= count
+
+    def is_constant(self, column: Column) -> bool:
+        """Return whether all rows have the same value."""
+        query = f"SELECT count(DISTINCT {quoted_name(column.name)}) < 2 FROM {self.relation}"
+        return bool(self.database.rows(query)[0][0])
 
     def are_alike(self, columns: Sequence[Column]) -> bool:
         """Return whether no number comes twice in a column, and those behind the first are of one magnitude."""

@@ -1,4 +1,4 @@
-"""Lines of ``key=value``, as programs log them: a row for each line, a column for each key."""
+"""Lines of ``key=value``, as programs log them: a row for each line, or for each block, a column for each key."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ _PAIR = re.compile(
     (?=\s+(?P<unit>[A-Za-zµμ%/]+)(?:[\s,;|)\]}]|\.?$))?""",
     re.VERBOSE,
 )
+# `8: 7150ns` and `25000 = 3s`; `Threads: 4`, a line of a block that says the same of each run.
+_NUMBER_PAIR = re.compile(r"\s*(?P<level>[0-9]+(?:\.[0-9]+)?)\s*[:=]\s*(?P<value>[0-9.]+\s*(?P<unit>[A-Za-zµμ]*))\s*")
+_LINE_PAIR = re.compile(r"\s*(?P<key>[^\W\d][^:=|,;\t]*?)\s*[:=]\s*(?P<value>[0-9.][^\s,;|]*(?:\s*[A-Za-zµμ%/]+)?)\s*")
 _FEWEST_LINES = 2
 _AROUND = " \t\r\n,;|"
 
@@ -48,11 +51,60 @@ def _row(names: tuple[str, ...], line: str) -> str:
     return row.getvalue()
 
 
-def key_values(lines: Sequence[str]) -> tuple[tuple[str, ...], Callable[[str], str]] | None:
-    """Return keys, and what makes rows of lines, if most lines hold pairs, at least two with a number."""
+def _pair_of_numbers(line: str) -> str:
+    """Return a number and a time behind it as a row; any other line is none."""
+    match = _NUMBER_PAIR.fullmatch(line)
+    unit = unit_of_text(match["unit"]) if match and match["unit"] else None
+    return "" if match is None or (match["unit"] and unit is None) else f"{match['level']},{match['value']}"
+
+
+def _line_pairs(line: str) -> dict[str, str]:
+    """Return the one value of a line by its key, which may be several words, or those by keys of one word."""
+    match = _LINE_PAIR.fullmatch(line)
+    return _pairs(line, "") if match is None else {match["key"]: match["value"]}
+
+
+class _Blocks:
+    """Rows of blocks of lines that say the same of each run: a row is there once the last line of its block is."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names, self._cells = names, dict[str, str]()
+
+    def __call__(self, line: str) -> str:
+        pairs = _line_pairs(line)
+        self._cells = {} if self.names[0] in pairs else self._cells
+        self._cells |= {key: value for key, value in pairs.items() if key in self.names}
+        return ",".join(self._cells.values()) if self.names[-1] in pairs and (*self._cells,) == self.names else ""
+
+
+def _unlike(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names that differ in more than case: of ``N`` and ``n`` the second is ``n_2``."""
+    before = [[other.casefold() for other in names[:k]] for k in range(len(names))]
+    return tuple(f"{name}_2" if name.casefold() in others else name for name, others in zip(names, before, strict=True))
+
+
+def key_values(lines: Sequence[str]) -> tuple[tuple[str, ...], Callable[[str], str], str] | None:
+    """Return keys, what makes rows of lines, and a note, if most lines hold pairs, at least two with a number."""
     lines = [line for line in lines if line.strip()]
     headings = [above.split()[-1] for above, line in itertools.pairwise(lines) if _pairs(line) and not _pairs(above)]
     last = next(filter(str.isidentifier, reversed(headings)), "value")  # the name of a number behind the pairs
     found = [tuple(pairs) for line in lines if len(pairs := _pairs(line, last)) > 1]
     names, count = Counter(found).most_common(1)[0] if found else ((), 0)
-    return (names, functools.partial(_row, names)) if count >= _FEWEST_LINES and 2 * count > len(lines) else None
+    if count >= _FEWEST_LINES and 2 * count > len(lines):
+        return _unlike(names), functools.partial(_row, names), "each line of key=value is a row"
+    of_lines = [pairs for line in lines if (pairs := _line_pairs(line))]
+    keys = [key for pairs in of_lines for key in pairs]
+    size = keys[1:].index(keys[0]) + 1 if keys and keys[0] in keys[1:] else 0
+    n_blocks = len(keys) // max(size, 1)
+    if (
+        size > 1
+        and n_blocks > 2
+        and keys == (keys[:size] * (n_blocks + 1))[: len(keys)]
+        and 2 * len(of_lines) >= len(lines)
+    ):
+        return _unlike((*keys[:size],)), _Blocks((*keys[:size],)), f"each block of lines from {keys[0]} on is a row"
+    levels = [float(row.partition(",")[0]) for line in lines if (row := _pair_of_numbers(line))]
+    if len(levels) > 2 and 2 * len(levels) >= len(lines) and levels == sorted(levels):
+        names = ("p", "time") if levels[0] >= 1.0 and all(level % 1.0 == 0.0 for level in levels) else ("x", "y")
+        return names, _pair_of_numbers, f"no line of column names: assumed {' and '.join(names)}"
+    return None

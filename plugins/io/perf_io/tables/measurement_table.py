@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from perf_io.options import TableOptions
 from perf_io.tables.duck import DECIMAL_COMMA, LARGEST_FOLD, Table, Texts, decimal_hint, number_of, quoted, quoted_name
-from perf_tables.meanings import SUM_ROUNDING, meaning_of_name
+from perf_tables.meanings import SUM_ROUNDING, are_alternatives, meaning_of_name
 from perfcore.base import pd, progress
 from perfcore.base.arrays import Booleans, Ints
 from perfcore.base.errors import InputError, OptionError, listing
@@ -150,9 +150,12 @@ def levels_of_columns(columns: Sequence[str]) -> Group | None:
             return Group(tuple(of_level[level] for level in levels), tuple(levels), word, stem)
     groups: dict[str, dict[float, str]] = {}
     for column in columns:
-        if (match := _COUNT.fullmatch(column.strip())) is None or (match["before"] and match["after"]):
+        bare = split_unit(column)[0] if column.endswith("]") else column.strip()
+        if (match := _COUNT.fullmatch(bare)) is None or (match["before"] and match["after"]):
             continue
         word = match["before"] or match["after"]
+        if word.lower() == "p" and not match["equals"] and bare != column.strip():
+            continue  # p95 [s] is a percentile
         if not word or match["equals"] or is_processors(f"n_{word}") or is_processors(word):
             groups.setdefault(word, {})[float(match["number"])] = column
     for several in [word for word in groups if word.removesuffix("s") in groups and word.endswith("s")]:  # "1 rank"
@@ -162,7 +165,10 @@ def levels_of_columns(columns: Sequence[str]) -> Group | None:
         in_order = levels == list(range(1, len(levels) + 1)) and word and "=" not in of_level[levels[0]]
         if len(levels) < 2 or in_order or levels[0] <= 0 or len(of_level) == len(columns):
             continue
-        return Group(tuple(of_level[level] for level in levels), tuple(levels), word, "value")
+        unit = unit_of(of_level[levels[0]]) if of_level[levels[0]].endswith("]") else None
+        return Group(
+            tuple(map(of_level.__getitem__, levels)), tuple(levels), word, f"value_{unit}" if unit else "value"
+        )
     return None
 
 
@@ -201,6 +207,7 @@ def _levels_in_columns(tidy: Tidy, named: Set[str]) -> None:
         tidy.roles["code"] = [*texts, name]
     else:
         numbers = [c for c in others if c not in texts and left[c].dtype.kind in "iuf" and left[c].nunique() > 1]
+        numbers = [c for c in numbers if not (is_called_rate(c) or is_called_time(c))]
         parts = [text for text in texts if (guessed := guess_roles([text], ())).category or guessed.code]
         others = [text for text in texts if text not in parts]  # alternatives, which don't add up
         varied = sorted([name, *numbers], key=lambda column: not is_processors(column))
@@ -413,6 +420,25 @@ def _total_processors(tidy: Tidy, named: Set[str]) -> None:
     tidy.notes.append(f"processors is {' x '.join(sides)}")
 
 
+def _processes_with_threads(tidy: Tidy, named: Set[str]) -> None:
+    """Take processors, or processes and threads, as varied if each number of processes was run with one of threads."""
+    plain = {str(column): re.sub(r"[\s\-]+", "_", str(column).strip()) for column in tidy.frame.columns}
+    sides = [[column for column, text in plain.items() if is_named(name, text)] for name in ("processes", "threads")]
+    if tidy.roles or named or [*map(len, sides)] != [1, 1]:
+        return
+    counts = tidy.frame[[sides[0][0], sides[1][0]]].apply(_numbers)
+    pairs, total = counts.drop_duplicates(), counts.prod(axis=1)
+    is_one = pairs.iloc[:, 0].is_unique and counts.iloc[:, 1].nunique() > 1 and total.nunique() > 1
+    if not is_one or not (counts >= 1).all(axis=None) or tidy.frame.eq(total, axis=0).all().any():
+        return  # also if a column has the product
+    if total.nunique() == len(pairs) and "processors" not in plain:
+        tidy.frame = tidy.frame.assign(processors=total)
+        tidy.roles["parameters"] = ["processors"]
+        tidy.notes.append(f"processors is {' x '.join(counts.columns)}")
+    else:
+        tidy.roles["parameters"] = [*counts.columns]
+
+
 def _half_widths(tidy: Tidy, named: Set[str]) -> None:
     """Add the half width of the interval whose ends are columns around the value."""
     frame, columns = tidy.frame, [str(column) for column in tidy.frame.columns]
@@ -472,9 +498,19 @@ def _time_of_unit(tidy: Tidy, named: Set[str]) -> None:
             return
 
 
+def _ways_in_rows(tidy: Tidy, named: Set[str]) -> None:
+    """Take no column of ways to run for one of parts, which add up."""
+    columns = [str(column) for column in tidy.frame.columns]
+    numeric = {column for column in columns if tidy.frame[column].dtype.kind in "iuf"}
+    if "category" not in tidy.roles and any(
+        are_alternatives(tidy.frame[c]) for c in guess_roles(columns, numeric).category
+    ):
+        tidy.roles["category"] = []
+
+
 _STEPS = (
     _repetitions_in_columns, _levels_in_columns, _parts_in_columns, _ways_in_columns, _commands, _total_processors,
-    _half_widths, _slowest_ranks, _time_of_unit,
+    _processes_with_threads, _half_widths, _slowest_ranks, _time_of_unit, _ways_in_rows,
 )  # fmt: skip
 
 

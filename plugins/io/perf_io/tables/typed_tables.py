@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,9 @@ import msgspec
 
 from perf_io.options import TableOptions, TableReader
 from perfcore.base.errors import InputError
-from perfcore.reading.source import Source
+from perfcore.data.columns import is_processors, is_size
+from perfcore.reading.recognise import UNSURE
+from perfcore.reading.source import HEAD_BYTES, Source
 
 if TYPE_CHECKING:  # any file of JSON is sniffed here, which needs no database
     from perf_io.tables.duck import Database, Table
@@ -28,6 +32,7 @@ _LARGEST_GROWTH, _GROWTH_FROM_BYTES = 300, 1 << 29
 _BOM = b"\xef\xbb\xbf"
 _FEWEST_FIELDS = 2  # numbers or texts of the first record
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_LEVEL = re.compile(r"[0-9]+(?:\.[0-9]+)?\s*[kKMG]?")
 _RECORDS = re.compile(rf"({_STRING.pattern})\s*:\s*\[(?=\s*\{{)")
 
 
@@ -106,9 +111,12 @@ def _kind(data_type: str) -> tuple[str, str]:
 
 
 class JsonRecordsReader(TableReader):
-    """Read records in JSON Lines or in an array, also in a field of one object; nested fields are passed over."""
+    """Read records in JSON Lines or in an array, also in a field of one object, or rows by name, or columns."""
 
     def sniff(self, source: Source) -> float:
+        return self._sniff_records(source) or (UNSURE if _named_records(source) else 0.0)
+
+    def _sniff_records(self, source: Source) -> float:
         text, field = _text_and_field(source)
         is_array = text.startswith("[") or field is not None
         start = (text[1:] if field is None else text[field.end() :]).lstrip() if is_array else text
@@ -129,6 +137,11 @@ class JsonRecordsReader(TableReader):
         from perf_io.tables.read_table import read_table
 
         text, field = _text_and_field(source)
+        for note, records in ({} if self._sniff_records(source) else _named_records(source)).items():
+            with tempfile.TemporaryDirectory(prefix="perfcore-") as folder:
+                (path := Path(folder) / "records").write_text(json.dumps(records))
+                relation = f"read_json({(database := Database(source.name)).link(path)}, format = 'array')"
+                return read_table(replace(_typed_table(database, relation, False), notes=(note,)), options)
         with source.plain_file() as path:
             database = Database(source.name)
             if field is None:
@@ -139,6 +152,34 @@ class JsonRecordsReader(TableReader):
                 whole = f"read_json({database.link(path)}, format = 'unstructured', maximum_object_size = {size})"
                 relation = f"(SELECT unnest({quoted_name(json.loads(field[1]))}, max_depth := 2) FROM {whole})"
             return read_table(_typed_table(database, relation, path == source.path and not source.is_stdin), options)
+
+
+def _named_records(source: Source) -> dict[str, list[dict[str, Any]]]:
+    """Return the records of a small object that holds them by name or column by column, below a note on them."""
+    try:
+        return _records_of(json.loads(source.head), "") if len(source.head) < HEAD_BYTES else {}
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _records_of(document: Any, field: str) -> dict[str, list[dict[str, Any]]]:
+    fields = document if isinstance(document, dict) else {}
+    cells, of = list(fields.values()), f" of {field!r}" if field else ""
+    columns = {name: cell for name, cell in fields.items() if isinstance(cell, list)}
+    if len(columns) > 1 and len({*map(len, columns.values())}) == 1:
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        kinds = [{type(value) for value in cell if value is not None} for cell in columns.values()]
+        is_table = any(k <= {int, float} for k in kinds) and all(k <= {int, float} or k <= {str, bool} for k in kinds)
+        return {f"each array{of} is a column": rows} if len(rows) > 1 and is_table else {}
+    if len(cells) > 1 and all(isinstance(cell, dict) for cell in cells):
+        numbers = [{name for name, value in cell.items() if type(value) in (int, float)} for cell in cells]
+        if set.intersection(*numbers):
+            is_known = is_processors(field) or is_size(field)
+            levels = "p" if all(map(str.isdecimal, fields)) else "n" if all(map(_LEVEL.fullmatch, fields)) else ""
+            name = field if is_known else levels or field or "name"
+            rows = [{name: int(key) if levels == "p" else key, **cell} for key, cell in fields.items()]
+            return {f"each object{of} is a row, and its name is {name}": rows}
+    return next(filter(None, (_records_of(cell, name) for name, cell in fields.items())), {})
 
 
 def _text_and_field(source: Source) -> tuple[str, re.Match[str] | None]:
