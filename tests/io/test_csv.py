@@ -168,6 +168,7 @@ BAD = {
     "time,Time\n1,2\n": r":1: the column names 'time, Time' must be one line each",
     "n,read_ms,sum_ms\n1,3,2\n4,3,9\n9,4,20\n": r":1: .* parameter='n' value='sum_ms'; or, of intervals",
     "n,d,plain,tuned\n1,.5,9.5,8.5\n1,.7,9.9,8.2\n2,.5,19.5,17\n2,.7,19.6,17.5\n": r":1: .* do not say what this table",
+    "n 1\nt: 4 s\nk: 9\nn 2\nt: 3 s\nk: 9\nn 4\nt: 2 s\nk: 9\n": r"has 2 fields|do not say|no column names",
     "a,b\n1,2\n": r":1: the columns a .number., b .number. do not say what this table is made of",
     "# only\n\n# comments\n": r"contains no table",
 }

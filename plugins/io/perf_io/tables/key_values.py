@@ -92,17 +92,14 @@ def key_values(lines: Sequence[str]) -> tuple[tuple[str, ...], Callable[[str], s
     names, count = Counter(found).most_common(1)[0] if found else ((), 0)
     if count >= _FEWEST_LINES and 2 * count > len(lines):
         return _unlike(names), functools.partial(_row, names), "each line of key=value is a row"
-    of_lines = [pairs for line in lines if (pairs := _line_pairs(line))]
+    of_lines = [_line_pairs(line) for line in itertools.dropwhile(lambda line: not _line_pairs(line), lines)]
     keys = [key for pairs in of_lines for key in pairs]
     size = keys[1:].index(keys[0]) + 1 if keys and keys[0] in keys[1:] else 0
-    n_blocks = len(keys) // max(size, 1)
-    if (
-        size > 1
-        and n_blocks > 2
-        and keys == (keys[:size] * (n_blocks + 1))[: len(keys)]
-        and 2 * len(of_lines) >= len(lines)
-    ):
-        return _unlike((*keys[:size],)), _Blocks((*keys[:size],)), f"each block of lines from {keys[0]} on is a row"
+    n_blocks, block = len(keys) // max(size, 1), tuple(keys[:size])
+    if size > 1 and n_blocks > 2 and keys == [*block * (n_blocks + 1)][: len(keys)] and 2 * len(keys) >= len(of_lines):
+        others = Counter(line for line, pairs in zip(lines[-len(of_lines) :], of_lines, strict=True) if not pairs)
+        if not any(count < n_blocks and re.search(r"[0-9]", line) for line, count in others.items()):  # nothing is lost
+            return _unlike(block), _Blocks(block), f"each block of lines from {block[0]} on is a row"
     levels = [float(row.partition(",")[0]) for line in lines if (row := _pair_of_numbers(line))]
     if len(levels) > 2 and 2 * len(levels) >= len(lines) and levels == sorted(levels):
         names = ("p", "time") if levels[0] >= 1.0 and all(level % 1.0 == 0.0 for level in levels) else ("x", "y")
