@@ -247,8 +247,11 @@ def _about(profile: OverheadProfile) -> list[Note]:
     if efficiencies is not None and not profile.threads and not profile.devices:
         lost = 1.0 - float(efficiencies["load_balance"][0])
         if lost > 1.0 - _NEARLY_ALL:
+            in_time = (
+                lost * float(efficiencies["parallel"][0]) / (1.0 - lost)
+            )  # longest less mean computing, of the run
             text = f"load imbalance ({lost:.1%}) is time inside communication calls, which categories count there"
-            if not profile.communicates or lost > _shares_of_all(profile).get(_COMMUNICATION, 1.0) + 1e-9:
+            if not profile.communicates or in_time > _shares_of_all(profile).get(_COMMUNICATION, 1.0) + 1e-9:
                 text = "load balance compares computing times; the category is idle time while work is available"
             notes.append(Note("Note", text))
     if profile.startup_ns and profile.startup_ns < _DOMINATES * profile.elapsed_ns:
