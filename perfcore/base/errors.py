@@ -20,7 +20,7 @@ _KEY_PATH = re.compile(r" - at `\$\.?(?:\[\.\.\.\])?(.*)`$")  # at the end of wh
 _OPTION = re.compile(
     r"`[^`-][^`]* [^`]*`|\bperf [a-z][^`;]*|--([a-z][a-z-]*)(?!=)\b"
     r"(?: (-?[A-Z0-9](?:[\w.,]*\w)?|'[^']*'|[a-z]\w*(?:,\w+)+|"
-    r"[a-z]\w*=[^\s;,)`:]*|[a-z][\w/-]*(?=[,;.):`]|$| (?:--|and\b|or\b))))?"
+    r"[a-z]\w*=[^\s;,)`:]*|(?!(?:and|or)\b)[a-z][\w/-]*(?=[,;.):`]|$| (?:--|and\b|or\b))))?"
 )
 _speaks_of_options = [False]  # whether the user has typed options, or called functions
 
