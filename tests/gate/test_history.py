@@ -68,6 +68,7 @@ def test_a_history_that_is_too_noisy_says_so() -> None:
     assert quiet.report().answer.startswith("PASS  no slowdown in b in the last 12 commits; +")
     both = perfcore.gate_history(history({"a": logs, "b": 0.01 * logs[::-1]})).report()
     assert any("too noisy to judge: a" in line for line in both.closing())
+    assert both.answer.endswith("would be found (90%) in 1 of them")
 
 
 def test_only_new_changes_to_slower_fail() -> None:

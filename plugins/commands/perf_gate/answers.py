@@ -410,7 +410,8 @@ def _answer_of_history(result: HistoryGate) -> tuple[str, list[Figure]]:
         noise = float(np.median([each.detected.noise.spread for each in able if each.detected is not None]))
         how = f"{'is' if len(able) == 1 else 'are'} too noisy to judge (noise {noise:.0%})"
         return f"PASS  but {what} {how}: no slowdown below {1.0 + min(sights):.3g}x would have been found", figures
-    text = f"PASS  no slowdown in {what} {where}; {max(found):+z.1%} six commits ago would be found (90%)"
+    in_some = f" in {len(found)} of them" if len(found) < len(able) else ""
+    text = f"PASS  no slowdown in {what} {where}; {max(found):+z.1%} six commits ago would be found (90%){in_some}"
     return text, figures
 
 
