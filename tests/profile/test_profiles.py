@@ -470,3 +470,16 @@ def test_profiles_of_two_runs_are_compared_by_function(tmp_path):
 def test_of_ranks_the_next_question_is_who_waits_for_whom():
     halo = "examples/halo/halo.prv"
     assert perfcore.profile(halo, by="rank").report().next == f"perf messages {halo}"
+
+
+def test_two_tables_of_functions_are_compared_whatever_their_numbers_of_calls(tmp_path):
+    old, new, third = (tmp_path / name for name in ("old.csv", "new.csv", "third.csv"))
+    old.write_text("function,calls,time_s\nsolve,10,5\nexchange,10,2\nio,2,1\n")
+    new.write_text("function,calls,time_s\nsolve,10,4\nexchange,14,3.5\nio,2,1\n")
+    third.write_text("p,time_s\n1,4\n2,2\n")
+    report = perfcore.profile([old, new]).report()
+    assert report.answer == "new.csv: 8.5 s, 1.06x 8 s of old.csv; most of it exchange (+1.5 s)"
+    with pytest.raises(DataError, match=r"third.csv: has no times by function as .*old.csv has; give two profiles"):
+        perfcore.profile([old, third])
+    with pytest.raises(OptionError, match="3 profiles: give one, or two to compare"):
+        perfcore.profile([old, new, new])

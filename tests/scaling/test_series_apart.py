@@ -97,3 +97,10 @@ def test_steps_that_differ_are_said_first_and_are_no_strong_scaling():
     uncertain = [note.text for note in report.notes if note.label == "Uncertain"]
     assert uncertain[0] == "the runs did not do the same work: 10 to 40 steps (--where steps=40 holds them)"
     assert "strong scaling, since the time falls" in " ".join(note.text for note in report.notes)
+
+
+def test_other_numbers_of_threads_are_no_repeated_runs():
+    """One number of processes was run with two; its times are not those of one point."""
+    points = [(1, 4), (2, 4), (4, 4), (8, 4), (8, 2)]
+    table = pd.DataFrame({"processes": p, "threads": t, "time_s": 40 / (p * t) + 0.4} for p, t in points)
+    assert list(perfcore.fit(table, fitter="scaling").parameter_names.values()) == ["processes", "threads"]

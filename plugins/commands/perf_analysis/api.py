@@ -389,7 +389,7 @@ def _operators(sources: Sequence[Any], from_name: str | None, reading: Mapping[s
     paths = paths_of(sources, "operator", reading)
     activity = read_gpu_activity(paths[0], with_shapes=False) if len(sources) == 1 else None
     if activity is None:
-        return times_of_sums(paths, reading) if len(paths) < 3 and from_name is None else None
+        return times_of_sums(paths, reading) if from_name is None else None
     by = "operator" if activity.has_operators else "kernel"
     return operator_times(sources, by, from_name, reading, None, activity)
 

@@ -83,7 +83,7 @@ def report_of_operators(result: OperatorTimes, data: Any = None) -> Report:
 
 
 def _difference(result: OperatorTimes) -> tuple[str, list[Figure], list[Table]]:
-    """The sentence, figures and table on two profiles: what differs most first."""
+    """Return the sentence, figures and table on two profiles: what differs most first."""
     times: dict[str, list[int]] = {}
     for row in result.rows:
         times.setdefault(row["name"], [0, 0])[row["run"]] += row["own_ns"]

@@ -36,6 +36,7 @@ GROUPS = Path(__file__).with_name("kernel_groups.toml")  # of kernels, such as G
 OTHER = "other"
 
 _PROFILES = ("gpu-sums", "caliper", "caliper-json", "cube")  # readers of one run's times, without the moments
+_CALLS = ("calls", "ncalls")  # columns of a table of functions
 _LARGEST_TABLE = 1 << 20  # bytes of a table of functions; a larger one is a trace
 _UNKNOWN = {
     "kernel": "when each kernel ran, so how busy the GPU was is not known",
@@ -156,16 +157,19 @@ def operator_times(
 
 
 def times_of_sums(paths: Sequence[Path], how: Mapping[str, Any]) -> OperatorTimes | None:
-    """Return the times of profiles, as of ``nsys stats``, Cube or a small table of functions; None if one is another.
+    """Return times of profiles, as of ``nsys stats``, Cube or a small table of functions; None if the first is none.
 
     Two are those of two runs.
     """
-    profiles = []
-    for run, path in enumerate(paths):
-        if (found := _rows_of_sums(path, how, run)) is None:
-            return None
-        profiles.append(found)
-    by = profiles[0][0]
+    if (first := _rows_of_sums(paths[0], how, 0)) is None:
+        return None
+    if len(paths) > 2:
+        raise OptionError(f"{len(paths)} profiles: give one, or two to compare")
+    by, profiles = first[0], [first]
+    for path in paths[1:]:
+        if (other := _rows_of_sums(path, how, 1)) is None or other[0] != by:
+            raise DataError(f"{path}: has no times by {by} as {paths[0]} has; give two profiles of one kind")
+        profiles.append(other)
     rows = sorted((row for _, rows in profiles for row in rows), key=lambda row: -row["own_ns"])
     parameters: tuple[dict[str, Any], ...] = tuple({"file": path.name} for path in paths) if len(paths) > 1 else ({},)
     notes = (_UNKNOWN.get(by, "when calls ran"),)
@@ -187,14 +191,15 @@ def _rows_of_sums(path: Path, how: Mapping[str, Any], run: int) -> tuple[str, li
     if not isinstance(data, Measurements):
         return None
     roles = data.roles
-    varied = [column for column in roles.parameters.values() if data.table[column].nunique() > 1]
+    calls = next((column for column in _CALLS if column in data.table), None)
+    varied = [column for column in roles.parameters.values() if column != calls and data.table[column].nunique() > 1]
     if reader == "csv" and (len(roles.category) != 1 or varied or not is_time(roles.unit)):
         return None
     (name,), value = roles.category, roles.value
     if value is None or roles.unit is None or not is_time(roles.unit):
         raise DataError(f"{path}: {value} is no time; leave out -r metric, or see it with: perf fit")
     factor = (seconds_per(roles.unit) or 1.0) * 1e9
-    called = data.table.get("calls", pd.Series(0, data.table.index))
+    called = pd.Series(0, data.table.index) if calls is None else data.table[calls]
     own = data.table[value] * factor
     total = data.table.get(f"inclusive_{value}", data.table.get("inclusive_s", data.table[value])) * factor
     rows = [

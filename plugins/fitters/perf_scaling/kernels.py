@@ -86,7 +86,7 @@ def _cut(  # type: ignore[no-untyped-def]
 
 @kernel
 def _longer(array):  # type: ignore[no-untyped-def]
-    """The same numbers with room for as many more."""
+    """Return the same numbers with room for as many more."""
     longer = np.empty(2 * len(array), array.dtype)
     for k in range(len(array)):
         longer[k] = array[k]
@@ -95,7 +95,7 @@ def _longer(array):  # type: ignore[no-untyped-def]
 
 @kernel
 def _extremes(array):  # type: ignore[no-untyped-def]
-    """The smallest and the largest number."""
+    """Return the smallest and the largest number."""
     low_0 = low_1 = low_2 = low_3 = high_0 = high_1 = high_2 = high_3 = array[0]
     whole = len(array) - len(array) % 4
     for s in range(0, whole, 4):  # four by four: each comparison waits for the one before it

@@ -15,6 +15,7 @@ from perfcore.base import pd, special
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import OptionError, listing
 from perfcore.data.columns import (
+    is_named,
     is_processors,
     is_run_identifier,
     is_size,
@@ -66,7 +67,9 @@ def _varied_numbers(data: Measurements, kept: Booleans, point: Ints, category: I
         first, number = distinct([point, category, data.levels(column)[0][kept] + 1])
         rows = pd.DataFrame({"point": point[first], "category": category[first], "level": values[first]})
         rows = rows.assign(runs=np.bincount(number)).dropna()
-        if _recurs(rows) or ((is_size(column) or is_processors(column)) and _is_star(rows)):
+        # Processes with other numbers of threads are no repeated runs.
+        is_factor = is_named("threads", column) or ((is_size(column) or is_processors(column)) and _is_star(rows))
+        if is_factor or _recurs(rows):
             varied[column] = rows
     return varied
 
