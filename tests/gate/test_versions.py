@@ -169,7 +169,8 @@ def test_files_in_turn_are_rounds_and_decide_like_the_table_of_the_same_runs(tmp
         for write, folder in ((hyperfine, "hyperfine"), (pytest_benchmark, "pytest"), (google, "google")):
             (tmp_path / folder).mkdir(exist_ok=True)
             times = {name: [time] for name, time in zip(rows["bench"], rows["time_s"], strict=True)}
-            path = Path(write(tmp_path / folder / f"{version}_{number}.json", times))
+            name = f"{version}_{number if version == 'old' else 7 * number % 10}.json"  # not in order of time
+            path = Path(write(tmp_path / folder / name, times))
             os.utime(path, (0, 4.0 * number + 1.5 * (version == "new")))  # runs take 1 to 1.3 s
     expected = perfcore.gate(table)
     assert [expected.judged.outcome_of(k).value for k in range(2)] == ["pass", "fail"]
@@ -307,6 +308,9 @@ def test_one_more_round_is_asked_for() -> None:
     ([0, 1, 2, 3, 4, 5], [16, 17, 18, 19, 20, 21], "sessions"),  # eleven times
     ([0, 3, 4, 7, 8, 11], [1, 2, 5, 6, 9, 10], "interleaved"),  # any order within a pair
     ([0, 4, 5, 6, 7, 11], [1, 2, 3, 8, 9, 10], "blocked"),  # three of one version in turn
+    ([0, 1, 2, 5, 7, 9], [3, 4, 6, 8, 10, 11], "blocked"),  # the first three
+    ([0, 1, 4, 5, 8, 9], [2, 3, 6, 7, 10, 11], "interleaved"),  # two
+    ([0, 2, 4, 6, 7, 8], [1, 3, 5, 9, 10, 11], "blocked"),  # the last three
     ([0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5], "sessions"),  # at once: no clock of both
 ])  # fmt: skip
 def test_the_order_of_runs_is_their_design(old: list[int], new: list[int], design: str) -> None:
@@ -503,16 +507,20 @@ def test_the_last_digit_of_values(values: list[float], expected: float) -> None:
     assert perfcore.gate(values, values).orders[0].rounding == pytest.approx(2.0 * expected)
 
 
-@pytest.mark.parametrize(("k", "rounding"), [(3, 0.0), (5, 0.01 / 1.01)])
-def test_the_last_digit_counts_unless_rounds_scatter_by_half_of_it(k: int, rounding: float) -> None:
+@pytest.mark.parametrize("design", ["interleaved", "blocked"])
+@pytest.mark.parametrize(("k", "rounding"), [(3, 0.0), (4, 0.01 / 1.01)])
+def test_the_last_digit_counts_unless_rounds_scatter_by_half_of_it(design: str, k: int, rounding: float) -> None:
     """Hundredths: both versions are off by 0.005, their ratio by 0.01; one round of k differs by 0.00985.
 
-    The deviation of the rounds is 0.00985 / sqrt(k): above a half of 0.0099 for three rounds, below for five.
+    The deviation of the rounds is 0.00985 / sqrt(k): above a half of 0.0099 for three rounds, below for four. So is
+    that of all runs about their version's mean, with one of each version.
     """
-    times = {"old": [1.01] * k, "new": [1.01] * (k - 1) + [1.02]}
+    rare = [1.01] * (k - 1) + [1.02]
+    times = {"old": [1.01] * k if design == "interleaved" else rare, "new": rare}
     rows = [(version, at, "a", time) for version, own in times.items() for at, time in enumerate(own)]
     table = pd.DataFrame(rows, columns=["version", "round", "bench", "time_s"])
-    assert perfcore.gate(table, base="old", new="new").estimates.rounding[0] == pytest.approx(rounding)
+    found = perfcore.gate(table, base="old", new="new", design=design).estimates
+    assert found.rounding[0] == pytest.approx(rounding)
 
 
 @pytest.mark.parametrize("sides", [([1.0, 1.02, 1.05, 0.97, 1.01], [2.0, 2.02, 2.05, 1.97, 1.9]), ([1, 1.1], [2, 2.3])])

@@ -101,7 +101,8 @@ def test_path_and_replay_by_hand(tmp_path):
 
 
 def test_savings_of_every_step(tmp_path):
-    file = write(tmp_path / "t.json", [each for k in range(3) for each in step(k, 600 * k)])
+    events = [each for k in range(3) for each in step(k, 600 * k)]
+    file = write(tmp_path / "t.json", events)
     found = perfcore.whatif(file, compute={"gpu": 2})
     assert found.scenarios[0].step_savings_ns == (191_500,) * 3
     assert [len(each.step_savings_ns) for each in perfcore.whatif(file).scenarios] == [3, 0] * 3
@@ -112,6 +113,8 @@ def test_savings_of_every_step(tmp_path):
     assert report.tables[0].shown()[1][1][1:] == ["1.105", f"{(1680 - 3 * 191.5) / 1680 - 1:+.1%}"]
     assert perfcore.whatif(file, region="step").runtime_ns == 1_700_000
     assert perfcore.whatif(file, region="step#2").runtime_ns == 500_000
+    write(tmp_path / "t.json", events + [event("user_annotation", "iter", 600 * k, 430 + 10 * k) for k in range(3)])
+    assert perfcore.whatif(file, region="iter#2").runtime_ns == 440_000  # the second of one name
 
 
 def synchronized(*kernels, stop, launches=()):

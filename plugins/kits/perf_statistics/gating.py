@@ -415,7 +415,7 @@ def session_test(
 def _moderated_noise(typical: Floats, freedom: Floats, known: Booleans) -> Floats:
     """Return the noise of single runs, moderated towards the median of the file (n,)."""
     middle = max(float(np.median(typical[known])), 1e-5)
-    weight = _PRIOR_NOISE / (_PRIOR_NOISE + np.where(known, freedom, 0.0))
+    weight = _PRIOR_NOISE / (_PRIOR_NOISE + freedom)
     return np.asarray(middle**weight * np.maximum(typical, _LEAST_NOISE * middle) ** (1.0 - weight))
 
 
