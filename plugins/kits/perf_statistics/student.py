@@ -53,7 +53,7 @@ def stdtrit(freedom: Floats | float, level: float) -> Floats:
         step = (stdtr(freedom, t) - tail) / (scale * (1.0 + t * t / freedom) ** (-0.5 * freedom - 0.5))
         step = np.where(few, step, 0.0)
         t -= step
-        if (np.abs(step) <= 1e-13 * np.abs(t)).all():
+        if (np.abs(step) <= 1e-11 * np.abs(t)).all():
             break
     return t if level < 0.5 else -t
 
@@ -73,6 +73,6 @@ def _beta(a: Floats, b: Floats, x: Floats, y: Floats) -> Floats:
         for step in (m * (b - m) * x / ((at - 1.0) * at), -(a + m) * (a + b + m) * x / (at * (at + 1.0))):
             below, above = 1.0 / (1.0 + step * below), 1.0 + step / above
             value *= above * below
-        if (np.abs(above * below - 1.0) < 1e-15).all():
+        if (np.abs(above * below - 1.0) < 4e-15).all():
             break
     return np.asarray(np.where(is_right, 1.0 - value, value))
