@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import special, stats
 from scipy.linalg import toeplitz
 from scipy.signal import lfilter
 from statsmodels.tsa.arima_process import arma_acovf
@@ -100,10 +100,12 @@ def test_one_version_after_the_other_in_white_noise_is_least_squares() -> None:
     assert np.isfinite(blocked_test([0.01 * (-1.0) ** np.arange(6)], [few], LOG).standard_error).all()
 
 
-def test_one_version_after_the_other_is_a_likelihood_ratio_of_dense_covariances() -> None:
+@pytest.mark.parametrize("step", [0.15, 0.08])
+def test_one_version_after_the_other_is_a_likelihood_ratio_of_dense_covariances(step: float) -> None:
     """The profile likelihoods of least squares at each pair of the grid, with and without the step of the limit."""
+    assert ((GRID[:, 1] >= 0.0) & (GRID[:, 1] <= GRID[:, 0]) & (GRID[:, 0] < 1.0)).all()
     second, n = np.arange(12) >= 6, 12
-    y = noise(np.random.default_rng(3), n, 0.7) + 0.15 * second
+    y = noise(np.random.default_rng(3), n, 0.7) + step * second
     found = []
     for phi, theta in GRID.tolist():
         root = np.linalg.cholesky(toeplitz(arma_acovf([1.0, -phi], [1.0, -theta], n)))
@@ -243,8 +245,16 @@ def test_rounds_between_two_looks_change_nothing() -> None:
     rng = np.random.default_rng(4)
     first, second = rng.normal(0.0, 0.05, (2, 2, 11))
     plan = sequential_plan(40, 2)
+    assert [look.rounds for look in plan] == [5, 8, 12, 18, 27, 40]
     judged = [judge_sequentially(list(first[:, :k]), list(second[:, :k]), 1.05, plan)[1] for k in (8, 11)]
     np.testing.assert_array_equal(judged[0].p_slow, judged[1].p_slow)
+    look = plan[0]
+    estimates, at_first = judge_sequentially(list(first[:1, :5]), list(second[:1, :5]), 1.05, plan)
+    p = stats.ttest_1samp(second[0, :5] - first[0, :5], LOG, alternative="greater").pvalue
+    assert (at_first.p_slow[0], at_first.p_not_slower[0]) == pytest.approx(
+        (min(1.0, 0.05 / look.slower * p), min(1.0, 0.05 / look.not_slower * (1.0 - p)))
+    )
+    assert estimates.sure == 1.0 - look.not_slower
     assert not judge_sequentially(list(first[:, :4]), list(second[:, :4]), 1.05, plan)[1].is_decided
 
 
@@ -286,9 +296,11 @@ def test_shared_variances_lie_between_and_count_for_more() -> None:
     scaled, same = moderated(1e-6 * variances, freedom)  # in any unit
     assert scaled == pytest.approx(1e-6 * found, rel=1e-9)
     assert same == pytest.approx(counted, rel=1e-9)
-    few = moderated(variances[:9], freedom[:9])
-    assert (few[0] == variances[:9]).all()
-    assert (few[1] == freedom[:9]).all()
+    for n, degrees in ((9, 0.0), (10, 10.0), (49, 10.0), (50, 15.0)):  # equal variances: 20 degrees, half or 3/4 count
+        few = moderated(np.ones(n), freedom[:n])
+        own = math.exp(math.log(2.5) - special.digamma(2.5))  # Smyth, section 6.2
+        assert few[0] == pytest.approx((degrees > 0.0) * (20.0 * own + 5.0) / 25.0 or 1.0)
+        assert few[1] == pytest.approx(5.0 + degrees)
     assert moderated(np.append(variances, 0.0), np.full(81, 5.0))[0][:80] == pytest.approx(found)  # 0 shows nothing
     three = rng.normal(size=(12, 3))  # as few rounds as decide anything
     shared = moderated(three.var(axis=1, ddof=1), np.full(12, 2.0))[0]
@@ -309,8 +321,12 @@ def test_the_prior_of_variances_is_the_one_they_are_drawn_from() -> None:
     """Limma's moments: variances s0^2 d0 / chi^2(d0), each estimated with 8 degrees of freedom."""
     rng, prior, scale = np.random.default_rng(1), 6.0, 4.0
     true = scale * prior / rng.chisquare(prior, 20_000)
-    found = _prior(true * rng.chisquare(8, 20_000) / 8, np.full(20_000, 8.0))
-    assert found == pytest.approx((prior, scale), rel=0.05)
+    variances, freedom = true * rng.chisquare(8, 20_000) / 8, np.full(20_000, 8.0)
+    assert _prior(variances, freedom) == pytest.approx((prior, scale), rel=0.05)
+    found, level = _prior(variances[:12], freedom[:12])  # Smyth's equations of moments
+    logs = np.log(variances[:12]) - special.digamma(4.0) + math.log(4.0)
+    assert special.polygamma(1, found / 2.0) == pytest.approx(logs.var(ddof=1) - special.polygamma(1, 4.0))
+    assert math.log(level) == pytest.approx(logs.mean() + special.digamma(found / 2.0) - math.log(found / 2.0))
 
 
 def test_files_of_one_run_each_are_students_test_of_two_samples() -> None:

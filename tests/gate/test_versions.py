@@ -185,7 +185,12 @@ def test_files_in_turn_are_rounds_and_decide_like_the_table_of_the_same_runs(tmp
     apart = perfcore.gate(*sides)
     assert set(apart.designs) == {"sessions"}
     assert any("10 + 10 separate sessions" in line and "measured" in line for line in apart.report().closing())
-    assert set(perfcore.gate(*sides, design="interleaved").designs) == {"interleaved"}
+    logs = np.log(table[table["bench"] == "sort"].pivot_table(index="round", columns="version", values="time_s"))
+    new = logs["new"].sort_index(key=lambda number: 7 * number % 10)  # paired by names that are not in order of time
+    forced = perfcore.gate(*sides, design="interleaved")
+    assert set(forced.designs) == {"interleaved"}
+    ratio = forced.estimates.log_ratio[forced.benchmarks.index("sort")]
+    assert ratio == pytest.approx(stats.trim_mean(new.to_numpy() - logs["old"].to_numpy(), 0.2))
     (tmp_path / "google" / "new_9.json").unlink()
     fewer = [tmp_path / "google" / name for name in ("old_*.json", "new_*.json")]
     assert set(perfcore.gate(*fewer).designs) == {"sessions"}
@@ -217,6 +222,8 @@ def test_a_shift_of_sessions_is_weighed_by_how_they_differ() -> None:
     spread = np.log([0.999, 1.0, 1.001]).std(ddof=1) / np.sqrt(3)
     side = np.hypot(stats.t.ppf(0.975, 2) * spread, stats.t.ppf(0.975, 2) * scale)
     assert np.log([shift.lower, shift.upper]) == pytest.approx([distance - side, distance + side], rel=1e-6)
+    constant = (side.assign(time_s=side.groupby("bench")["time_s"].transform("median")) for side in (old, new))
+    assert perfcore.gate(*constant).shift.usual is None  # nothing shows how sessions differ
 
 
 def test_a_shift_of_rounds_is_the_mean_of_their_medians() -> None:
@@ -254,8 +261,8 @@ def test_rows_of_one_version_behind_those_of_the_other_are_no_turns() -> None:
 
 
 def test_files_written_sooner_than_their_runs_take_are_no_rounds(tmp_path: Path) -> None:
-    """Each file is of ten rounds of a second, and they were written three seconds after one another, or twelve."""
-    for gap, design in ((3.0, "sessions"), (12.0, "interleaved")):
+    """Each file is of ten rounds of a second, and they were written four seconds after one another, or twelve."""
+    for gap, design in ((4.0, "sessions"), (12.0, "interleaved")):
         for at in range(6):
             stats_of_file = {"mean": 1.0 + 0.001 * at, "stddev": 0.01, "rounds": 10}
             path = tmp_path / f"{'old' if at % 2 else 'new'}_{at}.json"
@@ -270,6 +277,7 @@ def test_no_rounds_decide_what_the_last_digits_hide() -> None:
     table = rounds({"a": 1.0}, k=5, noise=0.0).assign(time_s=lambda t: np.where(t["version"] == "new", 1.2, 1.1))
     gate = perfcore.gate(table, base="old", new="new")
     assert (gate.outcome, gate.more_rounds.tolist()) == ("inconclusive", [-1])
+    assert gate.to_dict()["benchmarks"][0]["more_rounds"] is None
     assert "values of a have too few digits" in gate.report().notes_by_label()["Uncertain"]
 
 
@@ -301,21 +309,27 @@ def test_one_more_round_is_asked_for() -> None:
     gate = perfcore.gate(table.assign(time_s=0.123456789012345 * np.exp(table.pop("log"))), base="old", new="new")
     assert gate.judged.p_slow[0] == pytest.approx(0.0927)
     assert (gate.outcome, gate.more_rounds.tolist()) == ("inconclusive", [1] + [0] * 8)
+    assert [row["more_rounds"] for row in gate.to_dict()["benchmarks"]] == [1] + [0] * 8
 
 
 @pytest.mark.parametrize(("old", "new", "design"), [
-    ([0, 1, 2, 3, 4, 5], [14, 15, 16, 17, 18, 19], "blocked"),  # nine times the usual distance
+    ([0, 1, 2, 3, 4, 5], [15, 16, 17, 18, 19, 20], "blocked"),  # ten times the usual distance
     ([0, 1, 2, 3, 4, 5], [16, 17, 18, 19, 20, 21], "sessions"),  # eleven times
+    ([15, 16, 17, 18, 19, 20], [0, 1, 2, 3, 4, 5], "blocked"),
+    ([16, 17, 18, 19, 20, 21], [0, 1, 2, 3, 4, 5], "sessions"),
     ([0, 3, 4, 7, 8, 11], [1, 2, 5, 6, 9, 10], "interleaved"),  # any order within a pair
     ([0, 4, 5, 6, 7, 11], [1, 2, 3, 8, 9, 10], "blocked"),  # three of one version in turn
     ([0, 1, 2, 5, 7, 9], [3, 4, 6, 8, 10, 11], "blocked"),  # the first three
     ([0, 1, 4, 5, 8, 9], [2, 3, 6, 7, 10, 11], "interleaved"),  # two
     ([0, 2, 4, 6, 7, 8], [1, 3, 5, 9, 10, 11], "blocked"),  # the last three
+    ([0, 2], [1, 3], "interleaved"),
+    ([0, 2, 4, 6], [1, 3, 5], "interleaved"),
+    ([0, 2, 3, 5, 6], [1, 4, 7], "blocked"),  # two more of one version
     ([0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5], "sessions"),  # at once: no clock of both
 ])  # fmt: skip
 def test_the_order_of_runs_is_their_design(old: list[int], new: list[int], design: str) -> None:
-    times = np.random.default_rng(8).lognormal(0.0, 0.01, 12)
-    version = np.repeat(["old", "new"], 6)
+    times = np.random.default_rng(8).lognormal(0.0, 0.01, len(old + new))
+    version = np.repeat(["old", "new"], [len(old), len(new)])
     table = pd.DataFrame({"version": version, "order": old + new, "bench": "a", "time_s": times})
     assert perfcore.gate(table, base="old", new="new").designs == (design,)
 
@@ -335,8 +349,8 @@ def test_more_of_one_version_after_the_other_decides_nothing() -> None:
     assert (gate.designs, gate.outcome.value, gate.more_rounds.tolist()) == (("blocked",), "inconclusive", [-1])
 
 
-def test_the_noise_of_many_runs_is_that_of_their_deciles() -> None:
-    runs = np.random.default_rng(9).lognormal(0.0, 0.05, (2, 12))
+def test_the_noise_of_eight_runs_is_that_of_their_deciles() -> None:
+    runs = np.random.default_rng(9).lognormal(0.0, 0.05, (2, 8))
     noise = [np.subtract(*np.percentile(own, [90, 10])) / (2.0 * stats.norm.ppf(0.9)) / np.median(own) for own in runs]
     assert perfcore.gate(*map(list, runs)).orders[0].noise == pytest.approx(noise, rel=1e-3)
 
@@ -352,6 +366,9 @@ def test_rounds_that_were_made_are_not_asked_for_again() -> None:
     quantiles = stats.t.ppf(0.95, k - 1) + stats.t.ppf(0.9, k - 1)
     enough = k * (differences.mean() - np.log(1.05)) ** 2 >= differences.var(ddof=1) * quantiles**2
     assert gate.more_rounds[0] == k[enough.argmax()] - 5
+    enough = k * LOG**2 >= np.diff(differences[:2]).item() ** 2 / 2.0 * quantiles**2  # two rounds leave no change open
+    few = table[table["round"] < 2]
+    assert perfcore.gate(few, base="old", new="new").more_rounds[0] == k[enough.argmax()] - 2
 
 
 def test_exit_status(perf, refused, tmp_path: Path) -> None:
@@ -390,7 +407,7 @@ def test_mistakes_are_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="two benchmarks are called 'a'"):
         perfcore.gate(tmp_path / "twice.json", tmp_path / "twice.json")
     single = perfcore.gate(*[hyperfine(tmp_path / "single.json", {"a": [1.0]})] * 2)
-    assert single.outcome == "inconclusive"
+    assert (single.outcome, single.more_rounds.tolist()) == ("inconclusive", [-1])  # nothing shows how much runs differ
     assert any("1 run per version, at least 3 are needed" in line for line in single.report().closing())
     other = hyperfine(tmp_path / "old.json", {"b": [1.0], "c": [1.0]})
     with pytest.raises(DataError, match="no benchmark in common"):
@@ -418,13 +435,17 @@ def test_probabilities_of_many_benchmarks_are_adjusted_as_statsmodels_does_it() 
         assert verdict.judged.slower.tolist() == (verdict.judged.p_slow <= 0.05).tolist()
 
 
-@pytest.mark.parametrize("k", [3, 5, 7])
+@pytest.mark.parametrize("k", [2, 3, 5, 7])
 def test_few_rounds_of_one_benchmark_are_students_paired_test(k: int) -> None:
+    """Two rounds decide nothing, but have an interval."""
     table = rounds({"a": 1.05}, k=k, seed=k)
     found = perfcore.gate(table, base="old", new="new")
-    expected = stats.ttest_1samp(differences_of(table, "a"), LOG, alternative="greater")
-    assert found.judged.p_slow[0] == pytest.approx(expected.pvalue, rel=1e-9)
-    assert found.judged.p_not_slower[0] == pytest.approx(1.0 - expected.pvalue, rel=1e-9)
+    expected = stats.ttest_1samp(differences_of(table, "a"), LOG, alternative="greater").pvalue
+    p_values = (expected, 1.0 - expected) if k > 2 else (1.0, 1.0)
+    assert (found.judged.p_slow[0], found.judged.p_not_slower[0]) == pytest.approx(p_values, rel=1e-9)
+    error, t = stats.sem(differences_of(table, "a")), stats.t(k - 1).ppf
+    found_with_90_per_cent = math.exp(max(LOG, t(0.95) * error) + t(0.9) * error) if k > 2 else math.inf
+    assert found.resolution[0] == pytest.approx(found_with_90_per_cent)
     bounds = stats.ttest_1samp(differences_of(table, "a"), 0.0).confidence_interval(0.95)
     assert found.estimates.bounds()[0] == pytest.approx(bounds, rel=1e-9)
 
@@ -486,6 +507,23 @@ def test_two_sessions_have_the_variance_of_the_rule() -> None:
     assert np.diff(found.bounds()[0])[0] == pytest.approx(2.0 * stats.t.ppf(0.975, 4) * np.sqrt(square), rel=1e-5)
 
 
+@pytest.mark.parametrize("runs", [(5, 7, 6), (2, 2, 3)])
+def test_two_old_files_count_one_degree_beside_those_of_the_rule(tmp_path: Path, runs: tuple[int, int, int]) -> None:
+    """By hand as above: the rule counts as the runs, at most 4; the files' levels differ by 2 x 0.01^2 in squares."""
+    files = zip(("old_1", "old_2", "new"), (1.0, math.exp(0.02), 1.2), (0.01, 0.03, 0.02), runs, strict=True)
+    for name, level, noise, n in files:
+        session(level, noise, n).to_csv(tmp_path / f"{name}.csv", index=False)
+    found = perfcore.gate(tmp_path / "old_*.csv", tmp_path / "new.csv").estimates
+    old, new = (0.01**2 + 0.03**2) / 2.0, 0.02**2
+    square = 0.85**2 * (old + new) / 2.0 + 0.01**2 + (0.006 * (1e-3 / 1.105) ** 0.2) ** 2  # of the mean time
+    square = 0.5 * square + np.pi / 2.0 * (old / np.mean(runs[:2]) + new / runs[2]) / 2.0
+    weight = min(np.mean(runs[:2]) + runs[2] - 2.0, 4.0)
+    between = (weight * square + 2.0 * 0.01**2) / (weight + 1.0)
+    assert (found.log_ratio[0], found.freedom[0]) == (pytest.approx(np.log(1.2) - 0.01), weight + 1.0)
+    assert found.standard_error[0] == pytest.approx(np.sqrt(between * (1 / 2 + 1)), rel=1e-5)
+    assert found.decides.all()
+
+
 def test_three_benchmarks_share_their_noise_and_their_scatter() -> None:
     """By hand: the median noise for 15 of 15 + 2 x 9 degrees of freedom; 1.5 times the scatter, which counts 3 of 4."""
     noise, ratios = np.array([0.01, 0.02, 0.04]), np.array([1.0, 1.1, 1.3])
@@ -507,16 +545,16 @@ def test_the_last_digit_of_values(values: list[float], expected: float) -> None:
     assert perfcore.gate(values, values).orders[0].rounding == pytest.approx(2.0 * expected)
 
 
-@pytest.mark.parametrize("design", ["interleaved", "blocked"])
+@pytest.mark.parametrize("design", ["interleaved", "blocked", "sessions"])
 @pytest.mark.parametrize(("k", "rounding"), [(3, 0.0), (4, 0.01 / 1.01)])
 def test_the_last_digit_counts_unless_rounds_scatter_by_half_of_it(design: str, k: int, rounding: float) -> None:
     """Hundredths: both versions are off by 0.005, their ratio by 0.01; one round of k differs by 0.00985.
 
     The deviation of the rounds is 0.00985 / sqrt(k): above a half of 0.0099 for three rounds, below for four. So is
-    that of all runs about their version's mean, with one of each version.
+    that of all runs about their version's mean, with one of each version; and 1.4 times that of both sessions.
     """
     rare = [1.01] * (k - 1) + [1.02]
-    times = {"old": [1.01] * k if design == "interleaved" else rare, "new": rare}
+    times = {"old": rare if design == "blocked" else [1.01] * k, "new": rare}
     rows = [(version, at, "a", time) for version, own in times.items() for at, time in enumerate(own)]
     table = pd.DataFrame(rows, columns=["version", "round", "bench", "time_s"])
     found = perfcore.gate(table, base="old", new="new", design=design).estimates

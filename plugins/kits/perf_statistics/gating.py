@@ -230,7 +230,7 @@ def verdicts(
     """Return the verdicts of adjusted probabilities; strict ones pass only what is not slower with confidence."""
     slower, not_slower = p_slow <= 1.0 - SURE, p_not_slower <= 1.0 - SURE
     is_over = estimates.log_ratio >= math.log(threshold)
-    no_change = estimates.tail(estimates.log_ratio - estimates.rounding)  # probability of such data without any
+    no_change = estimates.tail(estimates.log_ratio)  # probability of such data without any
     is_change = (no_change <= POSSIBLE) | (estimates.rounding > 0.0)  # which digits hide
     possibly = ~not_slower & (is_strict | ~estimates.decides | (is_over & is_change))
     return Judged(threshold, p_slow, p_not_slower, slower, not_slower, possibly & ~slower)
@@ -302,8 +302,8 @@ def trimmed_means(samples: Sequence[Floats]) -> tuple[Floats, Floats, Floats, Fl
         cut = int(_TRIMMED * size) if size >= _FROM else 0
         h = size - 2 * cut
         kept[chosen] = h
-        freedom[chosen] = (h - 1) * (1.0 - cut / size) if size else 0.0
-        means[chosen] = ordered[:, cut : size - cut].mean(axis=1) if size else np.nan
+        freedom[chosen] = (h - 1) * (1.0 - cut / size)
+        means[chosen] = ordered[:, cut : size - cut].mean(axis=1)
         if size > 1:
             winsorised = ordered.copy()
             winsorised[:, :cut], winsorised[:, size - cut :] = ordered[:, [cut]], ordered[:, [size - cut - 1]]
@@ -319,11 +319,10 @@ def paired_test(first: Sequence[Floats], second: Sequence[Floats], last_digits: 
     shared, total_freedom = variances.copy(), freedom.copy()
     if enough.any():
         shared[enough], total_freedom[enough] = moderated(variances[enough], freedom[enough])
-    errors = np.sqrt(shared / np.maximum(kept, 1.0))
     rounds = np.array([len(each) for each in differences], dtype=np.int64)
     return Estimates(
         log_ratio=means,
-        standard_error=errors,
+        standard_error=np.sqrt(shared / kept),
         freedom=total_freedom,
         rounding=resolution_error(last_digits, np.sqrt(variances)),
         rounds=rounds,
@@ -503,8 +502,7 @@ def _step(y: Floats, second: Booleans, log_threshold: float) -> tuple[float, flo
     deviations = np.where(second, y - y[second].mean(), y - y[~second].mean())
     spread = math.sqrt(float(deviations @ deviations) / (n - 2.0))
     shrink = 1.0 + _SHRINK * math.log(max(GAIN[free], GAIN[fixed]))
-    ratio = max(0.0, 2.0 * float(likelihoods[0, free] - likelihoods[1, fixed]))
-    statistic = math.sqrt(math.expm1(min(ratio / n, 600.0)) * (n - 3.0))
-    distance = abs(size - log_threshold)
-    by_ratio = distance / statistic if statistic > 1.0 else float(errors[free])
+    ratio = 2.0 * float(likelihoods[0, free] - likelihoods[1, fixed])
+    square = math.expm1(min(ratio / n, 600.0)) * (n - 3.0)  # of the statistic
+    by_ratio = abs(size - log_threshold) / math.sqrt(square) if square > 1.0 else float(errors[free])
     return size, shrink * max(by_ratio, float(errors[free])), spread
