@@ -354,21 +354,28 @@ def test_inclusive_values_are_not_added_up_again(names):
     np.testing.assert_array_equal(tree_of(names, range(len(names)), "", True).with_callees(inclusive), whole)
 
 
-def test_covariances_of_grids_are_those_of_all_points():
-    """On a grid of 5 x 4 x 3 levels: inverse, without the level, and determinant as numpy has them of all 60 points."""
-    grid = np.log(list(itertools.product((1, 2, 4, 8, 16), (1, 3, 9, 20), (10, 100, 1000))))
-    noise, (tau, kappa, length) = np.random.default_rng(1).uniform(0.5, 2.0, (1, 60)) * 1e-2, (0.1, 0.25, 3.0)
+@pytest.mark.parametrize(
+    ("levels", "n_noises"),
+    [(((1, 2, 4, 8, 16), (1, 3, 9, 20), (10, 100, 1000)), 1), (((2, 4, 8, 16, 32, 64),), array_form.FEW + 1)],
+    ids=["grid of 5 x 4 x 3 levels", "compiled, of many noises"],
+)
+def test_covariances_are_those_of_all_points(levels, n_noises):
+    """Inverse, without the level, and determinant as numpy has them of all points."""
+    grid = np.log(list(itertools.product(*levels)))
+    k = len(grid)
+    noise, (tau, kappa, length) = np.random.default_rng(1).uniform(0.5, 2.0, (n_noises, k)) * 1e-2, (0.1, 0.25, 3.0)
     found = array_form.Covariances(grid, noise, np.array([[tau, kappa, length]]))
-    assert found.few_rows
+    assert found.few_rows == (len(levels) > 1)
     between = np.abs(grid[:, None] - grid)
     variogram = (length * (between + length * np.expm1(-between / length))).sum(axis=2)
     drift = 0.5 * kappa**2 * length * (variogram[:1] + variogram[:, :1] - variogram)
-    covariance = drift + np.diag(tau**2 + noise[0])
-    inverse = np.linalg.inv(covariance)
-    sums = inverse.sum(axis=1)
-    projection = inverse - np.outer(sums, sums) / sums.sum()
-    none = np.zeros(60, dtype=np.int64)
-    np.testing.assert_allclose(found.rows(none, none, np.arange(60)), projection, rtol=1e-7, atol=1e-7)
-    np.testing.assert_allclose(found.diagonal[0, 0], np.diag(projection), rtol=1e-9)
-    evidence = -0.5 * (np.linalg.slogdet(covariance)[1] + np.log(sums.sum()) + 59 * np.log(2.0 * np.pi))
-    assert found.evidence[0, 0] == pytest.approx(evidence, rel=1e-9)  # the reference of the drift does not matter
+    for n in {0, n_noises - 1}:
+        covariance = drift + np.diag(tau**2 + found.noises[n])
+        inverse = np.linalg.inv(covariance)
+        sums = inverse.sum(axis=1)
+        projection = inverse - np.outer(sums, sums) / sums.sum()
+        rows = found.rows(np.full(k, n), np.zeros(k, dtype=np.int64), np.arange(k))
+        np.testing.assert_allclose(rows, projection, rtol=1e-7, atol=1e-7)
+        np.testing.assert_allclose(found.diagonal[n, 0], np.diag(projection), rtol=1e-9)
+        evidence = -0.5 * (np.linalg.slogdet(covariance)[1] + np.log(sums.sum()) + (k - 1) * np.log(2.0 * np.pi))
+        assert found.evidence[n, 0] == pytest.approx(evidence, rel=1e-9)  # the reference of the drift does not matter

@@ -195,17 +195,33 @@ class Covariances:
         self.sign, size = (-1.0, rank) if self.few_rows else (1.0, k)
         self.roots, self.base = np.empty((n, n_settings, size, k)), np.zeros((n, n_settings, k))
         determinants = np.empty((n, n_settings))
+        if n > FEW and k <= _BY_ROWS:
+            from perf_scaling.kernels import factorize
+
+            self.totals, self.projections = np.empty(determinants.shape), np.empty(self.roots.shape)
+            self.sums, self.diagonal = np.empty((2, n, n_settings, k))
+            factorize(self.drift(points, settings), settings[:, 0] ** 2, self.noises, self.roots, determinants,
+                      self.totals, self.sums, self.diagonal, self.projections)  # fmt: skip
+        else:
+            self._factorize(determinants)
+        # What of the evidence no law changes, the level integrated over a flat prior.
+        self.evidence = -0.5 * (determinants + np.log(self.totals) + (k - 1) * _LOG_2PI)
+
+    def _factorize(self, determinants: Floats) -> None:
+        """Work out the roots and their sums, and write the logarithms of determinants (N, H)."""
+        k, (n, n_settings, size, _) = len(self.points), self.roots.shape
         step = max(1, _NUMBERS_AT_ONCE // (n * size * k))
         for begin in range(0, n_settings, step):
             own = slice(begin, begin + step)
-            scatter = settings[own, :1] ** 2 + self.noises[:, None]  # and noise
+            settings = self.settings[own]
+            scatter = settings[:, :1] ** 2 + self.noises[:, None]  # and noise
             if self.few_rows:
-                factors = self._drift_factors(settings[own])
+                factors = self._drift_factors(settings)
                 self.base[:, own] = 1.0 / scatter
                 weighted = factors * self.base[:, own, None]
                 matrices = np.eye(size) + weighted @ np.swapaxes(factors, 1, 2)
             else:
-                matrices = self.drift(points, settings[own]) + np.zeros((n, 1, 1, 1))
+                matrices = self.drift(self.points, settings) + np.zeros((n, 1, 1, 1))
                 matrices[..., range(k), range(k)] += scatter
             roots, logs = inverse_roots(matrices.reshape(-1, size, size))
             roots, logs = roots.reshape(matrices.shape), logs.reshape(n, -1)
@@ -216,8 +232,6 @@ class Covariances:
         self.sums = self.base + self.sign * (of_ones[:, :, None] @ self.roots)[:, :, 0]  # u (N, H, k)
         self.diagonal = self.base + self.sign * (self.roots**2).sum(axis=2)  # of P (N, H, k)
         self.diagonal -= self.sums**2 / self.totals[..., None]
-        # What of the evidence no law changes, the level integrated over a flat prior.
-        self.evidence = -0.5 * (determinants + np.log(self.totals) + (k - 1) * _LOG_2PI)
 
     @functools.cached_property
     def projections(self) -> Floats:
@@ -443,18 +457,27 @@ def mixture_quantiles(mixtures: Mixtures, levels: Floats, quantiles: Floats) -> 
     quantiles[:] = x
 
 
-def draw_kinds(kinds: Kinds, levels: Floats, places: Floats, of_levels: Floats, of_drift: Floats) -> Floats:
-    """Return coherent draws (B, T, N) of how far the logarithm at places is from what is expected.
+def draw_kinds(
+    kinds: Kinds, number: Ints, levels: Floats, places: Floats, of_levels: Floats, of_drift: Floats
+) -> Floats:
+    """Return coherent draws (K, N, T) of how far the logarithm at places is from what is expected.
 
-    Of standard normal numbers there are k of each draw for the levels, and more for the drift: (N, k) and (N, D).
+    Each is of one kind, the `number` (K, N). Of standard normal numbers there are k of each draw for the levels, and
+    more for the drift: (N, k) and (N, D).
     """
-    k, weights = len(levels), kinds.weights[kinds.which] - kinds.shifts[:, :, None] * kinds.rows[:, None]
-    drawn = -(weights * np.sqrt(kinds.variances)[:, None]) @ of_levels.T
-    for length in np.unique(kinds.lengths).tolist():
-        own = kinds.lengths == length
-        drifts = _drift_draws(levels, places, length, of_drift.T)
-        drawn[own] += kinds.scales[own, None, None] * (drifts[k:] - weights[own] @ drifts[:k])
-    return np.asarray(drawn)
+    k, n_draws, n_places = len(levels), number.shape[1], len(places)
+    lengths, of_length = np.unique(kinds.lengths, return_inverse=True)
+    drifts = np.array([_drift_draws(levels, places, length, of_drift.T).T for length in lengths.tolist()])  # (., N, .)
+    drawn, deviations = np.empty((number.size, n_places)), np.sqrt(kinds.variances)
+    step = max(1, _NUMBERS_AT_ONCE // (4 * n_places * k))
+    for begin in range(0, number.size, step):
+        own = number.ravel()[begin : begin + step]
+        draw = np.arange(begin, begin + len(own)) % n_draws
+        drifted = drifts[of_length[own], draw] * kinds.scales[own, None]
+        off = drifted[:, :k] + of_levels[draw] * deviations[own]
+        part = drifted[:, k:] - (kinds.weights[kinds.which[own]] @ off[:, :, None])[:, :, 0]
+        drawn[begin : begin + step] = part + kinds.shifts[own] * (kinds.rows[own] * off).sum(axis=1)[:, None]
+    return drawn.reshape(*number.shape, n_places)
 
 
 def _drift_draws(levels: Floats, places: Floats, length: float, normals: Floats) -> Floats:

@@ -323,6 +323,48 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
 
 
 @kernel
+def factorize(  # type: ignore[no-untyped-def]
+    drifts, squares, noises, roots, determinants, totals, sums, diagonal, projections
+):  # fmt: skip
+    """Write what `array_form.Covariances` has of each noise and setting."""
+    n_settings, k = drifts.shape[:2]
+    factor = np.zeros((k, k))
+    for n in range(len(noises)):
+        for h in range(n_settings):
+            root, projection, log_determinant, total = roots[n, h], projections[n, h], 0.0, 0.0
+            root[:] = 0.0
+            sums[n, h] = 0.0
+            for i in range(k):
+                for j in range(i):
+                    value = drifts[h, i, j]
+                    for m in range(j):
+                        value -= factor[i, m] * factor[j, m]
+                    factor[i, j] = value / factor[j, j]
+                value = drifts[h, i, i] + squares[h] + noises[n, i]
+                for m in range(i):
+                    value -= factor[i, m] * factor[i, m]
+                factor[i, i] = math.sqrt(value)
+                log_determinant += math.log(value)
+                root[i, i] = 1.0
+                for j in range(i + 1):
+                    for m in range(j, i):
+                        root[i, j] -= factor[i, m] * root[m, j]
+                    root[i, j] /= factor[i, i]
+                of_ones = root[i].sum()
+                total += of_ones * of_ones
+                for j in range(i + 1):
+                    sums[n, h, j] += of_ones * root[i, j]
+            for i in range(k):
+                for j in range(i + 1):
+                    value = -sums[n, h, i] * sums[n, h, j] / total
+                    for m in range(i, k):
+                        value += root[m, i] * root[m, j]
+                    projection[i, j] = projection[j, i] = value
+                diagonal[n, h, i] = projection[i, i]
+            determinants[n, h], totals[n, h] = log_determinant, total
+
+
+@kernel
 def _mass_below(x, means, per_deviation, weights, count):  # type: ignore[no-untyped-def]
     """Probability below x of a mixture of normal distributions; density there and how it falls, times root 2 pi.
 

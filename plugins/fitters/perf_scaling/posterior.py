@@ -46,7 +46,6 @@ Result = TypeVar("Result")
 
 _MOST_THREADS = 8
 DRAWS = 512  # of each path
-_KINDS = 32  # of scatter, drift and deviating level that the draws of a path are of, about
 _ENOUGH_LEVELS = 5  # for a last step that differs from the steps before it
 # No series of `benchmarks/real_extrapolation.py` with so many levels over that range is a law of two terms to that
 # error: what is was computed, such as a count. A constant may be a coarse clock.
@@ -192,10 +191,10 @@ class Posterior:
 
     def _at_places(self, levels: Floats, more: int = 0) -> Iterator[tuple[Ints, array_form.Kinds, Ints, Floats]]:
         """Yield paths that were measured at the same points, kinds of their components (K, C), the numbers of these,
-        and what is expected at places (T, q): (K, C, T). `more` numbers are made for each place and kind.
+        and what is expected at places (T, q): (K, C, T). `more` numbers are made of each path and place.
         """
         (n, width), n_paths = (len(self.points), self.law.shape[1]), len(self.means)
-        of_noise = len(self.settings) * n * (n + len(levels)) + len(levels) * _KINDS * more
+        of_noise = len(self.settings) * n * (n + len(levels))
         share = len(np.unique(np.nan_to_num(self.noise), axis=0)) / max(n_paths, 1)
         longest = int(_NUMBERS_AT_ONCE / (len(levels) * (n * width + more) + share * of_noise))
         patterns, pattern = np.unique(np.isfinite(self.means), axis=0, return_inverse=True)
@@ -600,11 +599,11 @@ class Posterior:
         component = component.reshape(n_paths, DRAWS)
         for rows, kinds, number, expected in self._at_places(levels, DRAWS):
             measured, own = np.isfinite(self.means[rows[0]]), component[rows]
-            drawn = array_form.draw_kinds(
-                kinds, np.log(self.points[measured]), np.log(levels), normals[:, : measured.sum()], normals[:, n:]
-            )
             draw_logs[rows] = np.take_along_axis(expected, own[..., None], axis=1)
-            draw_logs[rows] += drawn[np.take_along_axis(number, own, axis=1), :, np.arange(DRAWS)]
+            draw_logs[rows] += array_form.draw_kinds(
+                kinds, np.take_along_axis(number, own, axis=1), np.log(self.points[measured]), np.log(levels),
+                normals[:, : measured.sum()], normals[:, n:],
+            )  # fmt: skip
         return Draws(-draw_logs if self.reciprocal else draw_logs, component, self, levels, chance)
 
 
