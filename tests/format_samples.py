@@ -71,18 +71,7 @@ CALIPER = sample("caliper")
 
 def cube() -> bytes:
     """A Cube archive: main (10 s, visited once) calls solve (7 s), on two locations alike."""
-    anchor = """<?xml version="1.0"?>
-<cube version="4.3"><metrics><metric id="0" type="INCLUSIVE"><disp_name>Time</disp_name><uniq_name>time</uniq_name>
-<dtype>DOUBLE</dtype><uom>sec</uom></metric></metrics><program>
-<region id="0" mod="" begin="-1" end="-1"><name>main</name></region>
-<region id="1" mod="" begin="-1" end="-1"><name>solve</name></region>
-<cnode id="0" calleeId="0"><cnode id="1" calleeId="1"></cnode></cnode></program>
-<system><systemtreenode Id="0"><name>machine</name><class>machine</class>
-<locationgroup Id="0"><name>process 0</name><rank>0</rank><type>process</type>
-<location Id="0"><name>thread 0</name><rank>0</rank><type>thread</type></location>
-<location Id="1"><name>thread 1</name><rank>1</rank><type>thread</type></location>
-</locationgroup></systemtreenode></system></cube>
-"""
+    anchor = sample("cube_anchor")
     index = b"CUBEX.INDEX" + struct.pack("<ihbiii", 1, 0, 1, 2, 0, 1)
     values = zlib.compress(struct.pack("<4d", 10.0, 10.0, 7.0, 7.0))
     data = b"ZCUBEX.DATA" + struct.pack("<qqqq", 1, 0, 0, len(values)) + values

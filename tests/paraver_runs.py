@@ -2,30 +2,9 @@
 
 from pathlib import Path
 
-PCF = """STATES
-0    Idle
-1    Running
-13   Group Communication
+from trace_samples import sample
 
-EVENT_TYPE
-9   50000002    MPI Collective Comm
-VALUES
-8   MPI_Barrier
-10  MPI_Allreduce
-0   End
-
-EVENT_TYPE
-9   50000003    MPI Other
-VALUES
-31  MPI_Init
-32  MPI_Finalize
-0   End
-
-EVENT_TYPE
-7  42000050 PAPI_TOT_INS [Instr completed]
-7  42000059 PAPI_TOT_CYC [Total cycles]
-7  41999999 Active hardware counter set
-"""
+PCF = sample("paraver_pcf")
 
 
 def paraver_run(

@@ -8,30 +8,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from child import run_lines
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PLUGIN, AMDAHL = EXAMPLES / "plugin_ruptures", EXAMPLES / "plugin_amdahl"
 START_S = 1_718_000_000
-COMMANDS = """
-import contextlib, io, json, sys
-from perfcore.__main__ import main
-printed = []
-for words in json.loads(sys.argv[1]):
-    sys.argv = ["perf", *words]
-    out = io.TextIOWrapper(io.BytesIO(), write_through=True)
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-        try:
-            main()
-        except SystemExit as ended:
-            out.write(f"status {ended.code}" if ended.code else "")
-    printed.append(out.buffer.getvalue().decode())
-print(json.dumps(printed))
-"""
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """Python that sees both plugins, installed by pip into a folder of their own: once for all workers.
+def home(tmp_path_factory):
+    """Folder into which both plugins are installed by pip: once for all workers.
 
     The build backend and the libraries come from this environment, so nothing is downloaded.
     """
@@ -43,16 +29,15 @@ def run(tmp_path_factory):
         if not home.exists():
             words = [*pip, "--no-build-isolation", "--no-compile", "--target", str(home), str(PLUGIN), str(AMDAHL)]
             subprocess.run([sys.executable, *words], check=True)
+    return home
 
-    def run(*arguments: str, cwd: Path | None = None) -> str:
-        environment = os.environ | {"PYTHONPATH": str(home)}
-        done = subprocess.run(
-            [sys.executable, *arguments], cwd=cwd, capture_output=True, text=True, check=False, env=environment
-        )
-        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-        return done.stdout
 
-    return run
+def run(home: Path, *words: str) -> str:
+    """What Python prints, which sees both plugins."""
+    environment = os.environ | {"PYTHONPATH": str(home)}
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -86,11 +71,11 @@ LINES = {
 
 
 @pytest.fixture(scope="module")
-def printed(run, folder):
+def printed(home, folder):
     """What the program prints for each command line; all run in one process."""
-    lines = json.dumps([line.split() for line in LINES.values()])
-    found = json.loads(run("-c", COMMANDS, lines, cwd=folder).splitlines()[-1])
-    return dict(zip(LINES, found, strict=True))
+    ended = run_lines([line.split() for line in LINES.values()], folder, PYTHONPATH=str(home))
+    texts = [each.out + (f"status {each.status}" if each.status else "") for each in ended]
+    return dict(zip(LINES, texts, strict=True))
 
 
 def test_plugins_are_listed_with_their_origin_and_checked_alone(printed):
@@ -110,8 +95,8 @@ def test_its_reader_and_its_segmenter_fit_a_log(printed):
 
 
 @pytest.mark.parametrize("plugin", [AMDAHL, pytest.param(PLUGIN, marks=pytest.mark.slow)])
-def test_its_own_tests_pass(run, plugin):
-    run("-m", "pytest", "-q", "-p", "no:cacheprovider", str(plugin / "tests"))
+def test_its_own_tests_pass(home, plugin):
+    run(home, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(plugin / "tests"))
 
 
 def test_a_fitter_is_listed_offered_and_fits_and_its_model_is_used_everywhere(printed, folder):
@@ -129,8 +114,8 @@ def test_a_fitter_is_listed_offered_and_fits_and_its_model_is_used_everywhere(pr
     assert float(printed["limit"].split()[2]) == pytest.approx(20, rel=0.05)  # 100/5
 
 
-def test_a_representation_a_reader_and_a_command(run, printed):
+def test_a_representation_a_reader_and_a_command(home, printed):
     assert "weibull" in printed["value"].lower()
     assert "mbw" in printed["read"]
     assert "  limit " in printed["help"]
-    assert run("-c", "import perfcore; print('limit' in dir(perfcore), perfcore.limit)").startswith("True")
+    assert run(home, "-c", "import perfcore; print('limit' in dir(perfcore), perfcore.limit)").startswith("True")

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from child import run_lines
 
 import perfcore
 from perfcore.base.errors import DataError
@@ -31,15 +32,10 @@ def test_both_names_and_the_module_are_the_same_program(program):
 
 @pytest.mark.parametrize("words", [["--version"], ["plugins"]])  # of help, see tests/core/test_structure.py
 def test_nothing_heavy_is_imported_to_say_what_there_is(words):
-    code = (
-        f"import sys; sys.argv = ['perf', *{words}]\n"
-        "from perfcore.__main__ import main\n"
-        "try: main()\n"
-        "finally: print(*sys.modules, file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout
-    assert not HEAVY & set(done.stderr.split())
+    [ended] = run_lines([words])
+    assert ended.status == 0
+    assert ended.out
+    assert not HEAVY & set(ended.modules)
 
 
 def test_unknown_commands_are_refused_with_the_nearest(refused):

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from child import run_lines
+from trace_samples import sample
 
 from perfcore import hookimpl
 from perfcore.__main__ import main
@@ -76,105 +78,7 @@ def test_to_other_commands_a_broken_plugin_is_a_warning(perf, monkeypatch, capsy
 
 
 # A third party's plugin that raises: one line that names it, its method and its line; a traceback on request.
-SOURCE = '''
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
-
-import typer
-
-from perf_statistics.curve_fitter import CurveFitter
-from perfcore import hookimpl
-from perfcore.contracts import Function, Reader, Segmenter
-from perfcore.stochastic import StochasticValue
-
-
-class Broken(Reader):
-    def sniff(self, source):
-        return 1.0 if source.suffix == ".broken" else 0.0
-
-    def read(self, source, options):
-        return {}["column"]  # read
-
-
-class Curve(CurveFitter):
-    coefficients = ("a",)
-
-    def estimate(self, points, values, options):
-        return [values.mean()]
-
-    def curve(self, coefficients, points):
-        if points["p"].max() > 100:
-            raise ValueError("too\\nlarge")  # curve
-        return coefficients[0] + 0 * points["p"]
-
-
-class Bent(Curve):
-    def estimate(self, points, values, options):
-        return (1.0, 2.0, 3.0)
-
-
-class Halves(Segmenter):
-    def segment(self, curve, n_phases, basis):
-        return 1 / 0  # segment
-
-
-class Power(Function):
-    name = formula = "power"
-    variables = ("p",)
-
-    def __call__(self, points):
-        raise TypeError("power")  # __call__
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Dice(StochasticValue):
-    name: ClassVar[str] = "dice"
-    generality: ClassVar[int] = 1
-    sides: float
-
-    @classmethod
-    def from_samples(cls, samples, options=None):
-        raise IndexError("dice")
-
-    def quantile(self, q):
-        raise OSError("no dice")  # quantile
-
-
-def roll(times: Annotated[str, typer.Argument(metavar="TIMES", help="How often.")]) -> None:
-    """Roll dice."""
-    raise AttributeError("roll")  # roll
-
-
-@hookimpl
-def register_readers(register):
-    register("broken", "raising:Broken", help="a format", suffixes=(".broken",))
-
-
-@hookimpl
-def register_fitters(register):
-    register("raising-curve", "raising:Curve", options="perfcore.models.fitting:CurveOptions", help="a mean")
-    register("bent", "raising:Bent", options="perfcore.models.fitting:CurveOptions", help="three numbers for one")
-
-
-@hookimpl
-def register_segmenters(register):
-    register("halves", "raising:Halves", help="halves")
-
-
-@hookimpl
-def register_functions(register):
-    register("power", "raising:Power", help="a power")
-
-
-@hookimpl
-def register_representations(register):
-    register("dice", "raising:Dice", help="dice")
-
-
-@hookimpl
-def register_commands(register):
-    register("roll", "raising:roll", help="Roll dice.")
-'''
+SOURCE = sample("raising_plugin")
 
 
 @pytest.fixture
@@ -233,26 +137,6 @@ def test_the_traceback_is_there_on_request(perf):
 # `perf plugins new` writes packages that work; `perf plugins check` and errors of plugins name what fails.
 KINDS = ("fitter", "segmenter", "function", "representation", "reader", "command")
 DOCS = Path(__file__).parents[2] / "docs"
-SCRIPT = """
-import contextlib, io, json, pytest, sys
-from perfcore.__main__ import main
-lines, *tests = sys.argv[1:]
-printed = []
-for words in json.loads(lines):
-    sys.argv = ["perf", *words]
-    out = io.TextIOWrapper(io.BytesIO(), write_through=True)
-    status = 0
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-        try:
-            main()
-        except SystemExit as ended:
-            status = ended.code or 0
-    printed.append((status, out.buffer.getvalue().decode()))
-if tests:
-    printed.append((int(pytest.main(["-q", "-p", "no:cacheprovider", *tests])), ""))
-print()
-print(json.dumps(printed))
-"""
 
 
 def installed(folder, files):
@@ -282,15 +166,6 @@ def new(perf):
     return new
 
 
-def run(folder, *lines, tests=()):
-    """Status and output of each command, and of pytest on files, in one process that finds a folder's packages."""
-    environment = os.environ | {"PYTHONPATH": str(folder)}
-    command = [sys.executable, "-c", SCRIPT, json.dumps(lines), *map(str, tests)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def test_the_guide_shows_the_files_that_are_written(new, tmp_path):
     guide = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "how-to").glob("extend*.md"))
     for kind in KINDS:
@@ -306,16 +181,15 @@ def test_a_package_of_each_kind_keeps_its_contract(new, tmp_path):
     (tmp_path / "runs.csv").write_text("p,time_s\n1,8\n2,4\n4,2\n8,1\n")
     tests = [file for files in written for file in files if file.parent.name == "tests"]
     assert len(tests) == len(KINDS)
-    *checked, fitted, tested = run(
-        tmp_path,
-        *(["plugins", "check", f"perfcore-my-{kind}"] for kind in KINDS),
-        ["fit", "runs.csv", "--fitter", "my-fitter", "--at", "16"],
-        tests=tests,
-    )
+    lines = [["plugins", "check", f"perfcore-my-{kind}"] for kind in KINDS]
+    lines.append(["fit", "runs.csv", "--fitter", "my-fitter", "--at", "16"])
+    *checked, fitted = run_lines(lines, tmp_path, PYTHONPATH=str(tmp_path))
     said = "1 plugins, 1 implementations: all can be imported and keep their contracts\n"
-    assert checked == [[0, said]] * len(KINDS)
-    assert (fitted[0], fitted[1][:14]) == (0, "At p=16: 0.5 s")
-    assert tested[0] == 0
+    assert [each[:2] for each in checked] == [(0, said)] * len(KINDS)
+    assert (fitted.status, fitted.out[:14]) == (0, "At p=16: 0.5 s")
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+    done = subprocess.run(words, cwd=tmp_path, check=False, env=os.environ | {"PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 0
 
 
 @pytest.mark.parametrize(("name", "kind", "message"), [

@@ -12,19 +12,12 @@ from pathlib import Path
 
 import pytest
 from format_samples import HISTORY, SCALARS, TORCH_TABLE
+from trace_samples import sample
 
 import perfcore
 from perfcore.base.errors import InputError
 
-CPU_TABLE = """\
------------  ------------  ------------  ------------  ------------
-       Name    Self CPU %      Self CPU     CPU total    # of Calls
------------  ------------  ------------  ------------  ------------
-aten::conv2d        68.6%       2.500ms       2.750ms            20
-   aten::add        31.4%     250.000us     250.000us             4
------------  ------------  ------------  ------------  ------------
-Self CPU time total: 2.750ms
-"""
+CPU_TABLE = sample("torch_cpu_table")
 
 
 def test_kernels_of_pytorchs_averages_add_up_to_its_total(perf, tmp_path):
@@ -92,25 +85,8 @@ def test_a_profile_of_python_names_the_export(tmp_path):
     assert {line.rpartition(",")[0].strip('"') for line in table.splitlines()[1:]} == names
 
 
-PSTATS = """\
-         16 function calls (12 primitive calls) in 1.501 seconds
-
-   Ordered by: cumulative time
-
-   ncalls  tottime  percall  cumtime  percall filename:lineno(function)
-        1    0.001    0.001    1.501    1.501 app.py:1(<module>)
-      5/1    1.500    0.300    1.500    1.500 {method 'join' of 'str' objects}
-
-"""
-TAU = """\
-3 templated_functions_MULTI_TIME
-# Name Calls Subrs Excl Incl ProfileCalls #
-"main" 1 1 {own} 9000 0 GROUP="TAU_USER"
-"MPI_Send()" 3 0 5000 5000 0 GROUP="MPI"
-"main => MPI_Send()" 3 0 5000 5000 0 GROUP="TAU_CALLPATH"
-1 userevents
-"Message size" 3 8 8 8 192
-"""
+PSTATS = sample("pstats")
+TAU = sample("tau_profile")
 
 
 @pytest.mark.parametrize(

@@ -6,19 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from trace_samples import sample
 
-PRV = """\
-#Paraver (1/1/20 at 1:00):75_ns:1(2):1:2(1:1,1:1),1
-c:1:1:2:1:2
-1:1:1:1:1:0:10:1
-1:2:1:2:1:0:50:1
-2:1:1:1:1:10:50000002:8:50100004:1
-2:2:1:2:1:50:50000002:8:50100004:1
-2:1:1:1:1:55:50000002:0
-2:2:1:2:1:55:50000002:0
-1:1:1:1:1:55:75:1
-1:2:1:2:1:55:75:1
-"""
+PRV = sample("barrier_prv")
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from child import run_lines
 
 from perfcore.hooks.registry import registry
 
@@ -126,48 +127,17 @@ def test_the_core_names_no_implementation():
     assert met == set(OTHER_MEANING), "an exception is not needed any more"
 
 
-_HELP = """
-import contextlib, io, json, sys
-from perfcore.__main__ import main
-heavy, lines = json.loads(sys.argv[1])
-trouble = []
-for words in lines:
-    before = set(sys.modules)
-    sys.argv = ["perf", *words, "--help"]
-    status, printed = None, io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        try:
-            main()
-        except SystemExit as end:
-            status = end.code
-    shown = " ".join(sys.argv)
-    if status != 0 or "Usage" not in printed.getvalue():
-        trouble.append(f"{shown}: status {status}, printed {printed.getvalue()[:200]!r}")
-    trouble += [f"{shown} imports {name}" for name in heavy if name in sys.modules and name not in before]
-print(json.dumps(trouble))
-"""
-
-
 @pytest.mark.parametrize("kind", ["commands", "fitters"])
 def test_help_imports_nothing_that_computes_or_draws(kind):
     """In one process for all: whoever imports something first is named."""
     names = sorted(registry().entries(kind))
     lines = [[], *map(str.split, names)] if kind == "commands" else [["fit", "--fitter", name] for name in names]
-    done = subprocess.run(
-        [sys.executable, "-c", _HELP, json.dumps([HEAVY, lines])], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert not json.loads(done.stdout)
-
-
-_IMPORTED = """
-import contextlib, io, json, sys
-from perfcore.__main__ import main
-sys.argv = ["perf", *sys.argv[1:]]
-with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
-    main()
-print(json.dumps(sorted(sys.modules)))
-"""
+    before = set()
+    for words, ended in zip(lines, run_lines([[*words, "--help"] for words in lines]), strict=True):
+        assert ended.status == 0, words
+        assert "Usage" in ended.out, words
+        assert not {*HEAVY} & ({*ended.modules} - before), words
+        before |= {*ended.modules}
 
 
 @pytest.mark.parametrize(("words", "most", "absent"), [
@@ -180,12 +150,9 @@ def test_a_command_imports_what_it_needs(words, most, absent, tmp_path):
     (tmp_path / "runs.csv").write_text("p,time\n1,10.2\n2,5.4\n4,3.1\n8,1.9\n16,1.2\n32,0.86\n")
     times = [{"command": "sort", "mean": 0.1, "times": [0.1, 0.11, 0.1, 0.12, 0.1]}]
     (tmp_path / "old.json").write_text(json.dumps({"results": times}))
-    done = subprocess.run(
-        [sys.executable, "-c", _IMPORTED, *words], capture_output=True, text=True, check=True, cwd=tmp_path
-    )
-    imported = json.loads(done.stdout)
-    ours = [name for name in imported if name.partition(".")[0].startswith("perf")]
-    assert not set(absent) & set(imported)
+    [ended] = run_lines([words], tmp_path)
+    ours = [name for name in ended.modules if name.partition(".")[0].startswith("perf")]
+    assert not set(absent) & set(ended.modules)
     assert len(ours) <= most
 
 

@@ -1,22 +1,13 @@
 """PICL traces."""
 
 import pytest
+from trace_samples import sample
 
 import perfcore
 
 FILE = "run.trf"
 
-NEW = """\
--3 -901 0.0 0 0 0
--3 -901 0.0 1 0 0
--3 5 0.001 0 0 0
--3 -52 0.002 0 0 3 2 1 0 0
--4 -52 0.0030000004 0 0 0
--2 -7 0.003 0 0 0
--4 5 0.004 0 0 0
--4 -901 0.005 0 0 0
--4 -901 0.004 1 0 0
-"""
+NEW = sample("picl_events")
 
 
 @pytest.mark.parametrize("name", ["run.trf", "unknown"])

@@ -3,29 +3,15 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trace_samples import pieces
+from trace_samples import pieces, sample
 
 import perfcore
 from perfcore.base.errors import InputError
 
 FILE = "dump.csv"
 
-PLAIN = """\
-Container, 0, HOST, 0.0, 9.0, 9.0, p1
-State, p1, S, 0.000000, 6.000000, 6.000000, 0.000000, compute
-State, p1, S, 1.000000, 3.000000, 2.000000, 1.000000, MPI_Recv
-State, p1, S, 2.000000, 3.000000, 1.000000, 2.000000, copy
-State, p2, S, 0.0000000014, 4.000000, 4.000000, 0.000000, compute
-Variable, p1, power, 0.0, 9.0, 9.0, 1.0
-Link, 0, L, 0.0, 1.0, 1.0, x, p1, p2
-Event, p1, E, 0.5, done
-"""
-TABLE = """\
-Nature, ResourceId, Type, Start, End, Duration, Depth, Value, Size
-State, CPU0, Worker State, 0.5, 2.0, 1.5, 0.0, Idle
-State, CPU0, Worker State, 2.0, 4.0, 2.0, 0.0, dgemm, 12
-State, CPU0, Worker State, 2.5, 3.0, 0.5, 1.0, Callback
-"""
+PLAIN = sample("pj_dump_plain")
+TABLE = sample("pj_dump_table")
 
 
 def pieces_of(trace, location):

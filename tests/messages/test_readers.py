@@ -4,54 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
+from trace_samples import sample
 
 import perfcore
 from perfcore import Trace, info, messages, whatif
 
-PCF = """\
-STATES
-1    Running
-5    Synchronization
-
-EVENT_TYPE
-9   50000001    MPI Point-to-point
-VALUES
-1   MPI_Send
-2   MPI_Recv
-3   MPI_Isend
-0   Outside MPI
-
-EVENT_TYPE
-9   50000002    MPI Collective Comm
-VALUES
-7   MPI_Bcast
-0   Outside MPI
-
-
-EVENT_TYPE
-9   50000003    MPI Other
-VALUES
-31   MPI_Init
-"""
-PRV = """\
-#Paraver (1/1/20 at 1:00):100_ns:1(2):1:2(1:1,1:1),1
-c:1:1:2:1:2
-1:1:1:1:1:0:100:1
-1:2:1:2:1:0:100:1
-2:1:1:1:1:0:50000003:31:42000050:17
-2:2:1:2:1:2:50000003:31
-2:1:1:1:1:4:50000003:0
-2:2:1:2:1:5:50000003:0
-2:1:1:1:1:20:50000001:1
-2:1:1:1:1:25:50000001:0
-2:2:1:2:1:10:50000001:2
-2:2:1:2:1:40:50000001:0
-3:1:1:1:1:20:21:2:1:2:1:10:40:512:7
-2:1:1:1:1:50:50000002:7:50100001:64:50100002:0:50100003:1:50100004:1
-2:2:1:2:1:45:50000002:7:50100001:0:50100002:64:50100004:1
-2:1:1:1:1:55:50000002:0
-2:2:1:2:1:60:50000002:0
-"""
+PCF = sample("messages_pcf")
+PRV = sample("messages_prv")
 
 
 def paraver(folder: Path, text: str = PRV, names: str = PCF) -> Trace:
@@ -230,20 +189,7 @@ def test_the_replay_of_real_runs_is_the_run(real_data, file, n_messages, n_colle
 
 def test_picl(tmp_path):
     """The ping-pong of coNCePTuaL's user's guide with other times: 32 kB there in 3 ms, 256 bytes back in 2."""
-    (tmp_path / "run.trf").write_text("""\
--3 -901 0.000 0 0 0
--3 -901 0.000 1 1 0
--3 -21 0.001 0 0 4 2 32768 1 1 1
--4 -21 0.002 0 0 0
--3 -52 0.001 1 1 3 2 1 0 0
--3 -52 0.002 0 0 3 2 1 1 1
--4 -52 0.004 1 1 4 2 32768 1 0 0
--3 -21 0.006 1 1 4 2 256 1 0 0
--4 -21 0.006 1 1 0
--4 -52 0.008 0 0 4 2 256 1 1 1
--4 -901 0.009 1 1 0
--4 -901 0.010 0 0 0
-""")
+    (tmp_path / "run.trf").write_text(sample("picl_messages"))
     found = messages(tmp_path / "run.trf")
     assert (found.count.tolist(), found.bytes.tolist()) == ([[0, 1], [1, 0]], [[0, 32768], [256, 0]])
     assert found.remarks == ()

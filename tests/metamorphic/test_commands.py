@@ -11,13 +11,11 @@ Each command prints JSON of the input as it is and of the input changed; the num
 
 import json
 import math
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from child import run_lines
 
 RNG = np.random.default_rng(11)
 P = [1, 2, 4, 8, 16, 32]
@@ -157,46 +155,20 @@ def test_columns_that_a_format_cannot_hold_are_named(perf, monkeypatch, tmp_path
     assert "left out of by_category.csv: D, run; a line holds parameters (P), a call path and a value" in said
 
 
-SCRIPT = """
-import io, json, sys, contextlib
-from perfcore.__main__ import main
-for words in json.loads(sys.argv[1]):
-    sys.argv = ["perf", *words, "--json"]
-    try:
-        main()
-    except SystemExit as ended:
-        assert not ended.code, ended.code
-"""
-
-
 def test_locale_time_zone_hash_seed_and_threads_do_not_matter(tmp_path):
     """The same bytes, in processes of their own."""
     (tmp_path / "runs.csv").write_text(RUNS.to_csv(index=False))
     (tmp_path / "trace.csv").write_text(TRACE.to_csv(index=False))
-    lines = json.dumps([["fit", "runs.csv", "--at", "p=64"], ["overheads", "trace.csv"]])
+    lines = [["fit", "runs.csv", "--at", "p=64", "--json"], ["overheads", "trace.csv", "--json"]]
     printed = []
     for settings in (
         {"LC_ALL": "C", "TZ": "UTC", "PYTHONHASHSEED": "0"},
         {"LC_ALL": "tr_TR.UTF-8", "TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "7", "OMP_NUM_THREADS": "1"},
         {"LC_ALL": "de_DE.UTF-8", "TZ": "America/St_Johns", "PYTHONHASHSEED": "99", "OPENBLAS_NUM_THREADS": "1"},
     ):
-        done = subprocess.run(
-            [sys.executable, "-c", SCRIPT, lines], cwd=tmp_path, capture_output=True, text=True, check=False,
-            env=os.environ | settings,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        printed.append(done.stdout)
-    decoder = json.JSONDecoder()
+        ended = run_lines(lines, tmp_path, **settings)
+        assert [each.status for each in ended] == [0, 0]
+        printed.append([json.loads(each.out[each.out.index("{") :]) for each in ended])
     for one in printed[1:]:
-        for before, after in zip(documents(printed[0], decoder), documents(one, decoder), strict=True):
+        for before, after in zip(printed[0], one, strict=True):
             assert_same(before, after)
-
-
-def documents(text, decoder):
-    """JSON documents one behind the other."""
-    found = []
-    while text.strip():
-        document, end = decoder.raw_decode(text.lstrip())
-        found.append(document)
-        text = text.lstrip()[end:]
-    return found

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from trace_samples import sample
 
 import perfcore
 from perf_structural import StructuralModel, judge
@@ -30,21 +31,7 @@ def written(tmp_path, text):
     return path
 
 
-MODEL = """
-name = "two phases"
-unit = "s"
-equation = "steps*max_over(phase) + start"
-
-[components]
-phase = "work/speed"
-start = { equation = "2*delay", unit = "s" }
-
-[inputs]
-steps = 10
-work = { each = [400, 600], unit = "kflop" }
-speed = { value = 0.2, unit = "Mflop/ms" }
-delay = { value = 5, unit = "ms" }
-"""
+MODEL = sample("two_phases")
 
 
 def test_a_model_file(tmp_path):

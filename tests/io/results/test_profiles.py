@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 from format_samples import CALIPER, cube
-from trace_samples import tarred
+from trace_samples import sample, tarred
 
 import perfcore
 from perfcore.base.errors import InputError, PerfError, UnknownNameError
@@ -32,36 +32,14 @@ def read_cube(tmp_path):
 
 
 def test_records_of_single_ranks_are_averaged(read):
-    by_rank = """\
-__rec=node,id=50,attr=10,data=64,parent=2
-__rec=node,id=51,attr=8,data=mpi.rank,parent=50
-__rec=node,id=52,attr=51,data=0
-__rec=node,id=53,attr=51,data=1
-__rec=ctx,ref=33=52,attr=72,data=4
-__rec=ctx,ref=33=53,attr=72,data=6
-"""
+    by_rank = sample("caliper_ranks")
     lines = [line for line in CALIPER.splitlines() if not line.startswith("__rec=ctx")]
     assert read("\n".join(lines) + "\n" + by_rank).table["inclusive_time_s"].tolist() == [5]
 
 
 def test_a_time_series_of_nanoseconds_by_rank_is_summed(read):
     """Averages are over visits, and no times of a rank; the second rank never solves, and the first does it twice."""
-    text = """\
-__rec=node,id=56,attr=10,data=85,parent=5
-__rec=node,id=84,attr=8,data=avg#time.duration.ns,parent=56
-__rec=node,id=85,attr=8,data=sum#time.duration.ns,parent=56
-__rec=node,id=21,attr=10,data=77,parent=1
-__rec=node,id=22,attr=8,data=mpi.rank,parent=21
-__rec=node,id=18,attr=10,data=268,parent=3
-__rec=node,id=20,attr=8,data=region,parent=18
-__rec=node,id=112,attr=20,data=main
-__rec=node,id=122,attr=20,data=solve,parent=112
-__rec=ctx,ref=112,attr=84=85,data=1000=2000
-__rec=ctx,ref=112,attr=22=84=85,data=0=3000=6000
-__rec=ctx,ref=122,attr=22=84=85,data=0=2500=10000
-__rec=ctx,ref=122,attr=22=84=85,data=0=4000=4000
-__rec=ctx,ref=112,attr=22=84=85,data=1=2000=2000
-"""
+    text = sample("caliper_series")
     table = read(text).table.set_index("callpath")
     assert table["time_s"].to_dict() == pytest.approx({"main": 5e-6, "main->solve": 7e-6})
     assert table["inclusive_time_s"].to_dict() == pytest.approx({"main": 12e-6, "main->solve": 7e-6})
@@ -79,18 +57,7 @@ def test_a_cube_and_its_folder(read_cube):
 
 def test_a_cube_of_a_program_with_threads_and_derived_metrics(read_cube):
     """main calls solve, which calls dot, and write; a second root has what threads ran; there are two processes."""
-    anchor = """<?xml version="1.0"?>
-<cube version="4.7"><metrics><metric id="0" type="EXCLUSIVE"><uniq_name>time</uniq_name><dtype>DOUBLE</dtype>
-<uom>sec</uom><metric id="1" type="PREDERIVED_EXCLUSIVE"><uniq_name>execution</uniq_name><dtype>DOUBLE</dtype>
-<uom>sec</uom></metric></metric><metric id="2" type="INCLUSIVE"><uniq_name>visits</uniq_name><dtype>UINT64</dtype>
-<uom>occ</uom></metric><metric id="3" type="EXCLUSIVE"><uniq_name>max_time</uniq_name><dtype>MAXDOUBLE</dtype>
-<uom>sec</uom></metric></metrics><program>
-<region id="0"><name>main</name></region><region id="1"><name>solve</name></region><region id="2"><name>dot</name>
-</region><region id="3"><name>write</name></region><region id="4"><name>THREADS</name></region>
-<cnode id="0" calleeId="0"><cnode id="1" calleeId="1"><cnode id="2" calleeId="2"/></cnode><cnode id="3" calleeId="3"/>
-</cnode><cnode id="4" calleeId="4"/></program>
-<system><systemtreenode Id="0"><locationgroup Id="0"><location Id="0"/></locationgroup><locationgroup Id="1">
-<location Id="1"/></locationgroup></systemtreenode></system></cube>"""
+    anchor = sample("cube_threads_anchor")
     members = {"anchor.xml": anchor.encode()}
     # Call paths depth first: main, solve, dot, write, THREADS; of inclusive metrics main, solve, write, dot, THREADS.
     stored = {

@@ -46,27 +46,9 @@ OSU_SAID = (
     "# Size          Latency (us)\n1     39.13\n"
 )
 # Version 3.0, as its source writes it: neither IOPS nor latency, and other lines of the setup.
-IOR_OLDER = (
-    "IOR-3.0.1: MPI Coordinated Test of Parallel I/O\nSummary:\n\tapi                = POSIX\n"
-    "\tclients            = 16 (8 per node)\n\taccess             = single-shared-file\n\n"
-    "access    bw(MiB/s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter\n"
-    "------    ---------  ---------- ---------  --------   --------   --------   --------   ----\n"
-    "write     158.39     204800     20480      0.003322   1.47       20.06      20.20      0   \n\n"
-    "Max Write: 158.39 MiB/sec (166.09 MB/sec)\n"
-)
+IOR_OLDER = sample("ior_older")
 # As ``perf stat`` prints for people, in a locale of Germany and, of version 5.4, of three runs in another.
-STAT_PRINTED = (
-    "# started on Mon Nov 23 10:00:00 2026\n\n\n Performance counter stats for './solve -n 200 x':\n\n"
-    "     1.250.000.500      cpu_core/cycles/          #    2,155 GHz                 (51,32%)\n"
-    "          2.500,25 msec task-clock                #    8,392 CPUs utilized\n"
-    "                 0      cpu-migrations            #    0,000 /sec\n"
-    "   <not supported>      LLC-loads\n"
-    "                                                  #    0,03  stalled cycles per insn\n\n"
-    "       0,250132990 seconds time elapsed\n\n       2,100000000 seconds user\n\n\n"
-    " Performance counter stats for './solve -n 400 x' (3 runs):\n\n"
-    "          5.500250      task-clock (msec)         #    0.639 CPUs utilized         ( +-  2.00% )\n"
-    "           0.52125 +- 0.00125 seconds time elapsed  ( +-  0.20% )\n"
-)
+STAT_PRINTED = sample("stat_printed")
 # ``sacct --json`` of the plugin dbv0.0.37: metadata first, and null for a missing text or list.
 SLURM_21 = {
     "metadata": {"plugin": {"type": "openapi/dbv0.0.37"}, "Slurm": {"release": "21.08.8-2"}},

@@ -154,23 +154,7 @@ def test_tables_of_earlier_profilers_are_traces_of_gpus(write, text):
     assert perfcore.profile(path).rows[0]["own_ns"] == 4000
 
 
-PRINTED = """\
-Processing [run.sqlite] with [/opt/nsight/reports/osrt_sum.py]...
-
- ** OS Runtime Summary (osrt_sum):
-
- Time (%)  Total Time (us)  Num Calls  Avg (us)   Name
- --------  ---------------  ---------  ---------  ----
-    100.0        9,000,000         90  100,000.0  poll
-
- ** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):
-
- Time (%)  Total Time (us)  Instances  Avg (us)            Name
- --------  ---------------  ---------  --------  -----------------------
-     75.0          3,000.5        100      30.0  axpy(int, float *)
-     25.0          1,000.0         50      20.0  void dot<float>(int)
-
-"""
+PRINTED = sample("nsys_printed")
 
 
 def test_what_nsys_stats_prints(tmp_path):
