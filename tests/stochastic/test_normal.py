@@ -37,6 +37,16 @@ def test_moments_of_products(correlation):
     assert found.cdf_error == pytest.approx(abs(skewness) / (6 * math.sqrt(2 * math.pi)), rel=1e-9)
 
 
+def test_errors_of_steps_add_up():
+    x, y, z = Normal(3.0, 0.7), Normal(-2.0, 1.1), Normal(4.0, 0.9)
+    first = x * y
+    assert (first + z).cdf_error == first.cdf_error
+    second = Normal(first.mean, first.std) * z
+    both = multiply(x, y, z)
+    assert (both.mean, both.std) == pytest.approx((second.mean, second.std), rel=1e-12)
+    assert both.cdf_error == (first * z).cdf_error == pytest.approx(first.cdf_error + second.cdf_error, rel=1e-12)
+
+
 @pytest.mark.parametrize("correlation", [-0.9, 0.0, 0.5, 0.99])
 @pytest.mark.parametrize(("x", "y"), [((0, 1), (0, 1)), ((3, 1), (2, 2)), ((100.5, 0.1), (100.4, 0.3))])
 def test_clarks_maximum(x, y, correlation):
@@ -96,10 +106,11 @@ def test_the_maximum_of_three_unlike_values_with_a_common_correlation():
     assert found.mean == pytest.approx(expected, rel=0.01)  # with the weights of the two exchanged it is 8% smaller
 
 
+@pytest.mark.parametrize(("dividend", "divisor"), [(6.0, 2.0), (-6.0, 2.0), (6.0, -2.0)])
 @pytest.mark.parametrize("correlation", [-0.8, 0.0, 0.8])
-def test_quotients_with_a_divisor_far_from_zero(correlation):
+def test_quotients_with_a_divisor_far_from_zero(correlation, dividend, divisor):
     """Against quadrature: the delta method's next terms are of the order of the fourth power of its deviation, 1e-4."""
-    x, y = (6.0, 0.3), (2.0, 0.1)
+    x, y = (dividend, 0.3), (divisor, 0.1)
     found = divide(Normal(*x), Normal(*y), correlation=correlation)
     mean = expectation(lambda a, b: a / b, x, y, correlation)
     std = math.sqrt(expectation(lambda a, b: (a / b - mean) ** 2, x, y, correlation))
@@ -107,16 +118,18 @@ def test_quotients_with_a_divisor_far_from_zero(correlation):
     assert found.std == pytest.approx(std, rel=2e-2)
 
 
-def test_a_poor_quotient_says_how_poor():
+@pytest.mark.parametrize(("correlation", "sign"), [(0.0, 1.0), (0.0, -1.0), (0.5, 1.0), (-0.5, -1.0)])
+def test_a_poor_quotient_says_how_poor(correlation, sign):
     """The figure is the distance from the exact distribution, here by integration over the divisor."""
-    found = Normal(6, 1) / Normal(2, 0.4)
+    found = divide(Normal(6, 1), Normal(2 * sign, 0.4), correlation=correlation)
     (note,) = found.notes
     assert "5 standard deviations away from 0" in note
     claimed = float(note.split("up to ")[1].split(";")[0])
-    y = np.linspace(2 - 4.9 * 0.4, 2 + 8 * 0.4, 20_001)
+    y = np.linspace(2 - 4.9 * 0.4, 2 + 8 * 0.4, 20_001)  # the divisor but for its sign
     weights = stats.norm.pdf(y, 2, 0.4) * (y[1] - y[0])
     places = found.mean + found.std * np.linspace(-4, 4, 161)
-    truth = np.array([weights @ stats.norm.cdf(z * y, 6, 1) for z in places])
+    dividend = stats.norm(6 + sign * correlation * (y - 2) / 0.4, math.sqrt(1 - correlation**2))
+    truth = np.array([weights @ (dividend.cdf(z * y) if sign > 0 else dividend.sf(-z * y)) for z in places])
     assert claimed == pytest.approx(np.abs(truth - found.cdf(places)).max(), rel=0.1)
     assert (Normal(6, 0.1) / Normal(2, 0.02)).notes == ()
 
