@@ -97,10 +97,15 @@ def test_the_file_is_the_model_and_composes(projection, tmp_path):
     bounds = np.quantile(draws.total.draws[0], [0.025, 0.975])
     assert bounds == pytest.approx(loaded.predict_array([64.0], 0.95)[0, 1:], rel=0.02)
     content = json.loads(file.read_text())
-    del content["model"]["law"]
-    file.write_text(json.dumps(content))
-    with pytest.raises(perfcore.PerfError, match="law"):
-        perfcore.load(file)
+    kinds = content["model"]["kinds"]
+    for changes, problem in (
+        ({"law": None}, "law: a model"), ({"points": {"p": [2.0, 4.0]}}, "measured points"),
+        ({"kinds": {}}, "measured points"), ({"kinds": {"other": "mean"}}, "measured points"),
+        ({"kinds": dict.fromkeys(kinds, "half")}, "not known"), ({"scaling": "none"}, "not known"),
+    ):  # fmt: skip
+        file.write_text(json.dumps({**content, "model": {**content["model"], **changes}}))
+        with pytest.raises(perfcore.PerfError, match=problem):
+            perfcore.load(file)
 
 
 def test_what_if_changes_its_components(folder, halo):
@@ -408,20 +413,31 @@ def test_components_between_a_power_law_and_amdahls():
     assert beyond([12.0, 10.0], [2, 4], 16) == pytest.approx(expected, rel=1e-6)
 
 
-def test_load_imbalance_tends_to_its_share_of_computation(folder):
-    """Between its own time at two ranks, with the usual drift of one doubling, and its share of the work at four."""
-    model = perfcore.project([trace_at(folder, p) for p in (1, 2)], at="p=4")
+@pytest.mark.parametrize("sizes", [(1, 2), (1, 2, 3)])
+def test_load_imbalance_tends_to_its_share_of_computation(folder, sizes):
+    """Between its own time, with the usual drift of a doubling, and its share of the work.
+
+    Its own time grows with the ranks, of two or more, so that Amdahl's form is constant; one rank has none.
+    """
+    model = perfcore.project([trace_at(folder, p) for p in sizes], at={"p": 2 * sizes[-1]})
     at = {each.name: each.time[0] for each in model.answer.at[0].components}
     measured = {name: times[-1] for name, times in model.measured.items()}
     computing = [name for name in measured if name not in STEPS]
     growth = sum(at[name] for name in computing) / sum(measured[name] for name in computing)
-    held = measured["load imbalance"] * math.sqrt(math.exp(0.01) * growth)
+    before, last = model.measured["load imbalance"][-2:]
+    exponent = math.log(last / before) / math.log(sizes[-1] / sizes[-2]) if before else 0.0
+    held = last * math.sqrt(2 ** (exponent / 2) * math.exp(0.01) * growth)
     assert at["load imbalance"] == pytest.approx(held, rel=1e-9)
 
 
-@pytest.mark.parametrize(("times", "expected"), [([1.0, 1.5], 2.25), ([1.0, 4.0], 8.0)])
+@pytest.mark.parametrize(("times", "expected"), [([1.0, 1.5], 2.25), ([1.0, 4.0], 8.0), ([1.0, 0.0], 0.0)])
 def test_what_grew_between_two_scales_goes_on_at_most_in_proportion(times, expected):
     assert beyond(times, [2, 4], 8) == pytest.approx(expected, rel=1e-6)
+
+
+def test_what_falls_by_the_cube_goes_on_by_the_square():
+    """Amdahl's form, without a negative share, goes on in inverse proportion."""
+    assert beyond([64.0, 1.0], [2, 8], 32) == pytest.approx(math.sqrt(1 / 16 * 1 / 4) * math.exp(2 * USUAL_DRIFT))
 
 
 def test_components_that_take_turns_are_scaled_towards_the_elapsed_time():
@@ -476,19 +492,29 @@ def test_a_component_drifts_as_its_scales_did():
 
 @pytest.mark.parametrize(
     ("sizes", "target", "doublings", "off"),
-    [([2, 4], 8, 1, 0), ([2, 4], 32, 3, 0), ([1, 2, 4], 8, 1, 0), ([1, 2, 8], 16, 1, 0.7), ([1, 2, 8], 16, 1, 9)],
+    [
+        ([2, 4], 8, 1, 0),
+        ([2, 4], 32, 3, 0),
+        ([1, 2, 4], 8, 1, 0),
+        ([1, 2, 8], 16, 1, 0.7),
+        ([1, 2, 8], 16, 1, 9),
+        ([1, 2, 2.5], 5, 1, 0.2),
+        ([1, 2, 8], 16, 1, -9),
+    ],
 )
 def test_bounds_grow_with_the_doublings_beyond_the_largest_run(sizes, target, doublings, off):
     """Student's t of the usual spread, which counts 20 scales, and of the checks; 1.6 times that if there are none.
 
-    Of 8/p the one check is off by the drift, and by what the last time is off; by 1 for a doubling at most.
+    Of 8/p the one check is off by the drift, and by what the last time is off; by 1 for a doubling at most. Scales
+    less than half a doubling apart count as that.
     """
     off_by = dict.fromkeys(sizes, 1.0) | {sizes[-1]: math.exp(off)}
     rows = [(p, name, off_by[p] * time / p) for p in sizes for name, time in (("work", 8.0), ("rest", 1e-9))]
     found = perfcore.project(pd.DataFrame(rows, columns=["p", "category", "time_s"]), at={"p": target}).answer.at[0]
     usual, errors = 0.22 * 1.6, []
     if len(sizes) > 2:
-        usual, errors = 0.22, [min(off / math.log2(sizes[-1] / sizes[-2]) - USUAL_DRIFT, 1.0)]
+        apart = math.log2(sizes[-1] / sizes[-2])
+        usual, errors = 0.22, [np.clip((off - USUAL_DRIFT * apart) / max(apart, 0.5), -1.0, 1.0)]
     freedom = 20 + len(errors)
     scale = math.sqrt((20 * usual**2 + sum(error**2 for error in errors)) / freedom)
     expected = scale * stats.t.ppf(0.975, freedom) * math.hypot(doublings, 0.1)
@@ -529,8 +555,8 @@ def test_from_four_scales_on_scaling_models_count():
 def test_errors_of_components_move_together_as_their_residuals_do(n, sign, least, most):
     """The variance of a sum of two alike is 1 + r times that of both; few runs shrink r, three to 2/3 of it."""
     sizes = 2.0 ** np.arange(n)
-    moved = np.random.default_rng(1).normal(0.0, 1.0, n)
-    rows = [(p, n, t) for p, x in zip(sizes, moved, strict=True) for n, t in (("a", 20 + x), ("b", 20 + sign * x))]
+    moved = np.random.default_rng(1).normal(0.0, 0.001, n)
+    rows = [(p, n, 0.02 + t) for p, x in zip(sizes, moved, strict=True) for n, t in (("a", x), ("b", sign * x))]
     found = perfcore.project(pd.DataFrame(rows, columns=["p", "category", "time_s"]), at={"p": 0.75 * sizes[-1]})
     found = found.answer.at[0]
     widths = [
@@ -548,6 +574,8 @@ def test_targets_follow_the_measured_pattern():
         "Uncertain"]  # fmt: skip
     assert perfcore.project(table((27, 64)), at="p=125").report().next.startswith("measure p=125: ")
     assert perfcore.project(table((1, 4, 16))).answer.at[0].point == {"p": 64}  # powers of two
+    assert perfcore.project(table((9, 25, 49))).answer.at[0].point == {"p": 196}
+    assert perfcore.project(table((9, 25, 50))).answer.at[0].point == {"p": 200}
 
 
 def test_over_a_batch_size_components_go_on_as_a_fit_says():

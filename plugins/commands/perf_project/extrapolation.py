@@ -109,12 +109,12 @@ def between_forms(sizes: Floats, times: Floats, targets: Floats, grows: bool = F
     """Return the geometric mean of the power law of the last scales and of a + b/p, or of a + b/p + cp."""
     last, ratio = times[-1], targets / sizes[-1]
     if not last > 0.0 or len(sizes) < 2:
-        return np.full(len(targets), max(float(last), 0.0))
+        return np.full(len(targets), last)
 
     def terms(p: Floats) -> Floats:
         return np.column_stack([1.0 / p, np.ones(len(p)), *([p / sizes[-1]] if grows else [])])
 
-    weight = sizes / sizes[-1] / np.maximum(times, _LEAST_TIME * times.max())
+    weight = sizes / np.maximum(times, _LEAST_TIME * times.max())
     coefficients = nnls(terms(sizes) * weight[:, None], times * weight)[0]
     form = last * (terms(targets) @ coefficients) / (terms(sizes[-1:]) @ coefficients)
     return np.asarray(np.sqrt(last * ratio ** slope(sizes, times) * form))
