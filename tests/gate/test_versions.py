@@ -279,6 +279,8 @@ def test_no_rounds_decide_what_the_last_digits_hide() -> None:
     assert (gate.outcome, gate.more_rounds.tolist()) == ("inconclusive", [-1])
     assert gate.to_dict()["benchmarks"][0]["more_rounds"] is None
     assert "values of a have too few digits" in gate.report().notes_by_label()["Uncertain"]
+    for more, outcome in ((0.0, "inconclusive"), (math.pi / 100.0, "pass")):  # sessions that differ by 10% hide it
+        assert perfcore.gate([1.1 + more] * 3, [1.2 + more] * 3, session_cv="10%").outcome == outcome
 
 
 @pytest.mark.parametrize(
