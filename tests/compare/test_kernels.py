@@ -118,6 +118,7 @@ def test_holm_by_hand():
     """Four statements at 0.95: they may be wrong by 0.0125, 0.0167, 0.025, 0.05 in turn."""
     assert is_confident(np.array([0.98, 0.99, 0.984, 0.94]), 0.95).tolist() == [True, True, True, False]
     assert is_confident(np.array([0.98, 0.99, 0.97, 0.96]), 0.95).tolist() == [False, True, False, False]
+    assert is_confident(np.array([0.975, 0.95]), 0.95).tolist() == [True, True]  # as sure as that, but for rounding
     assert is_confident(np.empty(0), 0.95).tolist() == []
 
 
