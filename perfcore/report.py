@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from perfcore.base import pd
+from perfcore.base import grouped, pd
 from perfcore.base.errors import PerfError
 from perfcore.tables import Column, Table, html_table
 
@@ -305,10 +305,8 @@ class Report:
     def notes_by_label(self) -> Mapping[str, list[str]]:
         """Texts of the notes, labels in the order of `NOTE_LABELS`; one may go on in brackets: ``Model (p=1..32)``."""
         order = {label: place for place, label in enumerate(NOTE_LABELS)}
-        by_label: dict[str, list[str]] = {}
-        for note in sorted(self.notes, key=lambda note: order.get(note.label.partition(" (")[0], len(order))):
-            by_label.setdefault(note.label, []).append(note.text)
-        return by_label
+        notes = sorted(self.notes, key=lambda note: order.get(note.label.partition(" (")[0], len(order)))
+        return grouped((note.label, note.text) for note in notes)
 
     def closing(self, width: int | None = None) -> list[str]:
         """Lines below the tables: notes by their labels, and what to do next.

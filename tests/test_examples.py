@@ -383,8 +383,7 @@ def test_a_run_goes_on_with_the_load_of_the_last_one(under_load, tmp_path, monke
     processors = sorted(os.sched_getaffinity(0))[:2]
     first, second = (measure.measure_loaded(program, "lu-mixed", processors, (2, 1), 0.02) for _ in range(2))
     samples = np.loadtxt("lu-mixed-samples.csv", delimiter=",", skiprows=1)
-    runs = np.loadtxt("lu-mixed-runs.csv", delimiter=",", skiprows=1)
-    assert (len(samples), len(runs)) == (3, 2)
+    assert (len(samples), len(np.loadtxt("lu-mixed-runs.csv", delimiter=",", skiprows=1))) == (3, 2)
     assert (np.diff(samples[:, 0]) > 0).all()
     assert samples[2, 0] > first["start_s"] + first["time_s"]
     assert samples[2, 0] == second["until_s"] <= second["start_s"] + 0.0005  # samples are written to a millisecond

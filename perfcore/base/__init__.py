@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-__all__ = ["lazy_names", "pd", "special"]
+__all__ = ["grouped", "lazy_names", "pd", "special"]
 
 TYPE_CHECKING = False
 
@@ -22,13 +22,24 @@ class _LazyModule:
 
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, TypeVar
 
     import pandas as pd
     from scipy import special
+
+    Key = TypeVar("Key")
+    Value = TypeVar("Value")
 else:
     pd, special = _LazyModule("pandas"), _LazyModule("scipy.special")
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """Return the values of each key, keys and values as they come."""
+    groups: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

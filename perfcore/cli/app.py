@@ -16,6 +16,7 @@ import typer.core
 import typer.main
 
 import perfcore
+from perfcore.base import grouped
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError, error_lines, options_of_program
 from perfcore.base.surroundings import (
     drop_output,
@@ -104,13 +105,10 @@ class CommandGroup(TakesPlainValues, typer.core.TyperGroup):
 
     def _commands_by_group(self) -> dict[str, list[tuple[str, str]]]:
         """Names and help of the commands."""
-        groups: dict[str, list[tuple[str, str]]] = {}
         names = {entry.name for entry in registry().entries("commands").values() if entry.target == COMMAND_GROUP}
-        for entry in _commands(self.prefix):
-            name = entry.name.removeprefix(self.prefix)
-            if " " not in name or f"{self.prefix}{name.split()[0]}" not in names:
-                groups.setdefault(entry.group or "Others", []).append((name, entry.help))
-        return groups
+        parted = [(entry, entry.name.removeprefix(self.prefix)) for entry in _commands(self.prefix)]
+        shown = [(e, name) for e, name in parted if " " not in name or f"{self.prefix}{name.split()[0]}" not in names]
+        return grouped((entry.group or "Others", (name, entry.help)) for entry, name in shown)
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Parse the line, for which ``--help`` and ``--version`` print; a closed pipe is no error."""

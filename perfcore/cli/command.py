@@ -186,10 +186,7 @@ def _help(function: Callable[..., Any]) -> str:
 
 
 def _own_parameters(known: Mapping[str, Any]) -> tuple[Parameters, dict[str, tuple[Any, str]]]:
-    """Return the function's parameters as typer reads them, and which of them are made of a group and its attribute.
-
-    Defaults that a line cannot give are left to the function.
-    """
+    """Return the parameters as typer reads them, without defaults that no line can give, and those made of a group."""
     own: Parameters = {}
     groups: dict[str, tuple[Any, str]] = {}
     for name, (parameter, kind, notes) in known.items():

@@ -160,10 +160,7 @@ def _plot_of_series(series: Series) -> Plot:
 
 
 def _plot_of_observations(observed: Observations) -> Plot:
-    """Each code on each system over the first parameter, on logarithmic axes; of hundreds some, evenly chosen.
-
-    Lines join points, and the aggregate of repeated runs stands for them.
-    """
+    """Plot codes on systems over the first parameter, of hundreds some; lines join aggregates of repeated runs."""
     symbol = next(iter(observed.points))
     points = observed.points[symbol]
     all_cells = np.unique(observed.cell)

@@ -304,10 +304,7 @@ class Measurements(Shown):
             raise OptionError(f"{self.source}: {missing}")
 
     def _read_unit(self) -> None:
-        """Unit of the value: given, or from the column's name or a column of units.
-
-        Several units in one column are an error only when the values are used: a selection may leave one of them.
-        """
+        """Return the unit: given, or of a name or a column; several are an error once used, as a selection has one."""
         value = self.roles.value
         unit_by_place: dict[str, str] = {}
         self._several_units: str | None = None

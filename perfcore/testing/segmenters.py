@@ -63,8 +63,7 @@ class SegmenterSuite:
         """Whatever the degree."""
         curve = jagged(n_steps=60)
         for degree in self.degrees:
-            segmentation = self.check(curve, 1, Basis(degree))
-            assert len(segmentation.breaks) == 2
+            assert len(self.check(curve, 1, Basis(degree)).breaks) == 2
 
     def test_more_phases_than_steps(self) -> None:
         """Few steps, or one, are no mistake of the user."""

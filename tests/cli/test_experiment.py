@@ -48,8 +48,7 @@ def test_runs_are_made_listed_and_fitted(perf, design):
     table = [line.split() for line in perf("experiment", "list", "d.db").lines[2:]]
     assert table[0] == ["run", "n", "repetition", "t", "wall", "[s]", "state"]
     assert sorted((row[1], row[3], row[5]) for row in table[1:3]) == [("1", "8", "ok"), ("2", "4", "ok")]
-    shown = perf("experiment", "list", "d.db", "--show", "1").out
-    assert "stdout " in shown
+    assert "stdout " in perf("experiment", "list", "d.db", "--show", "1").out
     assert json.loads(perf("experiment", "list", "d.db", "--show", "1", "--json").out)["environment"]["cores"] >= 1
     assert perf("convert", "d.db", "-o", "d.csv").out.startswith("d.csv: Measurements(2 rows, t over")
     assert sorted(perfcore.read("d.csv", kind="measurements").table["t"]) == [4, 8]
@@ -97,8 +96,7 @@ def test_runs_handed_to_slurm(perf, design, monkeypatch):
         "Uncertain: 2 jobs submitted to Slurm, 2 pending or running; rerun to collect",
     ]
     assert "2 runs pending in Slurm" in perf("experiment", "list", "d.db").out
-    lines = perf(*words, "--collect", status=1).lines
-    assert lines[0] == "d.db: 2 new runs collected, 0 in total"
+    assert perf(*words, "--collect", status=1).lines[0] == "d.db: 2 new runs collected, 0 in total"
     assert "Slurm: TIMEOUT (job 17)" in perf("experiment", "list", "d.db", "--failed").out
 
 

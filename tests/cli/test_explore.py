@@ -20,8 +20,7 @@ def test_a_library_that_is_missing_is_named(refused, folder, monkeypatch):
 @contextlib.contextmanager
 def served():
     """The program that serves a page; it ends where the test fails, too."""
-    program = Path(sys.executable).with_name("perf")
-    words = [program, "explore", "curve.csv", "--no-browser"]
+    words = [Path(sys.executable).with_name("perf"), "explore", "curve.csv", "--no-browser"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             yield process

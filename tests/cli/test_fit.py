@@ -312,8 +312,7 @@ def test_the_target_names_the_parameters(folder, columns, at, answer):
     table = {**columns, "time_s": [1.0, 1.6, 2.9, 5.2, 10.3, 20.1]}
     rows = [",".join(table), *(",".join(map(str, row)) for row in zip(*table.values(), strict=True))]
     Path("runs.csv").write_text("\n".join(rows) + "\n")
-    model = perfcore.fit("runs.csv", fitter="scaling", at=at)
-    assert model.report().answer.startswith(answer)
+    assert perfcore.fit("runs.csv", fitter="scaling", at=at).report().answer.startswith(answer)
 
 
 def test_a_number_that_was_varied_is_a_parameter(folder):

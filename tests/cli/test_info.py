@@ -90,8 +90,7 @@ def test_measurements_of_codes_on_systems():
     """Two runs on 4 processors of one pair, one time missing, one pair never measured, and rows that are copies."""
     columns = {"code": ["lu", "lu", "lu", "cg", "cg", "lu", "lu"], "host": ["a", "a", "b", "a", "a", "b", "b"]}
     times = {"procs": [4, 4, 2, 1, 2, 8, 8], "time_ms": [8.0, 6.0, 4.0, 2.0, None, 1.0, 1.0]}
-    runs = pd.DataFrame({**columns, **times})
-    facts = info(Measurements(runs, source="runs.csv")).facts
+    facts = info(Measurements(pd.DataFrame({**columns, **times}), source="runs.csv")).facts
     assert (facts["parameters"], facts["value"]) == (["p=procs"], "time_ms [ms]")
     assert (facts["codes"], facts["systems"]) == ("lu, cg", "a, b")
     assert (facts["observations"], facts["range"]) == (4, "1 to 7 ms")

@@ -39,8 +39,7 @@ def test_nothing_heavy_is_imported_to_say_what_there_is(words):
 
 
 def test_unknown_commands_are_refused_with_the_nearest(refused):
-    said = refused("fti")
-    assert said.startswith("unknown command 'fti': did you mean 'fit'? Choose from ")
+    assert refused("fti").startswith("unknown command 'fti': did you mean 'fit'? Choose from ")
     assert "No such option" in refused("--fitter", "worley")
     assert "did you mean 'list'" in refused("experiment", "lits")
 

@@ -57,8 +57,7 @@ def with_broken_plugins(monkeypatch):
 
 @pytest.mark.usefixtures("with_broken_plugins")
 def test_check_names_everything_that_is_broken(perf):
-    outcome = perf("plugins", "check", status=2)
-    warning, error = outcome.err.split("\nperf: error: ")
+    warning, error = perf("plugins", "check", status=2).err.split("\nperf: error: ")
     error = " ".join(error.split())
     assert warning.startswith("perf: warning: plugin broken of dist-broken is skipped: ImportError: needs another")
     assert "plugin broken of dist-broken is skipped" in error

@@ -69,8 +69,7 @@ def joint(perf, folder):
     """Fit a joint model to the runs, and to others added."""
 
     def fitted(*added):
-        text = "\n".join(["code,system,procs,time_s", *RUNS, *added, ""])
-        (folder / "runs.csv").write_text(text)
+        (folder / "runs.csv").write_text("\n".join(["code,system,procs,time_s", *RUNS, *added, ""]))
         perf("fit", "runs.csv", "--fitter", "strohmaier", "--functions", "1/p,1", "-o", "joint.json")
         return folder / "joint.json"
 

@@ -52,8 +52,7 @@ def test_it_is_closed_under_products_and_nothing_else():
 
 def test_samples_of_it_are_found_again():
     """Its own maximum likelihood estimate: errors of sigma/sqrt(n) and sigma/sqrt(2n)."""
-    drawn = X.sample(10_000, np.random.default_rng(3))
-    summary = Lognormal.from_samples(drawn)
+    summary = Lognormal.from_samples(X.sample(10_000, np.random.default_rng(3)))
     assert summary.mu == pytest.approx(X.mu, abs=4 * X.sigma / 100)
     assert summary.sigma == pytest.approx(X.sigma, abs=4 * X.sigma / math.sqrt(20_000))
     with pytest.raises(DataError, match="all must be above 0"):
@@ -114,8 +113,7 @@ def test_on_the_command_line(perf, tmp_path):
     assert "taken as histogram" in printed
     (tmp_path / "load.csv").write_text("time,load\n" + "".join(f"{k},{1 + k % 7}\n" for k in range(50)))
     words = ["stochastic", "summarize", tmp_path / "load.csv", "--as", "lognormal", "--window", "all", "--json"]
-    summary = json.loads(perf(*words).out)
-    assert summary["value"]["representation"] == "lognormal"
+    assert json.loads(perf(*words).out)["value"]["representation"] == "lognormal"
 
 
 def test_mistakes_name_what_there_is():

@@ -48,8 +48,7 @@ def test_each_replication_is_all_points_in_an_order_of_its_own():
 
 def test_a_fraction_is_balanced():
     pytest.importorskip("pyDOE3")
-    factors = {name: [1, 2, 3, 4] for name in "abc"}
-    points = points_of(make_design(factors, "fractional", part=2))
+    points = points_of(make_design({name: [1, 2, 3, 4] for name in "abc"}, "fractional", part=2))
     assert len(points) == 4**3 / 2
     for column in zip(*points, strict=True):
         assert set(Counter(column).values()) == {8}
@@ -181,8 +180,7 @@ def test_variances_agree_with_fresh_inverses(sizes):
         for c in range(1, 6)
     ]
     np.testing.assert_allclose(fit.variances_with_one(), expected, rtol=1e-9)
-    again = fit.with_one(3)
-    np.testing.assert_allclose(again.variance, expected[3], rtol=1e-9)
+    np.testing.assert_allclose(fit.with_one(3).variance, expected[3], rtol=1e-9)
 
 
 @pytest.mark.parametrize("count", range(6, 41))

@@ -70,8 +70,7 @@ def test_failures_are_kept_and_made_again_on_demand(runs, tmp_path):
     ("import sys; print('t=1'); sys.exit(2)", "exit status 2"), ("import sys; print('t=1', file=sys.stderr)", None),
 ])  # fmt: skip
 def test_values_of_a_run(runs, code, problem):
-    summary = runs(code, {"n": [1]}, values=["t=t=([0-9])"])
-    assert summary.failed == (problem is not None)
+    assert runs(code, {"n": [1]}, values=["t=t=([0-9])"]).failed == (problem is not None)
     assert [run.problem for run in kept(runs)] == [problem]
 
 

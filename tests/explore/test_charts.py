@@ -151,8 +151,7 @@ def test_zoom_reset_legend_and_scales(tab, chart):
 
 def test_a_dragged_target_asks_again(tab, chart):
     figure = chart(SCALING)
-    start = at(tab, figure, 128, 5)
-    tab.mouse.move(*start)
+    tab.mouse.move(*at(tab, figure, 128, 5))
     tab.mouse.down()
     tab.mouse.move(*at(tab, figure, 64, 5), steps=5)
     tab.mouse.up()

@@ -221,8 +221,7 @@ def test_two_files_of_benchmarks_are_two_versions(tmp_path):
     assert of_type(views.view((), {}), Headline)[0].text == expected
     assert expected.startswith("FAIL")
     assert [way.text for way in views.ways((), {})][1:] == ["Versions", "old.json", "new.json"]
-    table = of_type(views.view(("gate",), {}), Table)[0]
-    assert table.rows[0][0].link.path == ("gate", "./sort")
+    assert of_type(views.view(("gate",), {}), Table)[0].rows[0][0].link.path == ("gate", "./sort")
     runs = of_type(views.view(("gate", "./sort"), {}), Table)[0]
     medians = [np.median(json.loads(Path(file).read_text())["results"][0]["times"]) for file in (old, new)]
     assert [float(row[runs.header.index("median [s]")]) for row in runs.rows] == pytest.approx(medians, rel=1e-3)
@@ -255,8 +254,7 @@ def test_a_table_of_commits_is_their_history_and_the_page_runs_and_writes_nothin
     assert {path.name for path in tmp_path.iterdir()} == {"history.jsonl"}
     fields = {item.name for form in of_type(views.view((), {}), Form) for item in form.fields}
     assert not {"run", "junit", "summary", "store"} & fields
-    text = report_text(views)
-    assert "sort" in text
+    assert "sort" in report_text(views)
 
 
 def test_perfetto_gets_every_interval_that_is_seen():
@@ -348,8 +346,7 @@ def test_a_refit_is_what_a_fit_with_the_models_file_makes(model, measured, store
 
 def test_the_story_of_the_example(model, stored):
     """Its README: the formula D^2 log2 D mends the synchronization loss over D, and nothing else."""
-    views = model.views(None, stored)
-    session = Session(views)
+    session = Session(model.views(None, stored))
     form = typed(*present(model), ADDED, origin="the transform is applied log2(D) times")
     preview = session.preview(FORMULAE, form, "0")
     (changed,) = (block for block in preview.blocks if getattr(block, "title", "") == "Every R^2 that changes")
@@ -358,8 +355,7 @@ def test_the_story_of_the_example(model, stored):
     assert now < 0.7 < 0.97 < after  # the paper's figure after the edit
     before = stored.read_bytes()
     assert not Path("mine.toml").exists()
-    kept = session.keep(FORMULAE, form, "0")
-    assert kept.path == OVER_D
+    assert session.keep(FORMULAE, form, "0").path == OVER_D
     assert "D^2*log2(D)" in perfcore.load(stored).formula
     assert read_models("mine.toml")[0].origin == "the transform is applied log2(D) times"
     session.undo(session.version)

@@ -232,8 +232,7 @@ def test_false_verdicts_of_either_kind_are_rare(benchmarks: int, repeated: int) 
 
 
 def test_clear_cases_end_early() -> None:
-    rng = np.random.default_rng(3)
-    first, second = rng.normal(0.0, 0.01, (2, 3, 40))
+    first, second = np.random.default_rng(3).normal(0.0, 0.01, (2, 3, 40))
     plan = sequential_plan(40, 3)
     for shift, outcome in ((0.0, Outcome.PASSED), (math.log(1.5), Outcome.FAILED)):
         judged, rounds = until_decided(first, second + shift, plan)
@@ -242,8 +241,7 @@ def test_clear_cases_end_early() -> None:
 
 
 def test_rounds_between_two_looks_change_nothing() -> None:
-    rng = np.random.default_rng(4)
-    first, second = rng.normal(0.0, 0.05, (2, 2, 11))
+    first, second = np.random.default_rng(4).normal(0.0, 0.05, (2, 2, 11))
     plan = sequential_plan(40, 2)
     assert [look.rounds for look in plan] == [5, 8, 12, 18, 27, 40]
     judged = [judge_sequentially(list(first[:, :k]), list(second[:, :k]), 1.05, plan)[1] for k in (8, 11)]

@@ -140,8 +140,7 @@ def test_work_launched_before_the_trace_is_awaited_by_the_call_in_which_it_ends(
     events = synchronized(("P", at, 40, 7, 50), ("Q", at + 42, 60, 7, 51), stop=at + 104)
     found = perfcore.whatif(write(tmp_path / "t.json", events))
     assert found.path.by_class["return from waiting"] == 2000
-    begin = min(at, 20)
-    assert runtimes(found)["GPU 2x faster"] == at + 104 + 50 - begin - 50
+    assert runtimes(found)["GPU 2x faster"] == at + 104 + 50 - min(at, 20) - 50
     assert any("2 pieces without" in line or "1 pieces without" in line for line in found.uncertain)
 
 
@@ -335,8 +334,7 @@ def test_ranks_meet_in_collectives(tmp_path, earlier, begun):
                               "collectives at their best bandwidth": 40_000}  # fmt: skip
     joined = "rank 1 87.5%, rank 0 12.5% of the path; 1 collectives join them"
     assert found.report().notes_by_label()["Ranks"] == [joined]
-    asked = perfcore.whatif(tmp_path, compute={"gemm": 2})
-    assert runtimes(asked) == {"gemm 2x faster": 250}
+    assert runtimes(perfcore.whatif(tmp_path, compute={"gemm": 2})) == {"gemm 2x faster": 250}
     if earlier:
         alone = perfcore.whatif(tmp_path / "rank0.json", compute={"gemm": 2})
         assert runtimes(alone) == {"gemm 2x faster": 350}

@@ -44,8 +44,7 @@ def test_noise_free_categories_give_their_laws_back():
     assert model.statistics["r2_centered"] == pytest.approx(1.0)
     assert {fits[0].r2 for fits in model.default_fits} == {1.0, None}, "a constant has no R^2"
     parts = {"pure computation": PARTS["pure computation"], "communication loss": lambda p: 0.8 * p * np.log2(p)}
-    without_constant = fitted(profile(parts=parts))
-    assert without_constant.default_fits[1][0].text("P") == "0.8*P*log2(P)"
+    assert fitted(profile(parts=parts)).default_fits[1][0].text("P") == "0.8*P*log2(P)"
 
 
 def test_a_formula_of_ones_own_is_used_and_said(tmp_path):
@@ -110,8 +109,7 @@ def test_gromacs_on_one_machine_and_molecule(real_data):
     path = real_data / "scaling" / "hecbiosim_gromacs_categories.csv"
     where = "machine=ARCHER2,atoms=1403180,tasks_per_node=128"
     model = perfcore.fit(path, fitter="lca", where=where, absent="zero")
-    force = next(fit for fit in model.categories if fit.name == "Force")
-    assert force.r2_centered > 0.95
+    assert next(fit for fit in model.categories if fit.name == "Force").r2_centered > 0.95
     assert model.statistics["median_relative_error"] < 0.2
 
 

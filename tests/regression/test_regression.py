@@ -351,8 +351,7 @@ def test_without_coherency_it_is_amdahl():
     assert not model.has_peak
     assert "Amdahl" in model.report().answer
     assert derived(model)["limit"].value == pytest.approx(2000.0, rel=0.1)
-    linear = fit(throughputs(100.0, 0.0, 0.0, wobble=1e-3))
-    assert not linear.has_peak
+    assert not fit(throughputs(100.0, 0.0, 0.0, wobble=1e-3)).has_peak
 
 
 def test_coefficients_that_would_be_negative_are_0_and_predictions_stay_finite():

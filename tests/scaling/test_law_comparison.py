@@ -105,8 +105,7 @@ def test_a_slower_path_is_found(changed):
 
 def test_it_is_found_where_it_was_measured_and_beyond_of_the_total():
     """Beyond what was measured growth is open: there the total tells it, and of single paths about half."""
-    rng = np.random.default_rng(5)
-    powers = rng.choice([0.0, 0.5, 1.0], 100)
+    powers = np.random.default_rng(5).choice([0.0, 0.5, 1.0], 100)
     old, new = version(100, 21, powers=powers), version(100, 22, powers=powers, factors=np.full(100, 1.3))
     found = perfcore.compare(old, new, at={"p": [64.0, TARGET]})
     assert (probability_above(*found.of_part.draws[:, :, 0], 1.0) >= 0.95).mean() >= 0.95

@@ -257,8 +257,7 @@ def test_exact_laws_are_continued(law):
 def test_three_points_have_a_law_with_wide_bounds():
     """A power law goes through them within a few per cent, so that far away much remains open."""
     data = pd.DataFrame({"p": [1, 2, 4], "time_s": [100.0, 50.5, 26.0]})
-    model = perfcore.fit(data, fitter="scaling")
-    _, lower, upper = model.predict_array([16], interval=0.95)[0]
+    _, lower, upper = perfcore.fit(data, fitter="scaling").predict_array([16], interval=0.95)[0]
     assert lower < 100 / 16 + 2 < upper
     assert upper / lower > 2
     two = pd.DataFrame({"p": [1, 2, 4], "n": [1, 4, 2], "time_s": [100.0, 50.5, 26.0]})

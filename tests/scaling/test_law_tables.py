@@ -38,8 +38,7 @@ def test_the_largest_share_at_the_target_comes_first(model):
     """At p = 256: exchange 130, solve 13.9, setup 3 of 146.9."""
     title, header, rows = model.report().shown_tables[0]
     assert [row[0] for row in rows] == ["exchange", "solve", "setup"]
-    shares = [float(row[1].rstrip("%")) for row in rows]
-    assert shares == pytest.approx([88.5, 9.5, 2.0], abs=0.5)
+    assert [float(row[1].rstrip("%")) for row in rows] == pytest.approx([88.5, 9.5, 2.0], abs=0.5)
     assert title == "At p=256 (4x beyond the data); % of total (exclusive)"
     cells = dict(zip(header, rows[0], strict=True))
     assert float(cells["predicted [s]"]) == pytest.approx(130, rel=0.03)
@@ -459,8 +458,7 @@ def test_a_text_that_shifts_all_points_alike_makes_series():
     table = pd.DataFrame(
         {"config": ["A"] * 4 + ["B"] * 4, "gpus": gpus * 2, "time_s": [31, 30.5, 29.8, 28, 25, 24.8, 24.4, 23.9]}
     )
-    model = perfcore.fit(table, fitter="scaling")
-    assert model.paths == ("A", "B")
+    assert perfcore.fit(table, fitter="scaling").paths == ("A", "B")
     same = table.assign(time_s=[31, 30.5, 29.8, 28, 30.8, 30.6, 29.7, 28.2])
     assert len(perfcore.fit(same, fitter="scaling").paths) == 1
 
@@ -499,8 +497,7 @@ def test_runs_of_which_half_are_far_away_are_noise_and_no_outliers(third, n_outl
 def test_layouts_of_the_same_processors_do_not_scale():
     """Ranks times threads is always 16."""
     table = pd.DataFrame({"ranks": [1, 2, 4, 8, 16], "threads": [16, 8, 4, 2, 1], "time_s": [100.0, 95, 92, 97, 110]})
-    model = perfcore.fit(table, fitter="scaling", parameter="ranks")
-    assert model.speedup is None
+    assert perfcore.fit(table, fitter="scaling", parameter="ranks").speedup is None
 
 
 @pytest.mark.parametrize(("columns", "name", "kind"), [

@@ -183,8 +183,7 @@ def test_powers_with_uncertain_exponents():
     """2^Y for Y uniform on [0, 2]: log2(z)/2."""
     found = 2 ** Histogram(np.linspace(0, 2, 21), np.full(20, 0.05))
     np.testing.assert_allclose(found.cdf([1.5, 2.0, 3.0]), np.log2([1.5, 2.0, 3.0]) / 2, atol=0.003)
-    both = D ** Histogram([1, 1.5], [1])
-    assert both.support == pytest.approx((1.0, 5**1.5))
+    assert (D ** Histogram([1, 1.5], [1])).support == pytest.approx((1.0, 5**1.5))
 
 
 def test_a_maximum_with_a_number_has_a_single_value():
@@ -239,8 +238,7 @@ def test_samples_in_five_equal_bins():
 )
 def test_bins_of_samples_keep_all_of_them(samples, bins, rule):
     """Each sample is in one bin, or is cut by an edge that is numpy's quantile at the bins' own shares."""
-    options = Histogram.Options(bins=bins, rule=rule)
-    found = Histogram.from_samples(samples, options)
+    found = Histogram.from_samples(samples, Histogram.Options(bins=bins, rule=rule))
     scale = max(1.0, np.abs(samples).max())
     assert found.mean == pytest.approx(np.mean(samples), abs=1e-9 * scale)
     assert found.support == (min(samples), max(samples))
@@ -256,8 +254,7 @@ def test_bins_of_samples_keep_all_of_them(samples, bins, rule):
 
 def test_common_values_get_a_bin_of_their_own():
     """A machine that is idle in 70% of the samples."""
-    rng = np.random.default_rng(1)
-    samples = np.concatenate([np.ones(700), rng.uniform(0.2, 0.9, 300)])
+    samples = np.concatenate([np.ones(700), np.random.default_rng(1).uniform(0.2, 0.9, 300)])
     found = Histogram.from_samples(samples, Histogram.Options(bins=10))
     assert (found.edges[-2], found.edges[-1]) == (1.0, 1.0)
     assert found.masses[-1] == pytest.approx(0.7)

@@ -36,8 +36,7 @@ MODEL = sample("two_phases")
 
 def test_a_model_file(tmp_path):
     """By hand: 600 kflop at 200 Mflop/s take 3 ms; ten times, and twice 5 ms."""
-    model = StructuralModel.read(written(tmp_path, MODEL))
-    prediction = model.predict()
+    prediction = StructuralModel.read(written(tmp_path, MODEL)).predict()
     assert (prediction.name, prediction.unit) == ("two phases", "s")
     assert prediction.value.support == pytest.approx((0.04, 0.04))
     assert prediction.notes == ()

@@ -169,8 +169,7 @@ def test_models_with_negative_coefficients_come_last_and_are_not_chosen(one, cri
 
 def test_a_model_for_several_pairs_is_ranked_as_it_is_fitted(runs):
     """With functions held at 0 in the pairs that would need them below: no pair discredits a model for the others."""
-    ranking = perfcore.rank(runs, fitter="individual", terms=2)
-    best = ranking.candidates[1]
+    best = perfcore.rank(runs, fitter="individual", terms=2).candidates[1]
     model = perfcore.fit(runs, fitter="individual", functions=best.functions)
     assert model.statistics["sse"] == pytest.approx(best.figures["sse"], rel=1e-9)
     same = perfcore.fit(runs, fitter="individual", functions="all", terms=2)

@@ -47,8 +47,7 @@ def joint(joint):
 
 
 def test_every_random_start_reaches_the_optimum(joint):
-    fit = solve(joint(noise=0.5, seed=3).problem, starts=61, rng=11)
-    assert fit.starts_reached == 61
+    assert solve(joint(noise=0.5, seed=3).problem, starts=61, rng=11).starts_reached == 61
 
 
 def test_starts_that_end_higher_are_not_counted(joint, monkeypatch):
@@ -205,9 +204,8 @@ def test_errors_of_a_robust_fit_of_one_system_are_those_of_a_linear_one(joint):
     data = joint(r=np.ones((2, 1)), noise=1.0, seed=4, processors=(1, 2, 4, 8, 16, 32, 64, 128))
     problem = data.problem
     problem.target[::5] += 12.0
-    design = problem.jacobian(np.zeros(8))
     # Its scale is estimated once, from the residuals of least squares, and kept.
-    linear = sm.RLM(problem.target, design, M=sm.robust.norms.HuberT(1.345))
+    linear = sm.RLM(problem.target, problem.jacobian(np.zeros(8)), M=sm.robust.norms.HuberT(1.345))
     expected = linear.fit(update_scale=False, tol=1e-13, maxiter=500)
     fit = solve(problem, loss="huber", loss_scale=1.345 * expected.scale)
     assert fit.theta == pytest.approx(expected.params, rel=1e-8)
@@ -246,8 +244,7 @@ def least_with(problem, fit, index, value):
     free = np.arange(14) != index
 
     def residuals(part):
-        theta = np.insert(part, index, value)
-        return problem.residuals(theta)
+        return problem.residuals(np.insert(part, index, value))
 
     return 2 * least_squares(residuals, fit.theta[free], x_scale="jac", ftol=1e-12, xtol=1e-12).cost
 
@@ -281,8 +278,7 @@ def test_interval_that_never_closes(joint):
     """Where w may be zero for the only code that a function concerns, any v agrees with the data."""
     w = np.array([[4.0, 3.0], [0.02, 0.02]])
     problem = joint(w=w, r=np.array([[1.0, 0.5], [1.0, 1.0]]), noise=1.0, seed=3).problem
-    fit = solve(problem)
-    found = profile_intervals(problem, fit, [inverse_speed_index(problem, 1, 1)])
+    found = profile_intervals(problem, solve(problem), [inverse_speed_index(problem, 1, 1)])
     assert np.isinf([found.lower[0], found.upper[0]]).any()
 
 

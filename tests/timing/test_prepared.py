@@ -65,8 +65,7 @@ def test_equation_4(runs):
 def test_a_rate_is_fitted_as_it_was_measured(runs, column):
     """t * p of a code that scales perfectly is constant; its rate times p grows like p^2 and says nothing."""
     runs[column] = 1.0 / runs.pop("time_s")
-    model = fitted(runs, value=column)
-    assert model.preparation.formula == "t' = t"
+    assert fitted(runs, value=column).preparation.formula == "t' = t"
     assert fitted(runs, value=column, prepare="parameter").preparation.formula == "t' = t * p"  # as it was said
 
 

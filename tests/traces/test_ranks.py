@@ -96,8 +96,7 @@ def test_gpus_of_long_runs_are_merged_and_summed_up_alike(tmp_path, monkeypatch)
     assert (curve.edges == expected.utilization().edges).all()
     assert (curve.heights == expected.utilization().heights).all()
     perfcore.write(read(tmp_path), tmp_path / "streams.csv")  # their names say of which GPU they are
-    again = perfcore.read(tmp_path / "streams.csv")
-    assert pieces(again) == pieces(expected)
+    assert pieces(perfcore.read(tmp_path / "streams.csv")) == pieces(expected)
 
 
 # Clocks of ranks: known shifts are found again, and what cannot be aligned is said.
@@ -156,8 +155,7 @@ def test_clocks_that_cannot_be_aligned_are_refused(tmp_path):
     unaligned = read(tmp_path, clocks="unaligned")
     assert starts(unaligned) == [0, 0]
     assert "not aligned" in unaligned.notes[1]
-    recorded = read(tmp_path, clocks="recorded")
-    assert starts(recorded) == [0, 10**12]
+    assert starts(read(tmp_path, clocks="recorded")) == [0, 10**12]
 
 
 @pytest.mark.real_data

@@ -74,9 +74,8 @@ def test_silence_behind_the_last_record_stays():
 
 def test_latency_and_bandwidth():
     """A message of 8 bytes at 2 ns and 4 bytes a ns takes 4; a barrier of two ranks takes one latency."""
-    found = whatif(trace_of(exchange()), network="2ns,4GB/s")
     # Sent at 40, there at 44; the second rank's barrier then, the first one's after the send's own 5 ns.
-    assert found.answers[0].runtime_ns == 45 + 2 + 50
+    assert whatif(trace_of(exchange()), network="2ns,4GB/s").answers[0].runtime_ns == 45 + 2 + 50
 
 
 def test_a_sweep_asks_for_each_factor_of_two():
@@ -131,8 +130,7 @@ def test_noise_is_what_the_longest_of_two_gives():
     [answer] = whatif(trace_of(run), noise=0.05).answers
     assert answer.runtime_ns / 1e9 == pytest.approx(1 + 0.05 / np.sqrt(np.pi), abs=0.01)
     assert answer.value.mean == pytest.approx(answer.runtime_ns / 1e9, rel=0.01)
-    again = whatif(trace_of(run), noise=0.05)
-    assert again.answers[0].runtime_ns == answer.runtime_ns
+    assert whatif(trace_of(run), noise=0.05).answers[0].runtime_ns == answer.runtime_ns
     assert "independent noise per compute burst, 500 replays" in answer.assumptions
 
 
@@ -222,8 +220,7 @@ def test_the_report_says_what_the_paths_are_made_of():
         ["MPI_Barrier", "2", "all members have arrived", "0", "all"],
         ["sends", "1", "the receive is posted", "0", "nobody"],
     ]
-    several = whatif(trace_of(exchange()), network="0.5x..2x")
-    of_several = tables_of(several.report())
+    of_several = tables_of(whatif(trace_of(exchange()), network="0.5x..2x").report())
     assert of_several["run"] == tables["run"]  # of the baseline
     assert len(of_several["class"][0]) == 1 + 4  # of the baseline, and each factor
     slower = tables_of(whatif(trace_of(exchange()), network="0.5x").report())["run"]

@@ -45,13 +45,11 @@ def test_errors_are_those_of_the_predictions(ramp, fitter, degree):
         gap = ramp.value_at(middle)[:, None] - model.predict(at.ravel()).reshape(at.shape)
         squared = float((gap**2 * weights * half[:, None]).sum())
         assert np.sqrt(squared) == pytest.approx(phase.error, rel=1e-8)
-    total = sum(phase.error**2 for phase in model.phases)
-    assert model.sum_of_squares == pytest.approx(total)
+    assert model.sum_of_squares == pytest.approx(sum(phase.error**2 for phase in model.phases))
 
 
 def test_r_squared_is_labelled_and_right():
-    curve = UtilizationCurve([0, 1, 2, 4], [2, 4, 1])
-    figures = perfcore.fit(curve, phases=1, degree=0).statistics
+    figures = perfcore.fit(UtilizationCurve([0, 1, 2, 4], [2, 4, 1]), phases=1, degree=0).statistics
     mean = (2 + 4 + 2) / 4
     sse = (2 - mean) ** 2 + (4 - mean) ** 2 + 2 * (1 - mean) ** 2
     assert figures["sum_of_squares"] == pytest.approx(sse)

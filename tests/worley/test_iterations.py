@@ -259,8 +259,7 @@ def test_equal_iterations_are_one_phase():
 
 
 def test_a_number_that_was_asked_for_is_that_of_the_whole_curve():
-    curve = iterations([0.2, 0.9], 16)
-    model = perfcore.fit(curve, fitter="phases", phases=20, degree=0)
+    model = perfcore.fit(iterations([0.2, 0.9], 16), fitter="phases", phases=20, degree=0)
     assert len(model.phases) == 20
     assert model.evidence.period == 0.0
 

@@ -225,8 +225,7 @@ def test_cells_are_means_of_the_curve(n_steps, noisy):
 
 
 def test_residuals_are_those_of_least_squares():
-    rng = np.random.default_rng(0)
-    values, breaks = rng.normal(size=90), np.array([0, 20, 61, 90])
+    values, breaks = np.random.default_rng(0).normal(size=90), np.array([0, 20, 61, 90])
     for degree in range(4):
         left = residuals(values, breaks, np.full(3, degree))
         for a, b in itertools.pairwise(breaks):
@@ -280,8 +279,7 @@ def test_penalty_stops_where_a_phase_gains_less_than_it_costs():
 
 def test_a_processor_cycle():
     """Two processors that start work every 4 time units: 16 starts in 32."""
-    edges = np.arange(33.0)
-    curve = UtilizationCurve(edges, np.tile([1.0, 2.0, 1.0, 0.0], 8), n_locations=2)
+    curve = UtilizationCurve(np.arange(33.0), np.tile([1.0, 2.0, 1.0, 0.0], 8), n_locations=2)
     assert processor_cycle(MomentTree(curve), 2) == pytest.approx(4.0)
     assert processor_cycle(MomentTree(curve), None) == 0.0
 
@@ -402,8 +400,7 @@ def test_likely_edges_come_within_a_hundredth_of_the_exact_sum(monkeypatch, seed
 
 def test_short_interval_of_a_long_curve_keeps_its_digits(exact):
     """Prefix moments lose all digits here: 20 steps at the far end of 200,000, degree 3."""
-    rng = np.random.default_rng(3)
-    heights = rng.integers(0, 1000, 200_000).astype(float)
+    heights = np.random.default_rng(3).integers(0, 1000, 200_000).astype(float)
     curve = UtilizationCurve(np.arange(200_001.0), heights)
     tree = MomentTree(curve)
     found = tree.error(tree.interval(199_975.5, 199_995.25), 3)

@@ -164,8 +164,7 @@ def test_mixed_takes_the_simplest_form_that_fits():
 
 @pytest.mark.parametrize("degree", [0, 1, 2, 3])
 def test_degenerate_curves(degree):
-    one_step = UtilizationCurve([0, 5], [3])
-    assert worley(one_step, phases=4, degree=degree).breaks == ()
+    assert worley(UtilizationCurve([0, 5], [3]), phases=4, degree=degree).breaks == ()
     assert tolerance(UtilizationCurve([0, 2, 5, 9], [3, 3, 3]), 1, degree) == 0.0
     three = UtilizationCurve([0, 2, 5, 9], [3, 1, 4])
     for n in (3, 50):

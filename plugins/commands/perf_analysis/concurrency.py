@@ -12,6 +12,7 @@ from perf_analysis.categories import GPU, STANDARD, STREAMS, CategorySet, StateC
 from perf_traces.joined_trace import run_of
 from perf_traces.levels import LocatedTrace, level_names, parts_of
 from perf_traces.messages.communication import Communication
+from perfcore.base import grouped
 from perfcore.base.arrays import Ints
 from perfcore.data.trace import Trace
 
@@ -181,10 +182,8 @@ class MarkedStretches:
     def of(cls, trace: Trace) -> MarkedStretches:
         """Those of a trace's markers, as far as they lie within the run."""
         start, end = run_of(trace)
-        intervals: dict[str, list[tuple[int, int]]] = {}
-        for name, first, last in trace.markers:
-            if min(last, end) > max(first, start):
-                intervals.setdefault(name, []).append((max(first, start), min(last, end)))
+        inside = ((name, (max(first, start), min(last, end))) for name, first, last in trace.markers)
+        intervals = grouped((name, (first, last)) for name, (first, last) in inside if last > first)
         windows = {name: (len(each), *union(*np.array(each, dtype=np.int64).T)) for name, each in intervals.items()}
         edges = np.unique(np.concatenate([[start, end], *(part for _, *parts in windows.values() for part in parts)]))
         return cls(edges, windows)
@@ -239,11 +238,8 @@ def thread_times(
         return union(trace.start_ns[selected], trace.end_ns[selected])
 
     calls = communication.first_call
-    of_process: dict[str, list[int]] = {}
-    for location, process in enumerate(processes):
-        of_process.setdefault(process, []).append(location)
     times = []
-    for process, threads in of_process.items():
+    for process, threads in grouped(zip(processes, range(len(processes)), strict=True)).items():
         caller = next((each for each in threads if calls[each + 1] > calls[each]), threads[0])
         own = slice(calls[caller], calls[caller + 1])
         own_calls = communication.calls.enter_ns[own], communication.calls.leave_ns[own]

@@ -16,6 +16,7 @@ from perf_traces.messages.communication import COLLECTIVE, COLUMNS, codes_of, co
 from perf_traces.states import matches
 from perf_traces.windows import families
 from perf_views.names import plain_name
+from perfcore.base import grouped
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.trace import Trace
@@ -148,10 +149,7 @@ def gpu_answers(
         full = full[np.array(["Launch" in name for name in ran.activity.names])[host["name"][full]]]
         queue["launches"] += len(full)
         queue["time_ns"] += int((host["end"] - host["start"])[full].sum())
-    notes: dict[str, list[str]] = {}
-    for rank, trace in zip(run.ranks, traces, strict=True):
-        for note in _notes(trace):
-            notes.setdefault(note, []).append(rank)
+    notes = grouped((note, rank) for rank, trace in zip(run.ranks, traces, strict=True) for note in _notes(trace))
     details = "operator" if all(trace.activity.has_operators for trace in traces) else "kernel"
     if path.host_ns > path.by_class[GPU] and any(trace.launched.any() for trace in traces):
         details = "launch"
@@ -271,9 +269,7 @@ def _divisors(activities: Sequence[GpuActivity], faster: Mapping[str, float]) ->
 
 def _spans(activity: GpuActivity, region: str) -> tuple[Ints, Ints]:
     """Begins and ends of the markers of a name, of one occurrence ``NAME#2``, or of a family such as ProfilerStep."""
-    spans: dict[str, list[tuple[int, int]]] = {}
-    for name, start, end in sorted(activity.markers):
-        spans.setdefault(name, []).append((start, end))
+    spans = grouped((name, (start, end)) for name, start, end in sorted(activity.markers))
     groups = {family: [span for name in members.values() for span in spans[name]]
               for family, members in families(spans).items()}  # fmt: skip
     groups |= {f"{name}#{k}": [span] for name, each in spans.items() for k, span in enumerate(each, 1)}

@@ -98,8 +98,7 @@ def report_of(runs: OverheadRuns | OverheadProfile, data: Any = None) -> Report:
 def _single(profiles: list[OverheadProfile], by: By, remedies: Remedies | None, data_table: Table) -> Report:
     n = len(profiles)
     title = f"Lost cycles of {n} runs" if n > 1 else f"Lost cycles: {_name(profiles[0])}"
-    answers = [_answer(profile, remedies) for profile in profiles]
-    sentences, figures = zip(*answers, strict=True)
+    sentences, figures = zip(*[_answer(profile, remedies) for profile in profiles], strict=True)
     is_grouped = len(profiles) > 1 and all(profile.group for profile in profiles)
     groups = "applications" if profiles[0].group.startswith("application") else "groups"
     answer = f"{len(profiles)} {groups}: {'; '.join(sentences)}" if is_grouped else sentences[0]

@@ -25,7 +25,7 @@ from perf_traces.runs import REPETITIONS, symbols_of
 from perf_traces.states import class_of
 from perf_traces.summaries.summarized_trace import SummarizedTrace
 from perf_traces.windows import overlaid, with_intervals
-from perfcore.base import pd
+from perfcore.base import grouped, pd
 from perfcore.base.arrays import Booleans, Codes, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.measurements import Measurements
@@ -308,12 +308,9 @@ def _refuse_different_programs(runs: Sequence[RunProfile]) -> None:
 
 def _different_sizes(profiles: Profiles) -> list[str]:
     """Runs of one point that took very different times."""
-    points: dict[tuple[Any, ...], list[RunProfile]] = {}
-    for run in profiles.runs:
-        point = (value for name, value in run.parameters.items() if name not in REPETITIONS)
-        points.setdefault(tuple(point), []).append(run)
     notes = []
-    for runs in points.values():
+    points = (tuple(v for name, v in run.parameters.items() if name not in REPETITIONS) for run in profiles.runs)
+    for runs in grouped(zip(points, profiles.runs, strict=True)).values():
         short, long = (choose(runs, key=lambda run: run.elapsed_ns) for choose in (min, max))
         if long.elapsed_ns > _ALIKE * short.elapsed_ns:
             notes.append(

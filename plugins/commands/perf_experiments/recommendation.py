@@ -17,6 +17,7 @@ from perf_experiments.points import Level, Point, duration_text, is_number, poin
 from perf_experiments.run_records import Run
 from perf_statistics.outcomes import DrawnOutcomes
 from perf_tables.arguments import levels_at
+from perfcore.base import grouped
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.units import seconds_per
@@ -585,10 +586,8 @@ def needed_replications(
 
     if not 0.0 < precision < 1.0:
         raise OptionError(f"precision {precision:g}: a share between 0 and 1 is expected, 0.02 for 2 %")
-    grouped: dict[object, list[Run]] = {}
-    for run in runs:
-        grouped.setdefault(designs.point_key(run.point), []).append(run)
-    points = [point_runs for point_runs in grouped.values() if any(run.succeeded for run in point_runs)]
+    of_points = grouped((designs.point_key(run.point), run) for run in runs).values()
+    points = [point_runs for point_runs in of_points if any(run.succeeded for run in point_runs)]
     points.sort(key=lambda point_runs: [(isinstance(level, str), level) for level in point_runs[0].point.values()])
     if not points:
         raise DataError("the store holds no run that counts")

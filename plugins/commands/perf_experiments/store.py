@@ -215,10 +215,7 @@ class Store:
         return self._rows(f"PRAGMA {name}")[0][0]
 
     def _begin(self) -> None:
-        """Take the lock of writers, which lets readers in; it is kept from here to the end of the next run.
-
-        The operating system drops it when this process ends, however it ends.
-        """
+        """Take the lock of writers until the next run has ended or this process has, however it ends; readers go on."""
         self._connection.execute("PRAGMA busy_timeout = 0")
         try:
             self._connection.execute("BEGIN IMMEDIATE")

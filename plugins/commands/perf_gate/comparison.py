@@ -287,8 +287,7 @@ def _by_interval(model: Model, columns: Columns) -> Drawn:
 def sum_of_parts(parts: Drawn, chosen: npt.NDArray[np.bool_], seed: int, add_up: bool = True) -> Drawn:
     """Return the sum of independent parts, or the geometric mean of those that do not add up."""
     rng = np.random.default_rng(seed)
-    n_draws = parts.draws.shape[-1]
-    sums = np.empty((parts.draws.shape[1], _SUMS * n_draws))
+    sums = np.empty((parts.draws.shape[1], _SUMS * parts.draws.shape[-1]))
     for place, row in enumerate(sums):
         draws = parts.draws[chosen, place]
         if not add_up:

@@ -9,6 +9,7 @@ import numpy as np
 
 from perf_gate.comparison import probability_above, ratio_bounds
 from perf_statistics.gating import is_confident
+from perfcore.base import grouped
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import listing
 from perfcore.data.units import is_time
@@ -113,12 +114,8 @@ def _notes(comparison: Comparison) -> list[Note]:
     if comparison.single_runs and np.isfinite(comparison.totals.draws).all():
         notes.append(Note("Uncertain", "prediction intervals (one run), not of means"))
     for name, reasons in zip(comparison.names, comparison.left_out, strict=True):
-        by_reason: dict[str, list[str]] = {}
-        for part, reason in reasons.items():
-            by_reason.setdefault(reason, []).append(part)
-        notes += [
-            Note("Not compared", f"{name}: {listing(parts, _MOST_NAMED)}: {why}") for why, parts in by_reason.items()
-        ]
+        by_reason = grouped((why, part) for part, why in reasons.items()).items()
+        notes += [Note("Not compared", f"{name}: {listing(parts, _MOST_NAMED)}: {why}") for why, parts in by_reason]
     for which, name in enumerate(comparison.names):
         left_out = comparison.left_out[1 - which]
         if only := [part for part in comparison.only_in(which) if part not in left_out]:

@@ -201,8 +201,7 @@ def _in_one_unit(runs: pd.DataFrame, left_out: list[str]) -> pd.DataFrame:
             left_out.append(f"{name} ({listing([unit or 'no unit' for unit in units], 3)})")
             runs = runs[~own]
             continue
-        factor = runs.loc[own, "unit"].map(factors).astype(float)
-        runs.loc[own, "value"] *= factor
+        runs.loc[own, "value"] *= runs.loc[own, "unit"].map(factors).astype(float)
         runs.loc[own, "unit"] = units[-1]
     return runs
 
@@ -432,10 +431,7 @@ def _judge(
     all_series: list[CommitSeries], begin: int, threshold: float, commits: int, *, is_suite: bool = False,
     parallel: str | None = None,
 ) -> list[JudgedSeries]:  # fmt: skip
-    """Judge series together; changes from the commit at `begin` on are new.
-
-    What disturbs one benchmark for a few commits passes; what slows all of them down does not have to last.
-    """
+    """Judge changes from the commit at `begin` on: of one benchmark lasting ones, of all together also passing ones."""
     limit = math.log(threshold)
     found = _found(all_series, begin, parallel)
     judged_at = list(found)

@@ -16,6 +16,7 @@ import numpy as np
 import perfcore
 from perf_formulas.formula import Formula
 from perf_formulas.parser import Node, Number, Operation, Variable, variables, written
+from perfcore.base import grouped
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import ModelFileError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.models.model import Model, Origin, Parameter, Points, model_of
@@ -255,10 +256,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     @functools.cached_property
     def ranges(self) -> Mapping[str, tuple[float, float]]:
         """Where all components were measured, or where there is no such range, any."""
-        of_symbol: dict[str, list[tuple[float, float]]] = {}
-        for model in self.components.values():
-            for symbol, ends in model.ranges.items():
-                of_symbol.setdefault(symbol, []).append(ends)
+        of_symbol = grouped(pair for model in self.components.values() for pair in model.ranges.items())
         ranges = {}
         for symbol, several in of_symbol.items():
             lows, highs = zip(*several, strict=True)
@@ -327,9 +325,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     def report(self, data: Any = None) -> Report:
         """Return the prediction of the whole, the components, and what their intervals assume."""
-        of_data: dict[str, list[str]] = {}
-        for name, model in self.components.items():
-            of_data.setdefault(model.origin.fingerprint, []).append(name)
+        of_data = grouped((model.origin.fingerprint, name) for name, model in self.components.items())
         several = len(self.components) > 1
         notes = [Note("Assumed", f"{', '.join(self.components)} are independent")] if several else []
         notes += [

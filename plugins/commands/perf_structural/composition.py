@@ -38,6 +38,7 @@ from perf_structural.algebra import (
 )
 from perf_structural.model_file import Component, StructuralModelError, error_context, predict_fitted
 from perf_structural.sampling import correlated_pairs
+from perfcore.base import grouped
 from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.data.units import LABELS
 from perfcore.stochastic import StochasticValue
@@ -196,9 +197,7 @@ def reduced(
             f"{operand.indices[0]!r}"
         )
     axis = operand.indices.index(index)
-    groups: dict[Place, list[Expression]] = {}
-    for place, cell in operand.cells.items():
-        groups.setdefault(place[:axis] + place[axis + 1 :], []).append(cell)
+    groups = grouped((place[:axis] + place[axis + 1 :], cell) for place, cell in operand.cells.items())
     left = operand.indices[:axis] + operand.indices[axis + 1 :]
     cells = {place: operation(group, at_place(text, others, left, place)) for place, group in groups.items()}
     return Indexed(text, cells, left, operand.unit)

@@ -35,6 +35,7 @@ from perf_structural.algebra import (
     shown,
 )
 from perf_tables import thread_count
+from perfcore.base import grouped
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.stochastic import StochasticValue
@@ -144,9 +145,7 @@ class PointwiseEvaluation:
         self.root, self.supports = root, supports
         self.nodes = ordered(root)
         last = {operand: node for node in self.nodes for operand in node.operands}
-        self.released: dict[Expression, list[Expression]] = {}
-        for operand, node in last.items():
-            self.released.setdefault(node, []).append(operand)
+        self.released = grouped((node, operand) for operand, node in last.items())
         self.crossings: dict[Expression, _Crossing] = {}
         always = {root}
         for node in reversed(self.nodes):

@@ -100,10 +100,7 @@ def _lca_plots(model: LcaModel, part: Sequence[float]) -> list[Plot]:
 
 
 def _category_plot(model: LcaModel, category: int, has_names: bool) -> Plot:
-    """Return measured points, all default models of a category, the chosen one heavy.
-
-    With names each model has its own colour, and its formula in the legend.
-    """
+    """Return points and default models of a category, the chosen one heavy; with names in colours and with formulas."""
     levels, fits = model.fitted_points[model.factor], model.default_fits[category]
     over = np.geomspace(levels.min(), levels.max(), _DRAWN_POINTS)
     measured, spread = model.fitted_values[category], np.nan_to_num(model.category_table().spread[:, category])

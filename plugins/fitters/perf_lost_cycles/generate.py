@@ -52,6 +52,7 @@ from perf_lost_cycles.options import ModgenOptions
 from perf_statistics.batched import fit_subsets
 from perf_statistics.goodness import finite
 from perf_tables.category_table import CategoryTable
+from perfcore.base import grouped
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, listing
 from perfcore.contracts import Fitter
@@ -99,12 +100,9 @@ def univariate_forms(
     grid: Grid, lines: Lines, defaults: Sequence[Sequence[tuple[Form, ...]]], forms: FormList, name: str
 ) -> tuple[Ints, Floats]:
     """Return the best default model of each category on each line, and its R^2 (number of lines, K)."""
-    n_categories = len(grid.values)
-    chosen = np.full((len(lines.points), n_categories), -1, dtype=np.int64)
+    chosen = np.full((len(lines.points), len(grid.values)), -1, dtype=np.int64)
     r2 = np.full(chosen.shape, np.nan)
-    sets: dict[tuple[Form, ...], list[int]] = {}
-    for category, of_category in enumerate(defaults):
-        sets.setdefault(of_category[lines.factor], []).append(category)
+    sets = grouped((of_category[lines.factor], category) for category, of_category in enumerate(defaults))
     lengths = np.array([len(points) for points in lines.points])
     of_factor, stride = grid.functions[lines.factor], grid.terms.strides[lines.factor]
     for length in np.unique(lengths).tolist():
@@ -457,11 +455,12 @@ def generate_model(
                     r2_centered=finite(float(r2[row])),
                     r2_leave_one_out=finite(float(loo[row])),
                 )
-    tried: dict[tuple[str, DefaultModel], list[str]] = {}  # categories that each default model was tried for
-    for category, of_category in zip(table.categories, defaults, strict=True):
-        for symbol, of_factor in zip(table.points, of_category, strict=True):
-            for model in of_factor:
-                tried.setdefault((symbol, model), []).append(category)
+    tried = grouped(  # categories that each default model was tried for
+        ((symbol, model), category)
+        for category, of_category in zip(table.categories, defaults, strict=True)
+        for symbol, of_factor in zip(table.points, of_category, strict=True)
+        for model in of_factor
+    )
     ordered = [categories[k] for k in range(len(table.categories))]
     table = replace(table, notes=tuple(notes))
     return ModgenModel.of("modgen", table, options, root, ordered, tried, generations, np.flatnonzero(aside).tolist())

@@ -20,6 +20,7 @@ from perf_statistics.goodness import finite, r_squared
 from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs, shape_weights
 from perf_tables.category_table import CategoryTable, by_category
 from perf_tables.points import named_points
+from perfcore.base import grouped
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
 from perfcore.data.columns import shown_names
@@ -391,10 +392,8 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             weights = 1.0 / total if relative else np.ones(len(total))
         measured, values, categories = self.fitted_points, self.fitted_values, self.categories
         root = np.array(self.root_weights)[self.fitted]
-        together: dict[tuple[tuple[str, ...], bytes], list[int]] = {}
-        for category in range(len(categories)) if chosen is None else (chosen,):
-            key = categories[category].terms, np.isfinite(values[category]).tobytes()
-            together.setdefault(key, []).append(category)
+        members_of = range(len(categories)) if chosen is None else (chosen,)
+        together = grouped(((categories[k].terms, np.isfinite(values[k]).tobytes()), k) for k in members_of)
         rows, new, errors = [], [], []
         for (terms, pattern), members in together.items():
             is_measured = np.frombuffer(pattern, dtype=np.bool_)

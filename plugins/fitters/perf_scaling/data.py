@@ -13,7 +13,7 @@ import numpy as np
 from perf_scaling.call_tree import callers_of
 from perf_scaling.options import ScalingOptions
 from perf_tables import confounders, meanings
-from perfcore.base import pd
+from perfcore.base import grouped, pd
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.columns import (
@@ -370,8 +370,7 @@ def _is_part(data: Measurements, column: str) -> bool:
 
 def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, parameters: Mapping[str, str]) -> list[str]:
     """Return why a path cannot be fitted; empty if it can."""
-    n_paths = len(runs.means)
-    reasons = [""] * n_paths
+    reasons = [""] * len(runs.means)
     patterns, pattern = np.unique(runs.counts > 0.0, axis=0, return_inverse=True)
     texts = [_pattern_reason(points[measured], parameters, len(points)) for measured in patterns]
     for number in np.flatnonzero([bool(text) for text in texts]).tolist():
@@ -444,9 +443,7 @@ def _fingerprint(names: Sequence[str], points: Floats, runs: Runs) -> str:
 
 def describe_paths(unfitted: Mapping[str, str]) -> list[str]:
     """Give reasons, each with the paths that it holds for."""
-    by_reason: dict[str, list[str]] = {}
-    for name, reason in unfitted.items():
-        by_reason.setdefault(reason, []).append(name)
+    by_reason = grouped((reason, name) for name, reason in unfitted.items())
     return [f"{listing(names, _NAMED_PATHS)}: {reason}" for reason, names in by_reason.items()]
 
 

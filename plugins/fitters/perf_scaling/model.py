@@ -738,8 +738,7 @@ def _with_efficiency(levels: Sequence[Level], kind: str) -> tuple[Level, ...]:
     rows = []
     for row in levels:
         amounts = np.array(row.measured or row.predicted)
-        is_rate = kind.startswith("rate")
-        ratio = amounts / first if is_rate else (first / amounts)[[0, 2, 1]]
+        ratio = amounts / first if kind.startswith("rate") else (first / amounts)[[0, 2, 1]]
         if row is base:
             ratio = np.ones(3)
         gain = row.level / base.level

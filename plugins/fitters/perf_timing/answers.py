@@ -257,9 +257,7 @@ def _intervals(model: JointModel) -> list[tuple[float, float, bool]]:
 
 
 def _parameters(model: JointModel) -> Table:
-    """Every parameter with its interval: the model's own (profile likelihood or bootstrap), or the asymptotic one. An
-    end is infinite if it does not close, and NaN if the data do not determine it.
-    """
+    """Return parameters with their intervals; an end is infinite if it does not close, NaN if it is not determined."""
     options = model.origin.options
     others = [system for system in model.systems if system != model.reference]
     places = [(function, code, "") for function in model.functions for code in model.codes]

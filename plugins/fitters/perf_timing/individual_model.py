@@ -20,6 +20,7 @@ from perf_tables.points import Places
 from perf_timing.options import number_of_terms, parse_terms
 from perf_timing.prepared import characteristics, design
 from perf_timing.scaling_model import ScalingModel, some_places
+from perfcore.base import grouped
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError
 from perfcore.models.model import Parameter, Points
@@ -278,10 +279,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         """Yield the points of pairs with the same functions, which are computed together; none of no pair."""
         design = self.scaled_design(places)
         pair_at = self._pair_of_cell()[self.cells(places)]
-        indices: dict[tuple[str, ...], list[int]] = {}
-        for k, pair in enumerate(self.pairs):
-            indices.setdefault(pair.functions, []).append(k)
-        for functions, members in indices.items():
+        for functions, members in grouped((pair.functions, k) for k, pair in enumerate(self.pairs)).items():
             rows = np.flatnonzero(np.isin(pair_at, members))
             which = np.searchsorted(members, pair_at[rows])
             pairs = [self.pairs[k] for k in members]

@@ -132,10 +132,7 @@ def alternate(problem: JointProblem, v: Floats) -> Floats:
 
 
 def _grouped_least_squares(design: Floats, target: Floats, group: Ints, n_groups: int) -> Floats:
-    """Solve one small linear problem for each group of rows: (n_groups, m), the shortest where several are as good.
-
-    Normal equations with unit diagonal: they lose digits, which a start can spare, and need no loop over groups.
-    """
+    """Solve a small problem for each group (n_groups, m) by normal equations with unit diagonal: enough for a start."""
     m = design.shape[1]
     products = (design[:, :, None] * design[:, None, :]).reshape(-1, m * m)
     gram = _grouped_sum(products, group, n_groups).reshape(n_groups, m, m)
@@ -317,8 +314,7 @@ def search(
     if positive:  # negative and tiny entries are raised to a part of the size of their function's others
         w, v = (np.maximum(part, _INSIDE * np.abs(part).mean(axis=1, keepdims=True)) for part in (w, v))
         w, v = problem.unpack(problem.pack(w, v))
-    begin = ungauged.pack(w, v)
-    roughly = refine(ungauged, begin, **how, polish=False, tolerance=_ROUGH)
+    roughly = refine(ungauged, ungauged.pack(w, v), **how, polish=False, tolerance=_ROUGH)
     # Mixing the copies of a function would lead out of the bounds of a nonnegative fit.
     mixed = [] if positive else same_functions(problem.basis)
     gauged = problem.pack(*in_gauge(*ungauged.unpack(roughly.theta), problem.reference_system, mixed))

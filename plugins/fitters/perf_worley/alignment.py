@@ -377,10 +377,7 @@ def _price(duration: Any, usual: float) -> Any:  # of a duration that is not the
 
 
 def _chain(gains: Floats, durations: Ints, gap: float) -> tuple[float, list[tuple[int, int]]]:
-    """Return the chain of sections of the largest gain; sections do not overlap, and each gap between two has a price.
-
-    Durations increase.
-    """
+    """Return the chain of increasing, disjoint sections of the largest gain, in which each gap has a price."""
     n, shortest, every = gains.shape[1] - 1, int(durations[0]), np.arange(len(durations))
     ending = np.full(n + 1, -np.inf)  # best chain whose last section ends here
     best = np.zeros(n + 1)  # best chain until here, of none or several sections

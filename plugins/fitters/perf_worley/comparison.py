@@ -14,7 +14,7 @@ import perfcore
 from perf_tables.meanings import is_repetition
 from perf_worley.activity import Activity, joined
 from perfcore import Measurements
-from perfcore.base import pd, progress
+from perfcore.base import grouped, pd, progress
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.columns import guess_roles
 from perfcore.data.curve import UtilizationCurve
@@ -294,9 +294,7 @@ def same_phases(models: Sequence[Any], names: Sequence[str]) -> list[list[range]
             together = [(run, phase) for phase in one.phases] + [(run + 1, phase) for phase in other.phases]
             for node in together[1:]:
                 parent[root(node)] = root(together[0])
-    groups: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for node in parent:
-        groups.setdefault(root(node), []).append(node)
+    groups = grouped((root(node), node) for node in parent)
 
     def place(node: tuple[int, int]) -> float:
         """Return where it lies in its run, as a share of the duration."""

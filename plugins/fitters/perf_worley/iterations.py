@@ -19,6 +19,7 @@ from perf_worley.activity import Activity, activities, clipped_sums, joined, sum
 from perf_worley.alignment import align, candidates, signal_of
 from perf_worley.phase_maker import Found, PhaseMaker, with_errors
 from perf_worley.phase_model import Phase, Repetition
+from perfcore.base import grouped
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError
 from perfcore.contracts import Segmentation
@@ -119,14 +120,9 @@ def _longest(spans: Sequence[tuple[str, Ints, Ints]], least: float) -> tuple[str
 
 def _equally_often(markers: Sequence[tuple[str, int, int]]) -> list[tuple[str, Ints, Ints]]:
     """Return spans of all markers that occur equally often, from the first to the last that follow in turn."""
-    times: dict[str, list[tuple[int, int, bool]]] = {}
-    for name, start, end in markers:
-        times.setdefault(name, []).append((start, end, False))
-    groups: dict[int, list[tuple[Ints, str]]] = {}
-    for name, of_name in times.items():
-        merged = np.array(merged_spans(of_name))[:, :2]
-        if len(merged) >= _FEWEST:
-            groups.setdefault(len(merged), []).append((merged, name))
+    times = grouped((name, (start, end, False)) for name, start, end in markers)
+    every_span = ((np.array(merged_spans(of_name))[:, :2], name) for name, of_name in times.items())
+    groups = grouped((len(merged), (merged, name)) for merged, name in every_span if len(merged) >= _FEWEST)
     found: list[tuple[str, Ints, Ints]] = []
     for group in groups.values():
         every, names = np.array([merged for merged, _ in group]), [name for _, name in group]

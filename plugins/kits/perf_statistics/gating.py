@@ -220,8 +220,7 @@ def judge(estimates: Estimates, threshold: float, errors: str = "fwer", is_stric
     """Decide which benchmarks are slower than the threshold, and which possibly are."""
     log_threshold = math.log(threshold)
     p_slow = adjusted(estimates.p_slow(log_threshold), errors)
-    p_not_slower = estimates.p_not_slower(log_threshold)
-    return verdicts(estimates, threshold, p_slow, p_not_slower, is_strict)
+    return verdicts(estimates, threshold, p_slow, estimates.p_not_slower(log_threshold), is_strict)
 
 
 def verdicts(

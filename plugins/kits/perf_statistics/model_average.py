@@ -310,9 +310,7 @@ def _by_family(evidence: Floats, means: Floats, variances: Floats, families: Int
 
 
 def _given(off: Floats, shapes: Shapes, spread: Floats, cross: Floats, far: Floats) -> tuple[Floats, Floats, Floats]:
-    """Logarithm of the evidence (S,), mean and variance (S, k) of the level, for one covariance of the points (n,
-    n).
-    """
+    """Return log evidence (S,), mean and variance (S, k) of the level, for one covariance of the points (n, n)."""
     n = len(spread)
     inverse = np.linalg.inv(spread)
     row = inverse.sum(axis=1)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from perfcore.base import grouped
 from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.data.units import LABELS, NANOSECONDS
 
@@ -112,15 +113,9 @@ def grid(model: Model, at: str | Iterable[str] | Mapping[str, Any]) -> dict[str,
 def _words(
     texts: str | Iterable[str], known: Mapping[str, Collection[str]], option: str, alone: str = ""
 ) -> dict[str, list[str]]:
-    """Return the pieces of each variable; names that are known are one piece, whatever they hold.
-
-    Pieces before any name are of the only variable that is a number, if there is one.
-    """
-    words: dict[str, list[str]] = {}
-    for text in [texts] if isinstance(texts, str) else texts:
-        for name, word in _pairs(text, known, option, alone):
-            words.setdefault(name, []).append(word)
-    return words
+    """Return the pieces of each variable, a known name as one piece; those before any name are of the only number."""
+    several = [texts] if isinstance(texts, str) else texts
+    return grouped(pair for text in several for pair in _pairs(text, known, option, alone))
 
 
 def _pairs(text: str, known: Mapping[str, Collection[str]], option: str, name: str) -> Iterator[tuple[str, str]]:

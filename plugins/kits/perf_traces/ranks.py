@@ -297,10 +297,7 @@ def _ends_and_duration(start: Ints, end: Ints) -> tuple[Ints, int, Ints]:
 
 
 def _matched(first: Ends, other: Ends, later_ns: int) -> _Match:
-    """Return what the k-th ends of each kind, of which both ranks have as many, say of their clocks.
-
-    As recorded, times of the other count from a moment ``later_ns`` after that of the first.
-    """
+    """Return what the k-th ends of equally frequent kinds say of two ranks' clocks, the other's ``later_ns`` ahead."""
     kinds = [kind for kind in first if kind in other and len(first[kind][0]) == len(other[kind][0])]
     if not kinds:
         return _Match(0)

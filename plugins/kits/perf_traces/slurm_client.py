@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from perfcore.base import grouped
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.base.files import write_bytes
 from perfcore.base.surroundings import environment_of_user
@@ -116,12 +117,9 @@ def waiting(jobs: Sequence[str]) -> bool:
 
 def states(jobs: Iterable[str]) -> dict[str, JobState]:
     """Return what became of jobs; those that Slurm does not know are left out."""
-    by_cluster: dict[str, list[str]] = {}
-    for job in jobs:
-        number, _, cluster = job.partition(";")
-        by_cluster.setdefault(cluster, []).append(number)
     by_job = {}
-    for cluster, numbers in by_cluster.items():
+    parted = (job.partition(";") for job in jobs)
+    for cluster, numbers in grouped((cluster, number) for number, _, cluster in parted).items():
         for begin in range(0, len(numbers), _AT_ONCE):
             part = numbers[begin : begin + _AT_ONCE]
             where = [f"--clusters={cluster}"] if cluster else []

@@ -16,7 +16,7 @@ from perf_traces.joined_trace import positions, run_of
 from perf_traces.nesting import Columns, merged_states
 from perf_traces.options import CurveOptions, TraceOptions
 from perf_traces.states import matches
-from perfcore.base import progress
+from perfcore.base import grouped, progress
 from perfcore.base.arrays import Booleans, Ints
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
@@ -64,9 +64,7 @@ def families(names: Iterable[str]) -> dict[str, dict[int, str]]:
 def occurrences(trace: Trace, name: str) -> Occurrences:
     """Return where the markers of a name are."""
     cut = frozenset(trace.facts.get(CUT, ()))
-    spans: dict[str, list[tuple[int, int, bool]]] = {}
-    for k, (marker, start, end) in enumerate(trace.markers):
-        spans.setdefault(marker, []).append((start, end, k in cut))
+    spans = grouped((marker, (start, end, k in cut)) for k, (marker, start, end) in enumerate(trace.markers))
     if name in spans:
         return _in_order({name: merged_spans(spans[name])})
     base, sign, number = name.rpartition("#")
@@ -110,9 +108,7 @@ def _in_order(spans: Mapping[str, Sequence[tuple[int, int, bool]]]) -> Occurrenc
 
 def marker_lines(trace: Trace) -> list[str]:
     """Return name, number and mean duration of markers; those that count as one, the longest in all first."""
-    spans: dict[str, list[int]] = {}
-    for name, start, end in trace.markers:
-        spans.setdefault(name, []).append(end - start)
+    spans = grouped((name, end - start) for name, start, end in trace.markers)
     lines: list[tuple[int, str]] = []
     for members in families(spans).values():
         if len(members) > 1:

@@ -249,8 +249,7 @@ def _draw_points(axes: Axes, mark: Points, x: Scaling, y: Scaling) -> None:
 
 
 def _draw_band(axes: Axes, mark: Band, x: Scaling, y: Scaling) -> None:
-    colour = _colours(mark)
-    style: dict[str, Any] = {"color": colour, "alpha": mark.opacity, "linewidth": 0.0}
+    style: dict[str, Any] = {"color": _colours(mark), "alpha": mark.opacity, "linewidth": 0.0}
     axes.fill_between(x(mark.x), y(mark.low), y(mark.high), label=mark.label or None, **style)
 
 

@@ -218,8 +218,7 @@ class PiecewiseUniform:
             return 0.0, None
         first = int(self.knots.searchsorted(0.0, side="right"))
         knots = np.concatenate([[0.0], self.knots[first:]])
-        levels = np.concatenate([[level], self.levels[first:]])
-        masses = np.diff(levels)
+        masses = np.diff(np.concatenate([[level], self.levels[first:]]))
         return 1.0 - level, type(self)(knots, masses / masses.sum())
 
 

@@ -39,8 +39,7 @@ def test_records_of_single_ranks_are_averaged(read):
 
 def test_a_time_series_of_nanoseconds_by_rank_is_summed(read):
     """Averages are over visits, and no times of a rank; the second rank never solves, and the first does it twice."""
-    text = sample("caliper_series")
-    table = read(text).table.set_index("callpath")
+    table = read(sample("caliper_series")).table.set_index("callpath")
     assert table["time_s"].to_dict() == pytest.approx({"main": 5e-6, "main->solve": 7e-6})
     assert table["inclusive_time_s"].to_dict() == pytest.approx({"main": 12e-6, "main->solve": 7e-6})
 
@@ -57,8 +56,7 @@ def test_a_cube_and_its_folder(read_cube):
 
 def test_a_cube_of_a_program_with_threads_and_derived_metrics(read_cube):
     """main calls solve, which calls dot, and write; a second root has what threads ran; there are two processes."""
-    anchor = sample("cube_threads_anchor")
-    members = {"anchor.xml": anchor.encode()}
+    members = {"anchor.xml": sample("cube_threads_anchor").encode()}
     # Call paths depth first: main, solve, dot, write, THREADS; of inclusive metrics main, solve, write, dot, THREADS.
     stored = {
         0: (">", [0, 1, 2, 4], "d", [1, 5, 2, 4, 8, 0, 0, 3]),

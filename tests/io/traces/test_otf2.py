@@ -76,8 +76,7 @@ def changes(path, unit_ns):
             elif stack.pop().startswith("MPI_"):
                 since[location] = time
     times, steps = np.array(sorted(found)).T
-    moments = np.unique(times)
-    level = np.cumsum(steps)[np.searchsorted(times, moments, "right") - 1]
+    level = np.cumsum(steps)[np.searchsorted(times, np.unique(times), "right") - 1]
     return 1 + np.count_nonzero(np.diff(level))
 
 

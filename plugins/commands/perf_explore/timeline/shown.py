@@ -20,6 +20,7 @@ from perf_traces.states import CLASSES, OTHER, state_classes
 from perf_traces.windows import ends_of, moment_text, stretch_ns
 from perf_views.contents import Query
 from perf_views.names import shortened
+from perfcore.base import grouped
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.curve import UtilizationCurve
@@ -382,10 +383,8 @@ class Lanes:
         locations: range | list[int], depth: int,
     ) -> None:  # fmt: skip
         level = depth
-        groups: dict[str, list[int]] = {}
-        for location in locations:
-            groups.setdefault(columns[level][location] if level < len(columns) else "", []).append(location)
-        for name, members in groups.items():
+        groups = ((columns[level][location] if level < len(columns) else "", location) for location in locations)
+        for name, members in grouped(groups).items():
             if not name:
                 # How many letters all names have in common, up to a separator; 0 of a single name.
                 parts = zip(*(names[location].split(_SEPARATOR)[:-1] for location in members), strict=False)

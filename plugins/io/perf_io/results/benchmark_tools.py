@@ -207,8 +207,7 @@ class JuliaBenchmarksReader(ResultReader):
             for names, times in _trials(root, ()):
                 named, arguments = benchmark_arguments("/".join(names) or "benchmark")
                 for repetition, time in enumerate(times, start=1):
-                    row = {**named, "repetition": repetition, "time_ns": time}
-                    found.add(row, arguments)
+                    found.add({**named, "repetition": repetition, "time_ns": time}, arguments)
 
 
 def _trials(node: Any, names: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], list[float]]]:

@@ -186,8 +186,7 @@ class Found:
 
     def numbers(self, fields: Sequence[str], headings: Sequence[str], line: int, texts: Sequence[str] = ()) -> Row:
         """Return the numbers of a line by their headings; those of ``texts`` may be none."""
-        values = [number_or_text(field) for field in fields]
-        row = dict(zip(headings, values, strict=False))
+        row = dict(zip(headings, [number_or_text(field) for field in fields], strict=False))
         if len(fields) != len(headings) or any(isinstance(row[name], str) for name in row if name not in texts):
             self.refuse(f"{len(headings)} numbers ({', '.join(headings)[:120]}) are expected", line)
         return row

@@ -161,8 +161,7 @@ class CallRecorder:
         n_alone = len(sends) + len(receives) - 2 * len(sent)
         sends, receives = sends[sent], receives[received]
         ends = new[sends[:, 5]], new[sends[:, 6]], new[receives[:, 4]], new[receives[:, 6]]
-        messages = Messages(*ends, sends[:, 4], sends[:, 3], sends[:, 2])
-        return messages, n_alone
+        return Messages(*ends, sends[:, 4], sends[:, 3], sends[:, 2]), n_alone
 
     def _times(self, ticks: Ints) -> Ints:
         return np.array([self._nanoseconds(tick) for tick in ticks.tolist()], np.int64)

@@ -28,7 +28,7 @@ from perf_io.traces.trace_events import CALLS, LibraryEvents, Numbering, TimeErr
 from perf_io.traces.xplane import XplaneReader
 from perf_statistics.kernels import kernel
 from perf_traces.messages.communication import RankCalls
-from perfcore.base import progress
+from perfcore.base import grouped, progress
 from perfcore.base.arrays import Ints
 from perfcore.base.errors import DataError, InputError
 from perfcore.data.units import readable
@@ -223,9 +223,7 @@ class GpuActivity:
         """Return begins and ends of the steps of the run, none without such markers: ``ProfilerStep#``, or else
         those of one name that occurs three times or more and covers at least half of the run.
         """
-        families: dict[str, list[tuple[int, int]]] = {}
-        for name, start, end in self.markers:
-            families.setdefault(_COUNT.sub("", name), []).append((start, end))
+        families = grouped((_COUNT.sub("", name), (start, end)) for name, start, end in self.markers)
         covered = {name: sum(end - start for start, end in spans) for name, spans in families.items()}
         least = (self.span_ns[1] - self.span_ns[0]) / 2
         repeated = [name for name, spans in families.items() if len(spans) >= _LEAST_STEPS and covered[name] >= least]

@@ -370,8 +370,7 @@ def collectives_in_order(
     sizes: Ints, group: Ints,
 ) -> tuple[Collectives, int]:  # fmt: skip
     """Return the k-th call of a location in a group, such as on a communicator, belongs to the k-th of the others."""
-    location = calls.location[taking_part].astype(np.int64)
-    number = numbered(codes_of([group, location]))
+    number = numbered(codes_of([group, calls.location[taking_part].astype(np.int64)]))
     member_of = codes_of([group, number])
     n_met = int(member_of.max(initial=-1)) + 1
     named = np.empty(n_met, np.int64)
