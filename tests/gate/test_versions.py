@@ -285,10 +285,18 @@ def test_no_rounds_decide_what_the_last_digits_hide() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "noise", "source"),
-    [(9e-7, 1e-4, "usual for times below 1 us"), (1.0, 0.02, "from the run-to-run noise")],
+    [
+        (9e-7, 1e-4, "usual for times below 1 us"),
+        (4e-5, 1e-4, "usual for times below 1 ms"),
+        (2e-4, 1e-4, "from the run-to-run noise"),
+        (1.0, 0.02, "from the run-to-run noise"),
+    ],
 )
 def test_what_sessions_differ_by_is_said_with_its_source(seconds: float, noise: float, source: str) -> None:
-    """Runs of a microsecond differ by 2.4% from session to session, and those of a second as much as their noise."""
+    """Runs of a microsecond differ by 2.4% from session to session, and those of a second as much as their noise.
+
+    With 0.6% at 1 ms by time^-0.2 the 1% that counts as noise is exceeded below 78 us.
+    """
     values = seconds * (1.0 + noise * np.random.default_rng(4).normal(size=(2, 12)))
     gate = perfcore.gate(*(pd.DataFrame({"bench": "a", "time_s": side}) for side in values))
     assert any(source in line for line in gate.report().notes_by_label()["Assumed"])
