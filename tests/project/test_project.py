@@ -64,6 +64,7 @@ def test_components_sum_to_the_elapsed_time(folder):
 
 def test_the_next_run_is_inside_the_bounds(folder, projection):
     near, far = projection.answer.at
+    assert [each["at"] for each in projection.answer.to_dict()["projections"]] == [{"p": 32.0}, {"p": 4096.0}]
     [found] = perfcore.overheads(trace_at(folder, 32))
     value, low, high = near.elapsed
     assert low <= found.elapsed_ns * 1e-9 <= high
