@@ -15,7 +15,7 @@ from scipy.stats import multivariate_normal, norm
 
 import perfcore
 from perf_formulas import Formula
-from perf_scaling import array_form, engine
+from perf_scaling import array_form, engine, kernels
 from perf_scaling.call_tree import tree_of
 from perf_scaling.data import runs_of
 from perf_scaling.engine import PARTS, fit_posterior, weigh_one_parameter
@@ -356,15 +356,16 @@ def test_inclusive_values_are_not_added_up_again(names):
 
 @pytest.mark.parametrize(
     ("levels", "n_noises"),
-    [(((1, 2, 4, 8, 16), (1, 3, 9, 20), (10, 100, 1000)), 1), (((2, 4, 8, 16, 32, 64),), array_form.FEW + 1)],
-    ids=["grid of 5 x 4 x 3 levels", "compiled, of many noises"],
+    [(((1, 2, 4, 8, 16), (1, 3, 9, 20), (10, 100, 1000)), 1), (((2, 4, 8, 16, 32, 64),), 3)],
+    ids=["grid of 5 x 4 x 3 levels", "of several noises"],
 )
-def test_covariances_are_those_of_all_points(levels, n_noises):
+@pytest.mark.parametrize("factorize", [None, kernels.factorize])
+def test_covariances_are_those_of_all_points(levels, n_noises, factorize):
     """Inverse, without the level, and determinant as numpy has them of all points."""
     grid = np.log(list(itertools.product(*levels)))
     k = len(grid)
     noise, (tau, kappa, length) = np.random.default_rng(1).uniform(0.5, 2.0, (n_noises, k)) * 1e-2, (0.1, 0.25, 3.0)
-    found = array_form.Covariances(grid, noise, np.array([[tau, kappa, length]]))
+    found = array_form.Covariances(grid, noise, np.array([[tau, kappa, length]]), factorize)
     assert found.few_rows == (len(levels) > 1)
     between = np.abs(grid[:, None] - grid)
     variogram = (length * (between + length * np.expm1(-between / length))).sum(axis=2)

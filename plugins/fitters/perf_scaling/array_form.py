@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -183,9 +183,10 @@ class Covariances:
     S^-1 1, the projection P = S^-1 - u u' / 1'u takes the level out.
 
     `points` (k, q) are logarithms, `noise` (K, k) variances of the means of K paths; those of the same noise share all.
+    `factorize` is that of `perf_scaling.kernels`, or nothing if paths are few.
     """
 
-    def __init__(self, points: Floats, noise: Floats, settings: Floats) -> None:
+    def __init__(self, points: Floats, noise: Floats, settings: Floats, factorize: Any = None) -> None:
         self.points, self.settings = points, settings
         self.noises, noise_of = np.unique(noise, axis=0, return_inverse=True)
         self.noise_of = noise_of.ravel()
@@ -195,9 +196,7 @@ class Covariances:
         self.sign, size = (-1.0, rank) if self.few_rows else (1.0, k)
         self.roots, self.base = np.empty((n, n_settings, size, k)), np.zeros((n, n_settings, k))
         determinants = np.empty((n, n_settings))
-        if n > FEW and k <= _BY_ROWS:
-            from perf_scaling.kernels import factorize
-
+        if factorize and k <= _BY_ROWS:
             self.totals, self.projections = np.empty(determinants.shape), np.empty(self.roots.shape)
             self.sums, self.diagonal = np.empty((2, n, n_settings, k))
             factorize(self.drift(points, settings), settings[:, 0] ** 2, self.noises, self.roots, determinants,
@@ -288,9 +287,9 @@ class Covariances:
 
 
 @functools.lru_cache(maxsize=2)
-def _covariances(points: bytes, noise: bytes, settings: bytes, k: int) -> Covariances:
+def _covariances(points: bytes, noise: bytes, settings: bytes, k: int, factorize: Any) -> Covariances:
     at, variances, rows = (np.frombuffer(array) for array in (points, noise, settings))
-    return Covariances(at.reshape(k, -1), variances.reshape(-1, k), rows.reshape(-1, 3))
+    return Covariances(at.reshape(k, -1), variances.reshape(-1, k), rows.reshape(-1, 3), factorize)
 
 
 class AtPlaces:
@@ -317,10 +316,10 @@ class AtPlaces:
         self.remaining = np.maximum(prior - explained + (1.0 - along) ** 2 / totals[..., None], 1e-12)
 
     @classmethod
-    def of(cls, points: Floats, noise: Floats, settings: Floats, places: Floats) -> AtPlaces:
+    def of(cls, points: Floats, noise: Floats, settings: Floats, places: Floats, factorize: Any) -> AtPlaces:
         """Return that of places of which others with the same points may have been looked at before."""
         arrays = (np.ascontiguousarray(array).tobytes() for array in (points, noise, settings))
-        return cls(_covariances(*arrays, len(points)), places)
+        return cls(_covariances(*arrays, len(points), factorize), places)
 
 
 class Kinds(NamedTuple):

@@ -90,8 +90,9 @@ def weigh_one_parameter(
 ) -> Posterior:
     """What the means of K paths leave open: all shapes of the family, all noises, every level that may deviate."""
     weigh_shapes: Any = array_form.weigh_shapes
+    factorize: Any = None
     if len(means) > array_form.FEW:
-        from perf_scaling.kernels import weigh_shapes
+        from perf_scaling.kernels import factorize, weigh_shapes
 
     x = np.asarray(levels, dtype=np.float64)
     n_paths = len(means)
@@ -125,7 +126,7 @@ def weigh_one_parameter(
             weights = np.zeros((len(rows), weight.shape[1]))
             law, setting, level = (np.full(weights.shape, -1, dtype=np.int64) for _ in range(3))
             count = np.empty(len(rows), dtype=np.int64)
-            covariances = array_form.Covariances(logs, spread[rows, None] / counts[grid], noise_settings)
+            covariances = array_form.Covariances(logs, spread[rows, None] / counts[grid], noise_settings, factorize)
             terms = array_form.terms_of(array_form.AtPlaces(covariances, far), extra, deviates)
             logs_of_means, components = np.log(means[grid]), (law, setting, level, weights, count)
             weigh_shapes(logs_of_means, covariances.noise_of, *terms, *of_shapes, parts, *components)

@@ -201,8 +201,9 @@ class Posterior:
         deviating = deviating_variances(self.settings[:, 0], self.points.shape[1])
         logs, noise, log_levels = self._logs_of_laws, self.noise, np.log(levels)
         expect: Any = array_form.expect
+        factorize: Any = None
         if n_paths > array_form.FEW:
-            from perf_scaling.kernels import expect
+            from perf_scaling.kernels import expect, factorize
         for number, is_measured in enumerate(patterns):
             measured, paths = np.flatnonzero(is_measured), np.flatnonzero(pattern.ravel() == number)
             place = np.full(n + 1, -1)  # the last is of no level
@@ -214,8 +215,9 @@ class Posterior:
                 occurring, setting = _renumbered(self.setting[rows], is_used, len(self.settings))
                 laws = self.laws.some(used)
                 at = array_form.AtPlaces.of(
-                    np.log(self.points[measured]), noise[np.ix_(rows, measured)], self.settings[occurring], log_levels
-                )
+                    np.log(self.points[measured]), noise[np.ix_(rows, measured)], self.settings[occurring], log_levels,
+                    factorize,
+                )  # fmt: skip
                 kinds, kind = array_form.kinds_of(at, setting, place[self.level[rows]], deviating[occurring])
                 means = np.empty((*kind.shape, len(levels)))
                 expect(logs[np.ix_(rows, measured)], laws.logs(self.points[measured]), laws.logs(levels), law, kinds,
