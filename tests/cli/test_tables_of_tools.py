@@ -53,6 +53,23 @@ def test_a_history_is_known_as_one(perf, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("columns", "counted", "option"),
+    [
+        ("commit,time,time_s", "12 measurements of time_s [s]", ""),
+        ("commit,time,one,two", "12 measurements", " --value one"),
+    ],
+)
+def test_a_table_of_commits_is_a_history_and_no_curve(perf, tmp_path, columns, counted, option):
+    values = ",".join(["{}"] * (columns.count(",") - 1))
+    rows = [f"c{k:03},{1_700_000_000 + 86400 * k}," + values.format(1000 + k % 3, 7) for k in range(12)]
+    (tmp_path / "history.csv").write_text("\n".join([columns, *rows]))
+    lines = perf("info", tmp_path / "history.csv").lines
+    command = f"perf gate {tmp_path}/history.csv{option}"
+    assert (lines[0], lines[-1]) == (counted, f"Next: {command}")
+    assert "PASS  no slowdown" in perf(*command.split()[1:]).out
+
+
+@pytest.mark.parametrize(
     ("text", "cure"),
     [
         ("goos: linux\n          │ old.txt │       new.txt       │\n          │ sec/op  │ sec/op    vs base   │\n"

@@ -159,6 +159,17 @@ def test_tables_and_the_holdout_check():
     assert any("too few scales (2)" in text for text in two.notes["Uncertain"])
 
 
+def test_the_order_of_the_rows_changes_nothing():
+    frame = table((2, 4, 8, 16), noise=0.05)
+    model, shuffled = (
+        perfcore.project(rows, at="p=64") for rows in (frame, frame.sample(frac=1.0, random_state=3, ignore_index=True))
+    )
+    np.testing.assert_allclose(shuffled.answer.at[0].elapsed, model.answer.at[0].elapsed, rtol=1e-9)
+    times = {each.name: each.time for each in model.answer.at[0].components}
+    for each in shuffled.answer.at[0].components:
+        np.testing.assert_allclose(each.time, times[each.name], rtol=1e-9)
+
+
 def test_many_small_components_are_one():
     frame = pd.concat([table(), *(table().assign(category=f"c{k}", time_s=1e-4) for k in range(20))])
     frame = frame.drop_duplicates()

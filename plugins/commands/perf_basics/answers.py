@@ -204,7 +204,8 @@ def _fact_answer(facts: Mapping[str, Any]) -> str:
     kind, points = facts["kind"], facts.get("points", [])
     if kind == "measurements":
         over = _points_in_words(points) or (" over parameters of each series" if "series" in facts else "")
-        return f"{_counted(facts['rows'], 'measurements')} of {facts['value']}{over}"
+        of = "" if facts["value"] == "none" else f" of {facts['value']}"
+        return f"{_counted(facts['rows'], 'measurements')}{of}{over}"
     counts = ("locations", "intervals", "samples", "steps")
     parts = [_counted(facts[name], name) for name in counts if name in facts]
     shown = [f"{kind}: {', '.join(parts)}"]

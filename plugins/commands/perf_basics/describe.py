@@ -184,7 +184,9 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     dated = called("version", facts["columns"]) + called("date", facts["columns"])
     histories = [column for column in dated if column != roles.value and _varies(data, column)]
     if observations is None and histories:
-        return facts | {"observations": "none", "next": [f"perf gate {name}{_two_versions(data)}"]}
+        free = [column for column in _free_numbers(data) if column not in dated] if roles.value is None else []
+        named = f" --value {shlex.quote(free[0])}" if free else ""
+        return facts | {"observations": "none", "next": [f"perf gate {name}{_two_versions(data)}{named}"]}
     if observations is None:
         if gate := _gate(data, name):
             return facts | {"next": gate}

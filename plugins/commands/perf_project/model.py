@@ -172,14 +172,19 @@ class ProjectionModel(Model, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         count = max(0.0, logs.shape[1] - 2.0)  # a level and a slope are fitted
         share = count / (count + _PRIOR_RUNS)
         normal = np.random.default_rng(_SEED).standard_normal((len(logs) + logs.shape[1], _DRAWS))
-        own, shared = normal[: len(logs)], normal[len(logs) :]
+        own, shared = normal[np.argsort(np.argsort(self.law.paths))], normal[len(logs) :]  # in any order of the rows
         joint = np.sqrt(1.0 - share * deviates)[:, None] * own + np.sqrt(share) * (logs @ shared)
         return np.asarray((joint.argsort(axis=1).argsort(axis=1) + 0.5) / _DRAWS)
+
+    @functools.cached_property
+    def _number_of(self) -> dict[str, int]:
+        """The random numbers of each component: the same in any order of the rows."""
+        return {name: number for number, name in enumerate(sorted(self.measured))}
 
     def component_draws(self, places: Floats) -> dict[str, Floats]:
         """Joint draws of a location's time in each component at points (T, q), without changes: (D, T) each."""
         ascending = np.concatenate([np.sort(self.law.draws(place[None]).runs(), axis=1) for place in places], axis=2)
-        size, drawn = places[:, 0], dict[str, Floats]()
+        size, drawn, number = places[:, 0], dict[str, Floats](), self._number_of
         for name, measured in self.measured.items():
             if name in self.kinds:
                 k = self.law.paths.index(name)
@@ -189,7 +194,7 @@ class ProjectionModel(Model, frozen=True, forbid_unknown_fields=True, kw_only=Tr
                 times = np.tile(np.interp(np.log(size), np.log(self.sizes), measured), (_DRAWS, 1))
             else:
                 ratio = np.maximum(size / self.sizes.max(), 1.0)
-                exponents = np.random.default_rng([_SEED, len(drawn)]).normal(0.0, _SPREAD, (_DRAWS, 1))
+                exponents = np.random.default_rng([_SEED, number[name]]).normal(0.0, _SPREAD, (_DRAWS, 1))
                 times = measured[self.largest] * ratio**exponents
             drawn[name] = np.where(size <= self.alone.get(name, 0), 0.0, times)
         beyond = np.flatnonzero(size > self.sizes.max())
@@ -206,7 +211,7 @@ class ProjectionModel(Model, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         doublings = np.log2(targets / sizes[-1])
         times = extrapolation.extrapolate_all(sizes, measured, self.alone, targets)
         shifted = {}
-        for number, name in enumerate(times):
+        for name in times:
             law = np.median(drawn[name][:, beyond], axis=0)
             if name in self.kinds:
                 times[name] = times[name] ** (1.0 - self.law_weight) * law**self.law_weight
@@ -216,7 +221,7 @@ class ProjectionModel(Model, frozen=True, forbid_unknown_fields=True, kw_only=Tr
             if name in self.kinds:  # of the joint draws in those of the component
                 ranks = self._scores[self.law.paths.index(name)]
             else:
-                ranks = (np.random.default_rng([_SEED, number]).permutation(_DRAWS) + 0.5) / _DRAWS
+                ranks = (np.random.default_rng([_SEED, self._number_of[name]]).permutation(_DRAWS) + 0.5) / _DRAWS
             shifted[name] = times[name] * np.exp(extrapolation.log_errors(errors, spread, ranks, doublings))
         elapsed, total = np.sum(list(shifted.values()), axis=0), np.sum(list(times.values()), axis=0)
         errors = extrapolation.check_errors(sizes, measured, self.alone, names)

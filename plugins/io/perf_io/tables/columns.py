@@ -47,6 +47,7 @@ _OF_ROWS = re.compile(r"(?:task|job|event|state|interval|span|activity|op|operat
 # Of what a row is the how-manieth: nothing was varied, and the times are of repeated runs.
 _RUNS = frozenset(words("trace", "counts_rows"))
 _VERSIONS = frozenset(words("roles", "version"))
+_COMMITS = frozenset(words("rows", "hash"))
 _NO_TIMES = frozenset((*words("words", "no_time"), *words("words", "result")))
 _NUMBERING = re.compile(r"_(?:id|no|nr|num|number|index|idx)$")
 _MOMENTS = frozenset(("time", "t"))  # of samples, or how long a run took; a timestamp or a date is a moment
@@ -244,6 +245,7 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
         texts = [c for c in columns if c.kind == "text" and c is not time] if kind == "auto" else []
         goes_back = look is not None and bool(texts) and device is None and look.goes_back(time)
         is_of_runs = look is not None and any(map(look.names_rows, texts)) and any(is_size(c.name) for c in values)
+        is_of_runs |= any(split_name(column.name).bare in _COMMITS for column in texts)
         if is_of_runs or goes_back:
             return Roles("measurements")  # with how long they took, or when they were
         if kind == "auto" and values:
