@@ -170,6 +170,19 @@ def test_the_order_of_the_rows_changes_nothing():
         np.testing.assert_allclose(each.time, times[each.name], rtol=1e-9)
 
 
+def test_deviations_of_components_add_up_or_compensate():
+    """Two components of 10/p whose runs deviate together, or one up where the other is down."""
+
+    def spread(sign):
+        off = zip((1, 2, 4, 8, 16, 32), (0.2, -0.2, 0.15, -0.15, 0.2, -0.2), strict=True)
+        rows = [(p, name, 10.0 / p * math.exp(s * x)) for p, x in off for name, s in (("a", 1), ("b", sign))]
+        frame = pd.DataFrame(rows, columns=["p", "category", "time_s"])
+        _, low, high = perfcore.project(frame, at="p=12").answer.at[0].elapsed
+        return math.log(high / low)
+
+    assert spread(-1) < 0.6 * spread(1)
+
+
 def test_many_small_components_are_one():
     frame = pd.concat([table(), *(table().assign(category=f"c{k}", time_s=1e-4) for k in range(20))])
     frame = frame.drop_duplicates()
