@@ -15,6 +15,7 @@ _REMEDY = (  # how advice begins
     "(?:add|choose|convert|correct|fix|fit|give|hold|if|keep|leave|make|measure|name|put|read|remove|rename|say|select|"
     "set|take|to|try|use|write|--?[a-z])\\b"
 )
+_COMMAND = re.compile(r"(?<=:) (?=(?:awk|darshan-dxt-parser|fio|iperf3|perf|python|sacct|traceconv|\(echo) )")
 _KEY_PATH = re.compile(r" - at `\$\.?(?:\[\.\.\.\])?(.*)`$")  # at the end of what msgspec says
 # Commands to type stay as they are; elsewhere an option may have a value, which is no word of the sentence.
 _OPTION = re.compile(
@@ -130,9 +131,8 @@ def error_lines(message: str) -> list[str]:
     wrapper = textwrap.TextWrapper(_WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     shown = list[str]()
     for line in lines:  # a command, which is copied, is not parted
-        words, mark, command = line.partition(": perf ") if len(line) > _WIDTH else (line, "", "")
-        shown += wrapper.wrap(words + mark[:1])
-        shown += [f"  perf {command}"] if mark else []
+        words, *command = re.split(_COMMAND, line, maxsplit=1) if len(line) > _WIDTH else [line]
+        shown += [*wrapper.wrap(words), *(f"  {text}" for text in command)]
     if len(shown) > 1 and shown[0].endswith(" error:"):  # before a word that is longer than a line
         shown[:2] = [f"{shown[0]} {shown[1].strip()}"]
     return shown

@@ -102,10 +102,10 @@ def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> Measurement
     category = _first([column for column in named if column not in numeric], "category")
     if value is None:
         left = [c for c in columns if c in numeric and c not in (processors, code, system) and not is_of_spread(c)]
-        times = [c for c in left if is_called_time(c)]
+        times = [c for c in left if is_called_time(c) and c.partition(":")[0] not in {*left} - {c}]  # nor its parts
         # What was measured next to the rates that follow from it, or the only thing that was.
         others = [c for c in left if kinds[c] != "rate" and not is_called_rate(c)]
-        rates = sorted((c for c in left if is_called_rate(c)), key=lambda c: kinds[c] == "share")
+        rates = sorted((c for c in left if is_called_rate(c)), key=lambda c: (kinds[c] == "share", c == "rate"))
         means = [c for c in times if not _STATISTIC_WORD.search(plain_name(split_unit(c)[0]))]
         rates = [c for c in rates if RATIOS.isdisjoint(words_of(c))] or rates
         # A percentile next to a rate is not the result of a run.
@@ -148,7 +148,7 @@ def roles_of(table: pd.DataFrame) -> MeasurementRoles:
         is_given = near > 0.5 and ("duration" in words_of(guessed.value) or is_constant)
         without = guess_roles(columns, numeric - {guessed.value}) if is_date or is_given else guessed
         rates = [c for c in (without.value, *columns) if c in numeric and is_called_rate(c)]
-        if is_date or (is_given and rates and table[rates[0]].nunique() > 1):
+        if is_date or (is_given and rates and table[rates[0]].nunique() + ("duration" in words_of(guessed.value)) > 1):
             guessed = without if is_date else replace(without, value=rates[0], unit=unit_of(rates[0]))
     for column in guessed.parameters.values():
         if table[column].nunique(dropna=False) == 1 and (others := guess_roles(columns, numeric - {column}).parameters):

@@ -52,6 +52,23 @@ def test_runs_of_several_classes_are_series(perf, refused, folder):
     assert "so they are no repeated runs; give each its own model with --code code,class, or choose one" in refusal
 
 
+@pytest.mark.parametrize(("text", "said"), [
+    ("ranks,threads,time_s\n1,8,9\n2,4,8\n4,2,8.5\n8,1,9.5\n", "ranks x threads is the same in all rows: "),
+    ("p,build,time_s\n1,a,8\n1,b,8.1\n2,a,4\n2,b,4.1\n4,a,2\n4,b,2.04\n", "a, b are repeated runs, at most 2% apart"),
+])  # fmt: skip
+def test_what_is_taken_for_one_series_is_said(perf, folder, text, said):
+    (folder / "runs.csv").write_text(text)
+    [assumed] = facts_of(perf("info", "runs.csv"))["assumed"]
+    assert said in assumed
+    assert assumed in perf("fit", "runs.csv", "--all").out
+
+
+def test_one_run_of_each_is_compared_by_a_gate(refused, folder):
+    for name in "ab":
+        (folder / f"{name}.csv").write_text("cores,time_s\n8,12.1\n")
+    assert refused("compare", "a.csv", "b.csv").endswith("to compare the runs: perf gate a.csv b.csv")
+
+
 # The facts themselves.
 def test_facts_of_a_curve():
     notes = ["2 events passed over"]

@@ -3,6 +3,7 @@
 import cProfile
 import functools
 import http.server
+import json
 import pstats
 import shlex
 import subprocess
@@ -15,7 +16,7 @@ from format_samples import HISTORY, SCALARS, TORCH_TABLE
 from trace_samples import sample
 
 import perfcore
-from perfcore.base.errors import InputError
+from perfcore.base.errors import InputError, error_lines
 
 CPU_TABLE = sample("torch_cpu_table")
 
@@ -104,6 +105,14 @@ def test_a_profile_of_python_names_the_export(tmp_path):
 
 PSTATS = sample("pstats")
 TAU = sample("tau_profile")
+# Of speedscope: the weight of a stack is the time of its innermost frame.
+FRAMES = {"frames": [{"name": "main"}, {"name": "dot", "line": 3}]}
+SAMPLED = {"type": "sampled", "unit": "seconds", "samples": [[0], [0, 1], [0, 1]], "weights": [0.1, 0.2, 0.1]}
+EVENTED = {
+    "type": "evented", "unit": "nanoseconds",
+    "events": [{"type": kind, "frame": frame, "at": at} for kind, frame, at in
+               (("O", 0, 0), ("O", 1, 10), ("C", 1, 50), ("C", 0, 60), ("O", 0, 70), ("C", 0, 100))],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -114,6 +123,8 @@ TAU = sample("tau_profile")
             {"profile.0.0.0": TAU.format(own=4000), "profile.1.0.0": TAU.format(own=2000)},
             {"MPI_Send()": 5_000_000, "main": 3_000_000},
         ),
+        ({"a.json": json.dumps({"profiles": [SAMPLED], "shared": FRAMES})}, {"main": 10**8, "dot": 3 * 10**8}),
+        ({"a.json": json.dumps({"shared": FRAMES, "profiles": [EVENTED]})}, {"main": 50, "dot": 40}),
     ],
 )
 def test_profiles_of_other_tools_become_tables_of_functions(perf, tmp_path, files, expected):
@@ -121,7 +132,8 @@ def test_profiles_of_other_tools_become_tables_of_functions(perf, tmp_path, file
         (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match="which is not read") as caught:
         perfcore.read(tmp_path / next(iter(files)))
-    command, following = str(caught.value).partition(" are: ")[2].split(" && ")
+    typed = error_lines(str(caught.value))[-1].strip()  # in one line, as it is copied
+    command, following = typed.split(" && ")
     subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True)
     assert following == "perf profile functions.csv"
     rows = perfcore.profile(tmp_path / "functions.csv").to_dict()["rows"]
@@ -199,7 +211,6 @@ def test_an_object_of_s3_is_read(perf, folder, monkeypatch):
 @pytest.mark.parametrize(
     "text",
     [
-        '{\n "version": "0.6.0",\n "$schema": "https://www.speedscope.app/file-format-schema.json", "profiles": []}\n',
         "main;solve;dot 12\r\nmain;solve 5\r\nmain 1\r\n",
         "app     9/9     198791.127353: cpu-clock: \n\t             643 beta (/work/app)\n",
     ],
@@ -218,5 +229,8 @@ def test_headings_of_several_words_stand_above_columns_of_psrecord(tmp_path):
         "       0.000        0.000       11.250       14.680\n       5.018       58.400      500.180     7570.797\n"
         "      10.036       22.500     1025.770    15192.977\n"
     )
+    plain = perfcore.read(path)
+    assert (plain.time_unit, [*plain.columns]) == ("s", ["CPU (%)", "Real (MB)", "Virtual (MB)"])
+    assert plain.notes[-1] == "Elapsed time has no unit: its times are taken in s; if not: -r time_unit=ms"
     data = perfcore.read(path, time="Elapsed time", value=("CPU (%)", "Real (MB)"), time_unit="s")
     assert data.columns["Real (MB)"].tolist() == [11.25, 500.18, 1025.77]

@@ -245,6 +245,17 @@ def test_sessions_of_rates_differ_as_those_of_their_times() -> None:
     assert found[1] == pytest.approx(found[0], rel=0.01)  # the median of inverses is not quite the inverse
 
 
+@pytest.mark.parametrize("ending", ["csv", "json"])
+def test_means_are_named_by_the_numbers_that_tell_them_apart(tmp_path: Path, ending: str) -> None:
+    """As of llama-bench, whose tests have the name of the model and each other numbers of tokens."""
+    for name, time in (("old", 7e7), ("new", 9e7)):
+        rows = {"model": "m", "n_prompt": [512, 0], "n_gen": [0, 128], "avg_ns": [time, 1e9], "stddev_ns": [1e5, 1e6]}
+        table, path = pd.DataFrame(rows), tmp_path / f"{name}.{ending}"
+        table.to_csv(path, index=False) if ending == "csv" else table.to_json(path, orient="records")
+    gate = perfcore.gate(tmp_path / f"old.{ending}", tmp_path / f"new.{ending}")
+    assert gate.benchmarks == ("n_prompt=512", "n_prompt=0")
+
+
 @pytest.mark.parametrize(("slower", "outcome"), [(1.12, "fail"), (1.055, "inconclusive"), (1.01, "pass")])
 def test_a_shift_beyond_the_limit_fails(slower: float, outcome: str) -> None:
     """Three benchmarks whose rounds scatter by 0.2%, with t = 2.26 of ten rounds: far from 1.05x, or 0.5% above it."""

@@ -164,6 +164,11 @@ TOOLS = {
         '"Index","KernelName","gpu-id","queue-id","pid","tid","BeginNs","EndNs","DurationNs"\n0,"vadd",0,3,5,6,100,500,400\n',
         [("GPU 0", "vadd", 100, 500)],
     ),
+    "ranges of NVTX on the GPU": (
+        "Name,Projected Start (ns),Projected Duration (ns),Orig Start (ns),Orig Duration (ns),PID,TID,Lvl\n"
+        "step,100,400,50,600,5,5,0\n",
+        [("5/5", "step", 100, 500)],
+    ),
     "Nextflow": (
         "task_id\tname\tstatus\tsubmit\tstart\tcomplete\tduration\n"
         "1\tFASTQC\tCOMPLETED\t2024-11-22 18:26:30\t2024-11-22 18:26:40.5\t2024-11-22 18:26:42\t12s\n",

@@ -1,5 +1,7 @@
 """Tables as records in JSON equal those in CSV; what numbers in the names of files say."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -57,10 +59,30 @@ def test_damaged_records_are_refused_in_one_line(tmp_path, content, message):
 
 
 def test_other_json_is_not_taken_for_records(tmp_path):
-    for content in ('{"p": 1, "time_s": 3}', "[1, 2]", '[{"nested": {"p": 1}}]', '{"a": {}}\n{"a": {}}'):
+    for content in (
+        '{"p": 1, "note": 3}',
+        '{"note": "a", "time_s": 3}',
+        "[1, 2]",
+        '[{"nested": {"p": 1}}]',
+        '{"a": {}}\n{"a": {}}',
+    ):
         (tmp_path / "other.json").write_text(content)
         with pytest.raises(InputError, match="not in any of"):
             perfcore.read(tmp_path / "other.json")
+
+
+def test_an_object_is_one_run_with_the_numbers_below_it(tmp_path):
+    for p in (1, 2):
+        result = {
+            "config": {"p": p, "solver": {"name": "cg"}},
+            "sent": {"mean": 3},
+            "kept": {"mean": 4},
+            "time_s": 8 / p,
+        }
+        (tmp_path / f"{p}.json").write_text(json.dumps(result))
+    data = perfcore.read(tmp_path / "*.json")
+    assert (data.roles.parameters, data.table["time_s"].tolist()) == ({"p": "p"}, [8, 4])
+    assert {"name", "sent_mean", "kept_mean"} < {*data.table.columns}
 
 
 def saved(folder, names):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perf_analysis.operators import IN_SECONDS
 from perf_io.traces.gpu_activity import WAITING
 from perf_io.traces.intervals import JUMPED
 from perf_views.names import existing_file, plain_names, shortened, shortened_apart
@@ -44,7 +45,8 @@ _STREAMS = [
 
 
 def _notes_of(result: Any) -> list[Note]:
-    return [Note("Uncertain" if JUMPED in text else "Not recorded", text) for text in result.notes]
+    labels = {IN_SECONDS: "Assumed"}
+    return [Note("Uncertain" if JUMPED in text else labels.get(text, "Not recorded"), text) for text in result.notes]
 
 
 def report_of_operators(result: OperatorTimes, data: Any = None) -> Report:

@@ -22,6 +22,7 @@ from perf_views.names import plain_name
 from perfcore.base import pd
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, key_first
+from perfcore.data.columns import is_called_time
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import is_time, seconds_per
 from perfcore.reading.recognise import NamePattern, read, recognise, write
@@ -42,6 +43,7 @@ _UNKNOWN = {
     "kernel": "when each kernel ran, so how busy the GPU was is not known",
     "call path": "when calls ran; times are means over the ranks or locations",
 }
+IN_SECONDS = "times have no unit and are in s"
 _SHORT_NS, _LONG_CALL_NS = 10_000, 50_000
 
 
@@ -170,14 +172,14 @@ def times_of_sums(paths: Sequence[Path], how: Mapping[str, Any]) -> OperatorTime
         if (other := _rows_of_sums(path, how, 1)) is None or other[0] != by:
             raise DataError(f"{path}: has no times by {by} as {paths[0]} has; give two profiles of one kind")
         profiles.append(other)
-    rows = sorted((row for _, rows in profiles for row in rows), key=lambda row: -row["own_ns"])
+    rows = sorted((row for _, rows, _ in profiles for row in rows), key=lambda row: -row["own_ns"])
     parameters: tuple[dict[str, Any], ...] = tuple({"file": path.name} for path in paths) if len(paths) > 1 else ({},)
-    notes = (_UNKNOWN.get(by, "when calls ran"),)
+    notes = (*first[2], _UNKNOWN.get(by, "when calls ran"))
     return OperatorTimes(by, tuple(map(str, paths)), parameters, tuple(rows), 0, 0, notes)
 
 
-def _rows_of_sums(path: Path, how: Mapping[str, Any], run: int) -> tuple[str, list[dict[str, Any]]] | None:
-    """Return what the rows of a profile are, and these."""
+def _rows_of_sums(path: Path, how: Mapping[str, Any], run: int) -> tuple[str, list[dict[str, Any]], list[str]] | None:
+    """Return what the rows of a profile are, these, and what was assumed."""
     with Source(path) as source:
         reader = how.get("reader", recognise(source)[0])
         if reader not in _PROFILES and (reader != "csv" or path.stat().st_size > _LARGEST_TABLE):
@@ -193,12 +195,13 @@ def _rows_of_sums(path: Path, how: Mapping[str, Any], run: int) -> tuple[str, li
     roles = data.roles
     calls = next((column for column in _CALLS if column in data.table), None)
     varied = [column for column in roles.parameters.values() if column != calls and data.table[column].nunique() > 1]
-    if reader == "csv" and (len(roles.category) != 1 or varied or not is_time(roles.unit)):
+    is_plain = roles.unit is None and is_called_time(roles.value or "")
+    if reader == "csv" and (len(roles.category) != 1 or varied or not (is_plain or is_time(roles.unit))):
         return None
     (name,), value = roles.category, roles.value
-    if value is None or roles.unit is None or not is_time(roles.unit):
+    if value is None or not (is_plain or is_time(roles.unit)):
         raise DataError(f"{path}: {value} is no time; leave out -r metric, or see it with: perf fit")
-    factor = (seconds_per(roles.unit) or 1.0) * 1e9
+    factor = (seconds_per(roles.unit or "s") or 1.0) * 1e9
     called = pd.Series(0, data.table.index) if calls is None else data.table[calls]
     own = data.table[value] * factor
     total = data.table.get(f"inclusive_{value}", data.table.get("inclusive_s", data.table[value])) * factor
@@ -207,7 +210,7 @@ def _rows_of_sums(path: Path, how: Mapping[str, Any], run: int) -> tuple[str, li
          "pieces": int(calls)}
         for each, calls, *times in zip(data.table[name], called.fillna(0), own, total.fillna(own), strict=True)
     ]  # fmt: skip
-    return {"callpath": "call path"}.get(name, name.lower()), rows
+    return {"callpath": "call path"}.get(name, name.lower()), rows, [IN_SECONDS] * is_plain
 
 
 def paths_of(sources: Sequence[Any], by: str, how: Mapping[str, Any]) -> list[Path]:

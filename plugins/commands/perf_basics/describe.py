@@ -16,6 +16,7 @@ from perf_tables.meanings import (
     MAY_NAME_CASES,
     called,
     column_meanings,
+    layout_of,
     meanings_of,
     parts_of,
     scaling_of,
@@ -24,7 +25,7 @@ from perf_tables.meanings import (
 from perf_traces.options import WARNING
 from perfcore.base import pd, progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
-from perfcore.data.columns import SCALING_KINDS, is_of_spread, shown_names, words, words_of
+from perfcore.data.columns import SCALING_KINDS, is_called_time, is_of_spread, shown_names, words, words_of
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations, points_of, values_of
@@ -171,8 +172,9 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         seen, flags = _categories(data)
         fitted = _seen_by_fitter(data, name, flags)
         is_profile = f"inclusive_{roles.value}" in data.table or not roles.parameters
-        if not fitted["next"] and is_profile and len(roles.category) == 1 and is_time(roles.unit):
-            fitted["next"] = [f"perf profile {name}"]
+        are_times = is_time(roles.unit) if roles.unit else is_called_time(roles.value or "")
+        if not fitted["next"] and is_profile and len(roles.category) == 1 and are_times:
+            fitted["next"], seen = [f"perf profile {name}"], seen if roles.parameters else {}
         return facts | {"category by": list(roles.category), **seen} | fitted
     parts = parts_of(data, notes := list[str]())
     if parts != [data]:
@@ -302,6 +304,8 @@ def _with_factors(data: Measurements) -> tuple[Measurements, list[str]]:
         data = split_by_switches(data, notes)
         if several := several_parameters(data):
             return data.with_roles(several), [*notes, f"parameters {', '.join(several)} (set with --parameter)"]
+    if other := layout_of(data, parameter := next(iter(roles.parameters.values()))):
+        notes.append(f"{parameter} x {other} is the same in all rows: layouts of the same processors")
     return data, notes
 
 

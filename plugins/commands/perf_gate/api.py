@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from typer import Argument, Option
 
 from perf_tables.arguments import parse_share
-from perfcore.base.errors import InputError, OptionError, UnknownNameError
+from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError
 from perfcore.hooks.parameters import OptionGroup, OptionsOfEach, OptionsOfSelected, names_of
 from perfcore.reading import Read, read_file
 
@@ -432,7 +433,14 @@ def compare(
     elif by is not None:
         raise OptionError("--by compares GPU traces, without --at and --fitter")
     sides = model_or_data(first, fitter, read), model_or_data(second, fitter, read)
-    one, other = two_models(*sides, fitter, options)
+    try:
+        one, other = two_models(*sides, fitter, options)
+    except DataError as error:  # of runs at one point
+        problem, mark, _ = str(error).partition("1 distinct point")
+        if not mark or not isinstance(first, str) or not isinstance(second, str):
+            raise
+        gate = f"perf gate {shlex.quote(first)} {shlex.quote(second)}"
+        raise DataError(f"{problem}{mark}, of which no model can be made; to compare the runs: {gate}") from None
     files = [
         side if isinstance(side, (str, os.PathLike)) else model.origin.source
         for side, model in ((first, one), (second, other))

@@ -29,7 +29,7 @@ from perfcore.base import pd, progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data import type_in_words
-from perfcore.data.columns import direction, guess_roles, is_run_identifier, last_word, words
+from perfcore.data.columns import direction, guess_roles, is_of_spread, is_run_identifier, last_word, words
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import distinct, values_of, without_duplicates
 from perfcore.data.selection import is_mark, is_number
@@ -45,7 +45,7 @@ _TIMES = 10.0  # as long as usual between runs of a round: what lies farther apa
 _IN_ORDER_OF_TIME = ("hyperfine",)
 _REPETITION_IS_ROUND = ("google-benchmark",)
 _STORES = ("experiments",)  # of `perf experiment run`: replications are rounds, times are of one clock
-TABLES = ("csv", "parquet")  # formats whose columns may be called anything
+TABLES = ("csv", "parquet", "json-records")  # formats whose columns may be called anything
 _NO_NAMES = ("", "unnamed")  # cells of benchmarks without an argument that others have
 PRINTED = "printed name"  # column of readers: a benchmark's name as its tool prints it, with all arguments
 TEXTS = ["unit", "better", "metric"]  # of a benchmark, whose runs agree in them
@@ -308,11 +308,12 @@ def _are_names(sides: Sequence[pd.DataFrame], column: str) -> bool:
 
 
 def _are_levels(sides: Sequence[pd.DataFrame], column: str, keys: Sequence[str]) -> bool:
-    """Return whether numbers were chosen: the same on all sides, with several runs of most, no numbers of runs."""
+    """Return whether numbers were chosen: the same on all sides, with several runs of most, no numbers of rows."""
     levels = [set(side[column].dropna()) for side in sides]
     if len(levels[0]) < 2 or any(each != levels[0] for each in levels[1:]):
         return False
-    if any(side[column].isna().any() or 2 * len(levels[0]) > len(side) for side in sides):
+    are_means = all(any(map(is_of_spread, map(str, side.columns))) for side in sides)
+    if any(side[column].isna().any() or (2 * len(levels[0]) > len(side) and not are_means) for side in sides):
         return False
     if keys and all(side.groupby(list(keys), dropna=False)[column].nunique().max() == 1 for side in sides):
         return False  # it distinguishes no runs that the keys don't

@@ -77,6 +77,9 @@ class ScalingData:
     held: Mapping[str, float]  # levels of layouts, such as threads of each rank, and of each node's share
 
 
+_ONE_LEVEL = "without a speedup"  # of layouts, unless nodes were varied, too
+
+
 def scaling_data(data: Any, options: ScalingOptions) -> ScalingData:
     """Return measurements by path and point, of which at least one path can be fitted."""
     data = meanings.as_measurements(data, "scaling")
@@ -101,9 +104,10 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
     notes = list[str]()
     if options.where:
         data = _without_held(data.where(options.where), notes)
-    if data.roles.value is not None and not data.roles.parameters and not data.roles.category:
+    if data.roles.value is not None and not data.roles.parameters:
         problem = f"{data.source}: no number was varied that a model could be fitted to (--parameter COLUMN names one)"
-        raise OptionError(f"{problem}; perf gate compares versions and runs of benchmarks, see perf info {data.source}")
+        kind = "profile shows times" if data.roles.category else "gate compares versions and runs of benchmarks"
+        raise OptionError(f"{problem}; perf {kind}, see perf info {data.source}")
     data.require_roles()
     data = _as_scaling(data, options.scaling)
     roles = data.roles
@@ -123,6 +127,7 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
         wider = gathered(data.with_roles(value=roles.value), replace(options, parameter=several, value=one, where=()))
         if wider.paths:
             named = f"parameters {', '.join(several)} (set with --parameter)"
+            notes = [note for note in notes if not note.endswith(_ONE_LEVEL)]
             return replace(wider, notes=tuple(dict.fromkeys((*notes, named, *wider.notes))))
     for steps in meanings.steps_of(data):
         levels = data.table[steps]
@@ -228,6 +233,7 @@ def _parameters_of(data: Measurements, at: Sequence[str]) -> tuple[str, ...] | N
         for column in columns
         if column not in used and data.table[column].dtype.kind in "iuf" and data.table[column].nunique() > 1
         and not is_run_identifier(column) and unit_of(column) in (None, "count") and (data.table[column] > 0).all()
+        and all(level % 1.0 == 0.0 or float(f"{level:.4g}") == level for level in data.table[column].unique())  # chosen
     ]  # fmt: skip
     return tuple(varied) if len(varied) == 1 else None
 
@@ -260,7 +266,7 @@ def _copies_of_parameters(data: Measurements) -> list[str]:
     table, notes = data.table, list[str]()
     parameter = next(iter(data.roles.parameters.values()))
     if other := meanings.layout_of(data, parameter):
-        return [f"{parameter} x {other} is the same in all rows: layouts of the same processors, without a speedup"]
+        return [f"{parameter} x {other} is the same in all rows: layouts of the same processors, {_ONE_LEVEL}"]
     for column in data.roles.parameters.values():
         if not is_processors(column):
             continue

@@ -19,6 +19,15 @@ _CPROFILE = (
     'import csv,pstats,sys; w=csv.writer(sys.stdout); w.writerow(["function","time_s"]); '
     'w.writerows(("%s:%d:%s"%k,v[2]) for k,v in pstats.Stats(sys.argv[1]).stats.items())'
 )
+_SPEEDSCOPE = (  # between two events runs the innermost frame of those that are open
+    "import csv,json,sys; d=json.load(open(sys.argv[1])); t={}; "
+    'h=lambda e,s: ((s[-1],b["at"]-a["at"]) for a,b in zip(e,e[1:]) '
+    'if [s.append(a["frame"]) if a["type"]=="O" else s.pop()] and s); '
+    '[t.update({n: t.get(n,0)+w}) for p in d["profiles"] for k,w in '
+    '(h(p["events"],[]) if "events" in p else ((s[-1],w) for s,w in zip(p["samples"],p["weights"]) if s)) '
+    'for n in [d["shared"]["frames"][k]["name"]]]; w=csv.writer(sys.stdout); '
+    'w.writerow(["function","time_"+d["profiles"][0]["unit"]]); w.writerows(t.items())'
+)
 _PSTATS = r"""/ncalls/{t=1; next} t&&NF>5{n=$6; for(i=7;i<=NF;i++) n=n" "$i; print "\"" n "\"," $2}"""
 _TAU = (
     r"""FNR==1{n++; u=0} / userevents/{u=1} /^"/&&!u&&$2!~/ => /{split($3,f," "); t[$2]+=f[3]} """
@@ -46,8 +55,11 @@ _FORMS = {
     rb'(?:==[A-Z]+== [^\n]*\n)*"ID","Process ID","Process Name",[^\n]*"Metric Name"':
         "is the CSV of Nsight Compute (ncu), counters by kernel, which are not read; times of kernels are, by "
         "nsys stats --report cuda_gpu_kern_sum --format csv",
-    rb'\s*\{[^\0]{0,2000}?"(?:https?://(?:www\.)?)?speedscope|(?:[^\s;]+(?:;[^;\n]+)+ [0-9]+\r?\n){2}'
-    rb"|File: [^\n]*\nType: cpu\n":
+    rb'\s*\{[^\0]{0,2000}?(?:"(?:https?://(?:www\.)?)?speedscope|"shared"\s*:\s*\{\s*"frames"\s*:'
+    rb'|"type"\s*:\s*"(?:sampled|evented)")':
+        "is a profile of speedscope, which is not read; the own times of its functions are: "
+        f"python -c {shlex.quote(_SPEEDSCOPE)} {{name}} > functions.csv && perf profile functions.csv",
+    rb"(?:[^\s;]+(?:;[^;\n]+)+ [0-9]+\r?\n){2}|File: [^\n]*\nType: cpu\n":
         f"is a profile of sampled stacks{_SAMPLES}",
     rb"PERFILE2": f"is the record of Linux's `perf record`{_SAMPLES}",
     rb"# To display the perf.data header info|# Overhead +Command ":

@@ -219,12 +219,13 @@ def split_by_texts(
     data: Measurements, kept: Booleans, point: Ints, value: Floats, points: Mapping[str, Floats], notes: list[str]
 ) -> Measurements:
     """Return measurements with a system for each text that distinguishes rows of one point, and add a note on each."""
-    while (found := unnamed_text(data, kept, point, paths_of(data, kept)[1], value, points)) is not None:
+    while (found := unnamed_text(data, kept, point, paths_of(data, kept)[1], value, points, alike := [])) is not None:
         notes.append(f"one model for each {found.column}, since rows of one point, {found.differ} (set with --path)")
         if (empty := data.table[found.column].isna()).any():  # as of a serial run, which has no schedule
             filled = data.table[found.column].astype(object).mask(empty, f"no {found.column}")
             data = with_table(data, data.table.assign(**{found.column: filled}), str(data.roles.value))
         data = data.with_roles(system=(*data.roles.system, found.column))  # runs of two of them do not add up
+    notes += alike
     return data
 
 
@@ -237,14 +238,16 @@ class Unnamed(NamedTuple):
 
 
 def unnamed_text(
-    data: Measurements, kept: Booleans, point: Ints, path: Ints, value: Floats, points: Mapping[str, Floats]
-) -> Unnamed | None:
+    data: Measurements, kept: Booleans, point: Ints, path: Ints, value: Floats, points: Mapping[str, Floats],
+    alike: list[str] | None = None,
+) -> Unnamed | None:  # fmt: skip
     """Return the first text, such as a problem's class, that distinguishes rows which would pass for repeated runs.
 
     A column of text, unlike one of numbers, may also say where a run was or how it ended. It counts as varied where two
     of its levels recur and values of one are at least twice another's, at most points where there are several; or are
     apart by 5 %, and by more than chance (analysis of variance of the logarithms) or each equally often at each point;
     or where numbers, such as those of threads, follow from it, or its words are ways to run, such as serial and openmp.
+    A note in ``alike`` is on each that was run equally often at each point, and does not count.
     """
     roles, meanings = data.roles, meanings_of(data)
     used = {*roles.parameters.values(), str(roles.value), *roles.category, *roles.code, *roles.system}
@@ -266,6 +269,10 @@ def unnamed_text(
             (folds >= _FOLD).mean() >= 0.5 or _is_apart(rows, folds) or (_is_crossed(rows) and folds.median() >= _APART)
         )
         if not is_apart and not ((is_named or column in behind) and len(folds)):
+            counts = rows.groupby(["cell", "level"]).size().unstack()
+            if alike is not None and len(folds) >= _FEWEST_CELLS and counts.eq(counts.iloc[0, 0]).all(axis=None):
+                names = listing(sorted(map(str, counts.columns)), 4)
+                alike.append(f"{names} are repeated runs, at most {folds.max() - 1:.0%} apart (--path {column})")
             continue
         cell = rows[rows["cell"] == folds.idxmax()]
         row = int(cell.index[0])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -259,7 +260,11 @@ def layout_of(data: Measurements, parameter: str) -> str:
 
 def is_layout(data: Measurements, column: str) -> bool:
     """Return whether a column says how a run was laid out on its processors, and so does not grow with them."""
-    return _is_of_node(column) or layout_of(data, column) != ""
+    if _is_of_node(column) or layout_of(data, column):
+        return True
+    counts = [c for c in map(str, data.table.columns) if c != column and is_processors(c)] * is_processors(column)
+    sides = ((data.numbers(column) * data.numbers(one), data.numbers(all_)) for one, all_ in permutations(counts, 2))
+    return any(np.array_equal(product, total) for product, total in sides)  # such as ranks x threads = cores
 
 
 def is_size_of_one(column: str) -> bool:

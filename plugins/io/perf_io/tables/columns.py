@@ -43,12 +43,13 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ZONE = re.compile(r"\s*[(\[](?:UTC|GMT|local)[)\]]$", re.IGNORECASE)
 _GAPS = re.compile(r"[\s.:_-]+")
 _SHORT_UNITS = {"millis": "ms", "micros": "us", "nanos": "ns", "secs": "s"}
-_OF_ROWS = re.compile(r"(?:task|job|event|state|interval|span|activity|op|operation|kernel)_(?=.)")
+_OF_ROWS = re.compile(r"(?:task|job|event|state|interval|span|activity|op|operation|kernel|projected)_(?=.)")
 # Of what a row is the how-manieth: nothing was varied, and the times are of repeated runs.
 _RUNS = frozenset(words("trace", "counts_rows"))
 _VERSIONS = frozenset(words("roles", "version"))
 _COMMITS = frozenset(words("rows", "hash"))
-_NO_TIMES = frozenset((*words("words", "no_time"), *words("words", "result")))
+_RESULTS = frozenset(words("words", "result"))
+_NO_TIMES = frozenset((*words("words", "no_time"), *_RESULTS))
 _NUMBERING = re.compile(r"_(?:id|no|nr|num|number|index|idx)$")
 _MOMENTS = frozenset(("time", "t"))  # of samples, or how long a run took; a timestamp or a date is a moment
 _OTHERS = frozenset().union(*(SYNONYMS[role] for role in ("value", "start", "end", "time")), *LEVELS.values())
@@ -210,7 +211,7 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     is_open = is_asked and sweep is None and not options.parameters
     if is_open and (plain := _plain_measurements(columns, options, look)) is not None:
         return plain
-    if is_asked or (sweep and _is_swept(sweep, options, look)):
+    if is_asked or (sweep and _is_swept(sweep, columns, options, look)):
         if sweep is None or options.parameters or options.value:
             return Roles("measurements")
         counted, timed = sweep.columns  # their order decides where names and options do not
@@ -272,6 +273,12 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
             return Roles("measurements")  # of benchmarks, with texts that describe them
     if (assumed := _assumed_measurements(columns, options, look)) is not None:
         return assumed
+    shares = [c for c in columns if (unit := split_name(c.name).unit) is not None and unit.kind == "share"]
+    is_monitored = shares and [*map(_taken_for, columns)] == ["time", *["number"] * (len(columns) - 1)]
+    if options.kind == "auto" and is_monitored and look is not None and not look.goes_back(columns[0]):
+        unit = finder.unit(options, columns[0])  # of a program that watched a run, such as psrecord
+        note = f"{one_line(columns[0].name)} has no unit: its times are taken in s; if not: -r time_unit=ms"
+        return Roles("series", unit or "s", columns[0], values=(*columns[1:],), notes=(note,) * (not unit))
     _refuse_rows_of_one_run(columns, options, source)
     subject = "this table" if options.kind == "auto" else f"a {options.kind}"
     times = [column.name for column in columns if column.kind != "text" and is_called_time(column.name)]
@@ -381,12 +388,16 @@ def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
     return not ambiguous or bool(roles.code or roles.system or options.parameters)
 
 
-def _is_swept(sweep: Sweep, options: TableOptions, look: Table | None) -> bool:
+def _is_swept(sweep: Sweep, columns: Sequence[Column], options: TableOptions, look: Table | None) -> bool:
     """Return whether the times are how long runs took, and not when samples were taken."""
     if options.time or options.start or options.end or options.duration or options.value or options.change:
         return False
     if sweep.may_be_moments and sweep.may_be_log:
         return look is not None and look.goes_back(sweep.columns[1])
+    texts = [column for column in columns if column.kind == "text"]
+    follows = bool(guess_roles([c.name for c in texts], ()).category or _RESULTS & {*words_of(sweep.columns[0].name)})
+    if texts and follows and look is not None and look.names_rows(*texts):
+        return False  # calls of each function, or iterations that each solver took
     return not sweep.may_be_moments or (look is not None and look.is_sweep(*sweep.columns))
 
 

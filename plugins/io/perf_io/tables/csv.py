@@ -101,8 +101,8 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
     if not set(DELIMITERS) & set(lines[first]) or re.search("=|: ", lines[first]):  # column names hold none
         from perf_io.tables.key_values import key_values
 
-        if (pairs := key_values(lines)) is not None:
-            return Layout(pairs[0], ",", 0, encoding, pairs[1], (pairs[2],))
+        if (pairs := key_values(lines, decimal)) is not None:
+            return Layout(pairs[0], ",", 0, encoding, pairs[1], pairs[2])
     rewrite: Callable[[str], str] | None = None
     steps = list[str]()
     if not separator and (below := _below_title(lines, first)) > first:
@@ -495,7 +495,7 @@ class CsvReader(TableReader):
             layout = layout_of(source)
             if not layout.is_plain or (layout.holds_numbers and len(layout.names) == 1):
                 guess = guess or UNSURE  # formats of other readers are such tables, too
-            elif len(layout.names) > 1:
+            elif len(layout.names) > 1 and not source.head.lstrip().startswith(b"{"):  # an object of JSON
                 guess = max(guess, UNSURE * layout.holds_numbers)
                 columns = [Column(name, "number") for name in layout.names if name != INDEX]
                 assign_roles(columns, TableOptions(), source.name)

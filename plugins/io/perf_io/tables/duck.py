@@ -454,11 +454,11 @@ class Table:
     def are_alike(self, columns: Sequence[Column]) -> bool:
         """Return whether no number comes twice in a column, and those behind the first are of one magnitude."""
         numbers = [f"TRY_CAST({self.number(column)} AS DOUBLE)" for column in columns]
-        counts = ", ".join(f"count(DISTINCT {number})" for number in numbers)
+        counts = ", ".join(f"count(DISTINCT {number}) = count({number})" for number in numbers)
         fold = f"median(greatest({', '.join(numbers[1:])}) / least({', '.join(numbers[1:])}))"
-        facts = f"SELECT count(*), {fold}, {counts} FROM ({self._first_rows('*')})"
-        ((count, fold, *distinct),) = self.database.rows(facts)
-        return all(number == count for number in distinct) and fold is not None and 0 < fold <= LARGEST_FOLD
+        facts = f"SELECT count(*) = count({numbers[0]}), {fold}, {counts} FROM ({self._first_rows('*')})"
+        ((is_whole, fold, *differ),) = self.database.rows(facts)
+        return is_whole and all(differ) and fold is not None and 0 < fold <= LARGEST_FOLD
 
     def names_rows(self, *columns: Column) -> bool:
         """Return whether most rows have texts of their own."""

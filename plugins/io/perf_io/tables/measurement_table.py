@@ -304,7 +304,9 @@ def _ways_in_columns(tidy: Tidy, named: Set[str]) -> None:
     if tidy.roles or not named <= {columns[0]} or not (ways := ways_of_columns(columns)):
         return
     cells = frame.apply(_numbers)
-    if not (cells > 0).all(axis=None) or not (cells.nunique() == len(cells)).all() or (cells % 1 == 0).all(axis=None):
+    if not frame[[*ways]].isna().eq(cells[[*ways]].isna()).all(axis=None) or not cells[columns[0]].notna().all():
+        return
+    if (cells <= 0).any(axis=None) or not (cells.nunique() == cells.count()).all() or (cells % 1 == 0).all(axis=None):
         return
     if any((cells[way] % 1 == 0).all() for way in filter(is_size, ways)):
         return

@@ -14,6 +14,7 @@ from perf_io.tables.columns import DATES, SYNONYMS, Roles, assign_roles, split_n
 from perf_io.tables.duck import ENTER, FIRST_ROWS, LEAVE, Column, Table, decimal_hint, one_line, quoted, quoted_name
 from perf_io.tables.measurement_table import read_measurements
 from perfcore.base.errors import InputError, listing
+from perfcore.data.columns import is_processors
 from perfcore.data.measurements import Measurements
 from perfcore.data.selection import is_mark, is_number
 from perfcore.data.units import EXACT_NS, LABELS, NANOSECONDS, KnownUnit, unit_in_name, unit_of_text
@@ -47,6 +48,7 @@ _MAGNITUDE = re.compile(rf"\s*({_PLAIN})\s*([kKMGT])\s*")
 _WORD = r"[A-Za-zµμ/]*"
 _SPREAD = rf"\s*'?({_PLAIN})\s*({_WORD})\s*(?:±|\+/?-)\s*({_PLAIN})\s*({_WORD})(%)?'?\s*"  # 8.1 ± 0.2 s, or ± 2%
 _FACTOR = rf"\s*({_PLAIN})\s*" "[x\N{MULTIPLICATION SIGN}]" r"\s*"  # 3.7x
+_FRACTION = r"\s*([0-9]+)\s*/\s*([0-9]+)\s*"  # of a node
 _LABEL = re.compile(r".*[(\[]\s*([^()\[\]]+?)\s*[)\]]\s*")
 _MOMENTS = frozenset().union(*(SYNONYMS[role] for role in ("time", "start", "end"))) - {"time"}
 _SECOND = KnownUnit("time", "s", 1.0)
@@ -248,6 +250,9 @@ def _notation(table: Table, column: Column, cell: str, texts: Sequence[str], kil
         return _Notation(f"CASE WHEN regexp_matches({cell}, {pattern}) THEN replace({cell}, ',', '') END", None)
     if all(map(_MAGNITUDE.fullmatch, others)) and any(text.strip()[-1] in "kKMG" for text in others):
         return _magnitudes(column, cell, others, texts, kilo)
+    if is_processors(column.name) and all(re.fullmatch(_FRACTION, text) for text in others):
+        sides = (f"TRY_CAST(regexp_extract({cell}, {quoted(f'^{_FRACTION}$')}, {k}) AS DOUBLE)" for k in (1, 2))
+        return _Notation(f"CAST({' / '.join(sides)} AS VARCHAR)", None)
     if 2 * len(others) <= len(texts):
         return None
     if (label := _LABEL.fullmatch(column.name)) is not None and _unit(label[1]) is None:  # W, MHz: as in the name
@@ -345,9 +350,9 @@ def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve 
         measurements = read_measurements(table, chosen)
         given = {"parameters": options.parameters, "value": options.value}
         measurements.assumed = frozenset(role for role, columns in given.items() if not columns)
-        return measurements
+        return measurements if options.parameters else _without_result(measurements)
     unit, notes = with_unit(table, roles, options.time_unit)
-    roles = replace(roles, time_unit=unit, notes=notes)
+    roles = replace(roles, time_unit=unit, notes=(*roles.notes, *notes))
     if roles.kind == "events":
         return read_event_table(table, roles)
     if roles.kind == "trace":
@@ -355,6 +360,26 @@ def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve 
     from perf_io.tables.samples import read_samples, read_steps  # what other tables need is not imported for all
 
     return read_samples(table, roles) if roles.end is None else read_steps(table, roles)
+
+
+def _without_result(data: Measurements) -> Measurements:
+    """Return measurements without a parameter whose numbers came out of the runs: uneven, close, and seldom the same
+    for two levels of a text, such as the points of the path that each of several planners found.
+    """
+    table, columns = data.table, list(data.roles.parameters.values())
+    if len(columns) != 1 or is_processors(columns[0]) or table[columns[0]].dtype.kind not in "iuf":
+        return data
+    levels = table[columns[0]].dropna().unique()
+    chosen = sum(level % 1.0 == 0.0 and float(f"{level:.2g}") == level for level in levels)
+    is_uneven = len(levels) > 2 * chosen and 0 < levels.min() <= levels.max() < 2 * levels.min()
+    for text in table.columns if is_uneven else ():
+        is_text = table[text].dtype.kind not in "iufbM" and 1 < table[text].nunique() <= len(table) / 2
+        if is_text and 2 * (table.groupby(columns[0])[text].nunique() > 1).sum() < len(levels):
+            kept = data.with_roles(())
+            note = f"{columns[0]} differs for each {text}, as results do; if it was varied: --parameter {columns[0]}"
+            kept.notes = (*data.notes, note)
+            return kept
+    return data
 
 
 def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:

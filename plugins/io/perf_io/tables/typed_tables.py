@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ import msgspec
 
 from perf_io.options import TableOptions, TableReader
 from perfcore.base.errors import InputError
-from perfcore.data.columns import is_processors, is_size
+from perfcore.data.columns import is_called_rate, is_called_time, is_processors, is_run_identifier, is_size
 from perfcore.reading.recognise import UNSURE
 from perfcore.reading.source import HEAD_BYTES, Source
 
@@ -114,6 +115,10 @@ class JsonRecordsReader(TableReader):
     """Read records in JSON Lines or in an array, also in a field of one object, or rows by name, or columns."""
 
     def sniff(self, source: Source) -> float:
+        from perf_io.exported_formats import export_command  # which most files do without
+
+        if export_command(source) is not None:
+            return 0.0
         return self._sniff_records(source) or (UNSURE if _named_records(source) else 0.0)
 
     def _sniff_records(self, source: Source) -> float:
@@ -141,7 +146,7 @@ class JsonRecordsReader(TableReader):
             with tempfile.TemporaryDirectory(prefix="perfcore-") as folder:
                 (path := Path(folder) / "records").write_text(json.dumps(records))
                 relation = f"read_json({(database := Database(source.name)).link(path)}, format = 'array')"
-                return read_table(replace(_typed_table(database, relation, False), notes=(note,)), options)
+                return read_table(replace(_typed_table(database, relation, False), notes=(note,) * bool(note)), options)
         with source.plain_file() as path:
             database = Database(source.name)
             if field is None:
@@ -155,11 +160,28 @@ class JsonRecordsReader(TableReader):
 
 
 def _named_records(source: Source) -> dict[str, list[dict[str, Any]]]:
-    """Return the records of a small object that holds them by name or column by column, below a note on them."""
+    """Return the records of a small object that holds them by name or column by column, below a note on them.
+
+    One that holds neither is the record of one run, if a number is called a time or a rate.
+    """
     try:
-        return _records_of(json.loads(source.head), "") if len(source.head) < HEAD_BYTES else {}
+        document = json.loads(source.head) if len(source.head) < HEAD_BYTES else {}
+        if records := _records_of(document, ""):
+            return records
+        leaves = _leaves(document, ())
     except (ValueError, RecursionError):
         return {}
+    counts = Counter(path[-1] for path in leaves)
+    row = {path[-1] if counts[path[-1]] == 1 else "_".join(path): value for path, value in leaves.items()}
+    measured = [name for name, value in row.items() if type(value) in (int, float) and not is_run_identifier(name)]
+    has_result = len(measured) > 1 and any(is_called_time(name) or is_called_rate(name) for name in measured)
+    return {"": [row]} if has_result else {}
+
+
+def _leaves(cell: Any, path: tuple[str, ...]) -> dict[tuple[str, ...], Any]:
+    if isinstance(cell, dict):
+        return {place: value for key, inner in cell.items() for place, value in _leaves(inner, (*path, key)).items()}
+    return {path: cell} if path and isinstance(cell, (int, float, str)) else {}
 
 
 def _records_of(document: Any, field: str) -> dict[str, list[dict[str, Any]]]:
