@@ -358,7 +358,7 @@ def is_called_rate(column: str) -> bool:
     if unit is not None and unit.kind not in ("count", "share"):
         return unit.kind == "rate"
     names = words_of(name)
-    if _WORDS["cost"].intersection(names) or "".join(names[-2:]) in _WORDS["offered"]:
+    if _WORDS["cost"].intersection(names) or "".join(names[-2:]) in _WORDS["offered"] or {"total", "ops"} <= {*names}:
         return False
     return _PER_SECOND.search(name) is not None or bool({*names[-1:], "".join(names[-2:])} & _WORDS["rate"])
 

@@ -285,6 +285,7 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     summarize = f"perf stochastic summarize {shlex.quote(source)} --column {shlex.quote(times[0])}" if times else ""
     taken = {column.name: _taken_for(column) for column in columns}
     given = [name for name, kind in taken.items() if kind in ("processors", "size")][:_MOST_VARIED]
+    given = given or [name for name, kind in taken.items() if kind == "number"][:1]
     results = [name for name, kind in taken.items() if kind in ("time", "rate")][-1:]
     chosen = [shlex.quote(",".join(each)) if given and results else "COLUMN" for each in (given, results)]
     fixes = _FIXES.format(*chosen) + (f"; how the times are spread: {summarize}" if times else "")
