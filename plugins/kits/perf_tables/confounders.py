@@ -219,7 +219,9 @@ def split_by_texts(
     data: Measurements, kept: Booleans, point: Ints, value: Floats, points: Mapping[str, Floats], notes: list[str]
 ) -> Measurements:
     """Return measurements with a system for each text that distinguishes rows of one point, and add a note on each."""
-    while (found := unnamed_text(data, kept, point, paths_of(data, kept)[1], value, points, alike := [])) is not None:
+    while (
+        found := unnamed_text(data, kept, point, paths_of(data, kept)[1], value, points, alike := list[str]())
+    ) is not None:
         notes.append(f"one model for each {found.column}, since rows of one point, {found.differ} (set with --path)")
         if (empty := data.table[found.column].isna()).any():  # as of a serial run, which has no schedule
             filled = data.table[found.column].astype(object).mask(empty, f"no {found.column}")
@@ -270,9 +272,10 @@ def unnamed_text(
         )
         if not is_apart and not ((is_named or column in behind) and len(folds)):
             counts = rows.groupby(["cell", "level"]).size().unstack()
-            if alike is not None and len(folds) >= _FEWEST_CELLS and counts.eq(counts.iloc[0, 0]).all(axis=None):
-                names = listing(sorted(map(str, counts.columns)), 4)
-                alike.append(f"{names} are repeated runs, at most {folds.max() - 1:.0%} apart (--path {column})")
+            is_even = bool((counts.to_numpy() == counts.to_numpy()[:1, :1]).all())
+            if alike is not None and len(folds) >= _FEWEST_CELLS and is_even:
+                pooled = listing(sorted(map(str, counts.columns)), 4)
+                alike.append(f"{pooled} are repeated runs, at most {folds.max() - 1:.0%} apart (--path {column})")
             continue
         cell = rows[rows["cell"] == folds.idxmax()]
         row = int(cell.index[0])

@@ -276,16 +276,18 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     shares = [c for c in columns if (unit := split_name(c.name).unit) is not None and unit.kind == "share"]
     is_monitored = shares and [*map(_taken_for, columns)] == ["time", *["number"] * (len(columns) - 1)]
     if options.kind == "auto" and is_monitored and look is not None and not look.goes_back(columns[0]):
-        unit = finder.unit(options, columns[0])  # of a program that watched a run, such as psrecord
+        time_unit = finder.unit(options, columns[0])  # of a program that watched a run, such as psrecord
         note = f"{one_line(columns[0].name)} has no unit: its times are taken in s; if not: -r time_unit=ms"
-        return Roles("series", unit or "s", columns[0], values=(*columns[1:],), notes=(note,) * (not unit))
+        return Roles("series", time_unit or "s", columns[0], values=(*columns[1:],), notes=(note,) * (not time_unit))
     _refuse_rows_of_one_run(columns, options, source)
     subject = "this table" if options.kind == "auto" else f"a {options.kind}"
     times = [column.name for column in columns if column.kind != "text" and is_called_time(column.name)]
     summarize = f"perf stochastic summarize {shlex.quote(source)} --column {shlex.quote(times[0])}" if times else ""
     taken = {column.name: _taken_for(column) for column in columns}
     given = [name for name, kind in taken.items() if kind in ("processors", "size")][:_MOST_VARIED]
-    given = given or [name for name, kind in taken.items() if kind == "number"][:1]
+    texts = [column for column in columns if column.kind == "text"]
+    if not given and texts and look is not None and not look.names_rows(*texts):
+        given = [name for name, kind in taken.items() if kind == "number"][:1]
     results = [name for name, kind in taken.items() if kind in ("time", "rate")][-1:]
     chosen = [shlex.quote(",".join(each)) if given and results else "COLUMN" for each in (given, results)]
     fixes = _FIXES.format(*chosen) + (f"; how the times are spread: {summarize}" if times else "")
