@@ -242,6 +242,8 @@ ROLES = {
         {"nodes": [0.25, 0.5, 1, 2]}),
     "milliseconds of Java": ("algorithm,n,checks,millis\na,3,207,.02\na,4,2985,.1\nb,3,15,.01\nb,4,584,.12\n",
         {"value": "millis", "unit": "ms"}, {}),
+    "nodes of a search": ("algorithm,nodes,time_ms\na,153,.2\na,1663,.1\na,18285,.9\nb,123,.1\nb,2471,.2\nb,18031,.9\n",
+        {"parameters": {}, "value": "time_ms"}, {}),
     "rates in columns": ("size_mb,bw_GBps_read,bw_GBps_write\n1,1.2,0.8\n10,3.4,2.2\n100,5.1,3.9\n1000,5.6,4.2\n",
         {"value": "rate"}, {"rate": [1.2, 0.8, 3.4, 2.2, 5.1, 3.9, 5.6, 4.2]}),
     "what was varied comes again": ("n,m,cost\n1,10,3.5\n2,10,3\n2,20,2.5\n1,20,3.1\n",

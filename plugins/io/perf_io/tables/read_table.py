@@ -367,11 +367,13 @@ def _without_result(data: Measurements) -> Measurements:
     for two levels of a text, such as the points of the path that each of several planners found.
     """
     table, columns = data.table, list(data.roles.parameters.values())
-    if len(columns) != 1 or is_processors(columns[0]) or table[columns[0]].dtype.kind not in "iuf":
+    if len(columns) != 1 or table[columns[0]].dtype.kind not in "iuf":
         return data
-    levels = table[columns[0]].dropna().unique()
-    chosen = sum(level % 1.0 == 0.0 and float(f"{level:.2g}") == level for level in levels)
-    is_uneven = len(levels) > 2 * chosen and 0 < levels.min() <= levels.max() < 2 * levels.min()
+    levels, are_counts = table[columns[0]].dropna().unique(), is_processors(columns[0])  # or nodes of a search
+    few_digits = [level % 1.0 == 0.0 and float(f"{level:.2g}") == level for level in levels]
+    chosen = sum(few or (are_counts and level % 4.0 == 0.0) for few, level in zip(few_digits, levels, strict=True))
+    farthest = math.inf if are_counts else 2.0 * levels.min()
+    is_uneven = len(levels) > 2 * chosen and 0 < levels.min() <= levels.max() < farthest
     for text in table.columns if is_uneven else ():
         is_text = table[text].dtype.kind not in "iufbM" and 1 < table[text].nunique() <= len(table) / 2
         if is_text and 2 * (table.groupby(columns[0])[text].nunique() > 1).sum() < len(levels):
