@@ -17,6 +17,7 @@ from typing import Any
 from perfcore.base import pd, progress
 from perfcore.base.errors import InputError, OptionError, PerfError, listing
 from perfcore.base.files import MODEL_SCHEMA, atomic_path, refuse_other_kind
+from perfcore.data import type_in_words
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import OptionField, build, describe
 from perfcore.hooks.registry import Entry, registry
@@ -390,10 +391,10 @@ def join(
     fields, reading = _name_fields(paths, pattern), read(paths[0])
     kind, first = type(reading.data), [reading.data]
     method, options_class = getattr(kind, "join", None), options_of_join(kind)
-    declared, description = {item.name for item in describe(options_class)}, f"holds a {kind.__name__}"
+    declared, description = {item.name for item in describe(options_class)}, f"holds {type_in_words(reading.data)}"
     if unknown := reading.unused - declared:
         flags = listing(item.flag for item in shared_options() if item.name in unknown)
-        raise OptionError(f"{name}: {description}, to which {flags} cannot be applied")
+        raise OptionError(f"{name}: {description}, which {flags} does not apply to")
     if len(paths) == 1 and pattern is None and not declared:
         return first[0]
     if method is None:
@@ -406,7 +407,7 @@ def join(
         for path in paths[1:]:
             data = read(path).data
             if getattr(type(data), "join", None) != method:
-                raise InputError(str(path), f"holds a {type(data).__name__}, and {paths[0]} {description}")
+                raise InputError(str(path), f"holds {type_in_words(data)}, and {paths[0]} {description}")
             yield path, data
 
     values = {key: value for key, value in how["options"].items() if key in declared}

@@ -72,7 +72,7 @@ def test_mistakes_in_options_are_found_before_the_data_are_read(refused):
 
 def test_files_that_are_not_there(refused, folder):
     assert refused("fit", "none.csv") == "none.csv: there is no such file"
-    assert "holds a Trace, and" in refused("fit", folder)
+    assert "holds a trace, and" in refused("fit", folder)
     assert "Missing argument 'DATA'" in refused("fit")
     assert refused("fit", "curve.csv", "curve.csv") == "curve.csv: is given twice; name each file once"
 
