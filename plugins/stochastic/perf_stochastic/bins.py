@@ -17,6 +17,7 @@ from perfcore.base.errors import DataError
 
 _SUM_TOLERANCE = 1e-6
 _FEWEST_CELLS = 48  # of the sketch from which edges are placed
+_ROUNDING = 1e-13  # of levels
 _CLOSEST_CELLS = 1e-14  # of the range
 _PLACES_PER_BIN = 4  # to choose from, where bins are divided
 _NO_DISTANCE = 1e-13
@@ -173,6 +174,8 @@ def _equidistributed(law: Law, bins: int) -> Floats:
     widths = (cells[1:] - cells[:-1]) / (high - low)
     densities = (levels[1:] - levels[:-1]) / widths
     bends = np.abs(densities[1:] - densities[:-1]) / (0.5 * (widths[1:] + widths[:-1]))
+    # Where it is straight, the root would make much of rounding, which differs between machines.
+    bends[bends * np.minimum(widths[1:], widths[:-1]) ** 2 < _ROUNDING * levels[-1]] = 0.0
     roots = np.sqrt(np.concatenate([bends[:1], bends, bends[-1:]]))
     shares = (roots[1:] + roots[:-1]) * widths
     shares += _EVEN_SHARE / (1.0 - _EVEN_SHARE) * (shares.mean() or 1.0)

@@ -98,7 +98,8 @@ def largest(x: Moments, y: Moments, correlation: float) -> tuple[Moments, float]
     """Clark's moments of the maximum, and the probability that ``x`` is the larger."""
     a = _deviation(x.std, y.std, -correlation)
     if a == 0.0:
-        return (x if x.mean >= y.mean else y), 1.0  # always the larger value, as they differ by a constant
+        # They differ by a constant: the larger mean is always the larger value.
+        return (x, 1.0) if x.mean >= y.mean else (y, 0.0)
     # Relative to one of the means, since squares of large means would hide the variances.
     origin, step = y.mean, x.mean - y.mean
     alpha = step / a

@@ -367,12 +367,13 @@ def _without_result(data: Measurements) -> Measurements:
     for two levels of a text, such as the points of the path that each of several planners found.
     """
     table, columns = data.table, list(data.roles.parameters.values())
-    if len(columns) != 1 or table[columns[0]].dtype.kind not in "iuf":
+    are_nodes = [split_name(column).bare for column in columns] == ["nodes"]  # which may be those of a search
+    if len(columns) != 1 or table[columns[0]].dtype.kind not in "iuf" or (is_processors(columns[0]) and not are_nodes):
         return data
-    levels, are_counts = table[columns[0]].dropna().unique(), is_processors(columns[0])  # or nodes of a search
+    levels = table[columns[0]].dropna().unique()
     few_digits = [level % 1.0 == 0.0 and float(f"{level:.2g}") == level for level in levels]
-    chosen = sum(few or (are_counts and level % 4.0 == 0.0) for few, level in zip(few_digits, levels, strict=True))
-    farthest = math.inf if are_counts else 2.0 * levels.min()
+    chosen = sum(few or (are_nodes and level % 4.0 == 0.0) for few, level in zip(few_digits, levels, strict=True))
+    farthest = math.inf if are_nodes else 2.0 * levels.min()
     is_uneven = len(levels) > 2 * chosen and 0 < levels.min() <= levels.max() < farthest
     for text in table.columns if is_uneven else ():
         is_text = table[text].dtype.kind not in "iufbM" and 1 < table[text].nunique() <= len(table) / 2
