@@ -3,12 +3,13 @@
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
+from scipy import special
 
 QUICK = settings(max_examples=120, deadline=None, derandomize=True)
 
 ONE_ARGUMENT = {
-    "log": np.log, "log2": np.log2, "log10": np.log10, "exp": np.exp, "sqrt": np.sqrt, "cbrt": np.cbrt, "abs": np.abs,
-    "floor": np.floor, "ceil": np.ceil,
+    "log": np.log, "log2": np.log2, "log10": np.log10, "exp": np.exp, "sqrt": np.sqrt, "cbrt": special.cbrt,
+    "abs": np.abs, "floor": np.floor, "ceil": np.ceil,
 }  # fmt: skip
 TWO_ARGUMENTS = {"min": np.minimum, "max": np.maximum}
 FUNCTIONS = ONE_ARGUMENT | TWO_ARGUMENTS

@@ -178,7 +178,7 @@ class ProjectionModel(Model, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @functools.cached_property
     def _number_of(self) -> dict[str, int]:
-        """The random numbers of each component: the same in any order of the rows."""
+        """Return the number that chooses random numbers of each component: the same in any order of the rows."""
         return {name: number for number, name in enumerate(sorted(self.measured))}
 
     def component_draws(self, places: Floats) -> dict[str, Floats]:

@@ -17,7 +17,7 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc
+from scipy.special import betainc, cbrt
 
 from perf_formulas.parser import FUNCTIONS, INFIX, OR, PREFIX, QUANTILE, Limits, Node, Parser, Rule
 from perfcore.base.arrays import Floats
@@ -485,6 +485,7 @@ def _least_of(shares: Floats, times: Floats) -> Floats:
 
 # Each takes the values of its arguments, copies spread out, at the same points.
 COMPUTED: Mapping[str, Callable[..., Floats]] = {
+    "cbrt": cbrt,  # whole for whole cubes, which numpy's is on some machines only
     "where": np.where,
     "sum_over": sum_of_first,
     "mean_over": lambda *args: sum_of_first(*args) / as_integer("number of copies", args[-1], 1, len(args) - 1),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 
+from perfcore.base import special
 from perfcore.base.errors import PerfError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ def value_of(node: Node, arrays: Mapping[str, Floats]) -> Floats:
                 return np.asarray(value)
             case Variable(name):
                 return arrays[name]
-        function = getattr(np, node.rule.ufunc)
+        # Numpy's cube roots of whole cubes are whole on some machines only.
+        function = getattr(special if node.rule.ufunc == "cbrt" else np, node.rule.ufunc)
         result = functools.reduce(function, operands) if node.rule.most is None else function(*operands)
         # Comparisons give booleans, of which a sum would be an `or`.
         return np.asarray(result, dtype=np.float64)

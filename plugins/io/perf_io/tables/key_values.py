@@ -54,12 +54,12 @@ def _pairs(line: str, last: str = "value") -> dict[str, str]:
     return pairs | ({last: tail} if pairs and is_number(tail := line[end:].strip(_AROUND)) else {})
 
 
-def _row(names: tuple[str, ...], said: dict[str, str], line: str) -> str:
+def _row(names: tuple[str, ...], stated: dict[str, str], line: str) -> str:
     """Return the row of a line with some of the keys, with empty cells for the others; any other line is none."""
     pairs = _pairs(line, names[-1])
     if pairs.keys().isdisjoint(names):
         return ""
-    pairs, row = said | pairs, io.StringIO()
+    pairs, row = stated | pairs, io.StringIO()
     csv.writer(row, lineterminator="").writerow(pairs.get(name, "") for name in names)
     return row.getvalue()
 
@@ -77,7 +77,7 @@ def _line_pairs(line: str) -> dict[str, str]:
     return _pairs(line, "") if match is None else {match["key"]: match["value"]}
 
 
-def _said(line: str) -> dict[str, str]:
+def _stated(line: str) -> dict[str, str]:
     """Return how many processors a line of a log says that there were, how large the problem, or how long it took."""
     pairs = {f"{match['key']}s".replace("sss", "sses"): match["value"]} if (match := _COUNT.match(line)) else {}
     pairs |= {"time": match["value"]} if (match := _IN.match(line)) else {}
@@ -130,11 +130,11 @@ def _key_values(lines: Sequence[str]) -> tuple[tuple[str, ...], Callable[[str], 
     names, count = Counter(found).most_common(1)[0] if found else ((), 0)
     if count >= _FEWEST_LINES and 2 * count > len(lines):
         above = itertools.takewhile(lambda line: len(_pairs(line)) < _FEWEST_LINES, lines)
-        counts = {} if any(map(is_processors, names)) else {k: v for line in above for k, v in _said(line).items()}
-        said = {key: value for key, value in counts.items() if is_processors(key)}
-        notes = (f"read from the lines above: {', '.join(said)}",) * bool(said)
-        names = (*said, *names)
-        return _unlike(names), functools.partial(_row, names, said), ("each line of key=value is a row", *notes)
+        counts = {} if any(map(is_processors, names)) else {k: v for line in above for k, v in _stated(line).items()}
+        stated = {key: value for key, value in counts.items() if is_processors(key)}
+        notes = (f"read from the lines above: {', '.join(stated)}",) * bool(stated)
+        names = (*stated, *names)
+        return _unlike(names), functools.partial(_row, names, stated), ("each line of key=value is a row", *notes)
     of_lines = [_line_pairs(line) for line in itertools.dropwhile(lambda line: not _line_pairs(line), lines)]
     keys = [key for pairs in of_lines for key in pairs]
     size = keys[1:].index(keys[0]) + 1 if keys and keys[0] in keys[1:] else 0
@@ -147,9 +147,9 @@ def _key_values(lines: Sequence[str]) -> tuple[tuple[str, ...], Callable[[str], 
     if len(levels) > 2 and 2 * len(levels) >= len(lines) and levels == sorted(levels):
         names = ("p", "time") if levels[0] >= 1.0 and all(level % 1.0 == 0.0 for level in levels) else ("x", "y")
         return names, _pair_of_numbers, (f"no line of column names: assumed {' and '.join(names)}",)
-    keys = [key for line in lines for key in _said(line)]
+    keys = [key for line in lines for key in _stated(line)]
     n_runs = min((keys.count(key) for key in keys if is_processors(key)), default=0)
     names = tuple(key for key in dict.fromkeys(keys) if keys.count(key) == n_runs)
     if [key for key in keys if key in names] == [*names * n_runs] and any(map(is_called_time, names)):
-        return _unlike(names), _Blocks(names, _said), (f"read from the lines of a log: {', '.join(names)}",)
+        return _unlike(names), _Blocks(names, _stated), (f"read from the lines of a log: {', '.join(names)}",)
     return None
