@@ -48,8 +48,7 @@ def test_cholesky_solves_and_records_every_worker_without_gaps(tmp_path, size):
         rows = list(csv.DictReader(lines))
     assert {row["location"] for row in rows} == {"worker 0", "worker 1", "worker 2"}
     for worker in range(3):
-        mine = [row for row in rows if row["location"] == f"worker {worker}"]
-        for one, two in itertools.pairwise(mine):
+        for one, two in itertools.pairwise([row for row in rows if row["location"] == f"worker {worker}"]):
             assert one["end"] == two["start"]
             assert {one["state"], two["state"]} == {"computing", "waiting"}
 
@@ -82,8 +81,7 @@ def test_generated_phases_have_the_levels_of_their_polynomials(generate, shape):
         share = sum(c / (power + 1) for power, c in enumerate(phase.coefficients))
         # At most half a processor of deviation for each; five standard errors of the mean.
         tolerance = 5 * 0.5 * np.sqrt(model.n_processors / (end - begin))
-        mean = curve.heights[begin:end].mean()
-        assert mean == pytest.approx(share * model.n_processors, abs=tolerance)
+        assert curve.heights[begin:end].mean() == pytest.approx(share * model.n_processors, abs=tolerance)
 
 
 @pytest.mark.parametrize("degree", [0, 1, 3])
@@ -394,12 +392,10 @@ def test_a_run_goes_on_with_the_load_of_the_last_one(under_load, tmp_path, monke
 @needs_two_processors
 def test_the_whole_chain_under_load(tmp_path):
     for name in ("sor", "under_load"):
-        ignored = shutil.ignore_patterns("recorded", "*cache*")
-        shutil.copytree(EXAMPLES / name, tmp_path / name, ignore=ignored)
+        shutil.copytree(EXAMPLES / name, tmp_path / name, ignore=shutil.ignore_patterns("recorded", "*cache*"))
     for design, count in (("dedicated.toml", 6), ("loaded.toml", 20)):
         path = tmp_path / "under_load" / design
-        text = path.read_text().replace(f"replications = {count}", "replications = 1")
-        path.write_text(text)
+        path.write_text(path.read_text().replace(f"replications = {count}", "replications = 1"))
     words = ["record", "--", "--scale", "0.05", "--sample", "0.05", "--before", "3"]
     done = subprocess.run(
         [sys.executable, tmp_path / "under_load" / "experiments.py", *words], check=True, capture_output=True, text=True

@@ -43,8 +43,7 @@ def test_a_fit_gives_the_recorded_predictions(fitter):
     data, options, points = golden_cases.MODELS[fitter]
     model = perfcore.fit(data, fitter=fitter, **options)
     expected = json.loads((golden_cases.FOLDER / "models" / f"{fitter}.predictions").read_text())
-    found = golden_cases.predictions(model, points)
-    for row, expected_row in zip(found, expected, strict=True):
+    for row, expected_row in zip(golden_cases.predictions(model, points), expected, strict=True):
         assert row == pytest.approx(expected_row, rel=1e-6)
 
 

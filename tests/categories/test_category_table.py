@@ -35,8 +35,7 @@ def test_points_are_rows_and_categories_columns():
 
 
 def test_what_the_categories_leave_of_the_total_becomes_a_category():
-    rows = [*PLAIN, (1, "Total", 9.0), (2, "Total", 7.0), (4, "Total", 8.0)]
-    model = fitted(rows)
+    model = fitted([*PLAIN, (1, "Total", 9.0), (2, "Total", 7.0), (4, "Total", 8.0)])
     assert model.names == ("work", "wait", "other")
     assert values_of(model)[:, 2].tolist() == [1.0, 2.0, 3.0]
     assert model.observations.total == (9.0, 7.0, 8.0)

@@ -180,8 +180,7 @@ def test_a_table_that_perf_wrote_is_replaced_until_somebody_edits_it(perf, refus
         os.getxattr(folder / "lost.csv", "user.perfcore")
     except OSError:
         pytest.skip("this file system keeps no attributes")
-    said = perf("overheads", "trace.csv", "-o", "lost.csv", status=(0,)).err
-    assert "perf: replaced lost.csv" in said
+    assert "perf: replaced lost.csv" in perf("overheads", "trace.csv", "-o", "lost.csv", status=(0,)).err
     with (folder / "lost.csv").open("a") as file:
         file.write("mine\n")
     message = "lost.csv: exists and is no result of perf; --overwrite replaces it"
@@ -223,5 +222,4 @@ def test_data_and_models_in_one_file(perf, folder):
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         assert f"sha256-{digest}" in text[: text.index("<title>")]  # the policy lets these run, and nothing else
     assert "default-src &#39;none&#39;" in text  # nothing is fetched, whatever the scripts hold
-    outside = re.sub("<script>.*?</script>", "", text, flags=re.DOTALL)
-    assert not re.search(r'(src|href)="(https?:)?//', outside)
+    assert not re.search(r'(src|href)="(https?:)?//', re.sub("<script>.*?</script>", "", text, flags=re.DOTALL))

@@ -146,8 +146,7 @@ SHORT = [
 def test_errors_are_short_lines_with_at_most_five_names(perf, folder, line):
     for name, text in FILES.items():
         (folder / name).write_text(text)
-    words = [word.strip("'") for word in re.findall(r"'[^']*'|\S+", line)]
-    lines = perf(*words, status=2).err.splitlines()
+    lines = perf(*[word.strip("'") for word in re.findall(r"'[^']*'|\S+", line)], status=2).err.splitlines()
     lines = [text for text in lines if not re.match(r"perf: (?!error)", text)]  # notes that come before
     assert lines[0].startswith("perf: error: ")
     assert len(lines) <= 4, "\n".join(lines)

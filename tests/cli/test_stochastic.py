@@ -84,8 +84,7 @@ def test_mistakes_of_summaries_write_nothing(refused, folder, words, message):
 
 def test_samples_that_follow_one_another_are_worth_fewer(folder, perf):
     """Of an autoregression with coefficient 0.8 the mean is known as from (1 - 0.8)/(1 + 0.8) = 1/9 as many."""
-    noise = np.random.default_rng(5).normal(size=9000)
-    values = lfilter([1.0], [1.0, -0.8], noise)
+    values = lfilter([1.0], [1.0, -0.8], np.random.default_rng(5).normal(size=9000))
     (folder / "ar.csv").write_text("time_s,x\n" + "\n".join(f"{k},{value}" for k, value in enumerate(values)) + "\n")
     printed = json.loads(perf("stochastic", "summarize", "ar.csv", "--column", "x", "--window", "all", "--json").out)
     assert printed["effective_samples"] == pytest.approx(1000, rel=0.2)
@@ -227,8 +226,7 @@ def test_predictions_are_judged(perf):
     lines = perf("validate", "one.json", "times.csv", "--column", "time_s").lines
     # Three of four within: 19% to 99% by Clopper and Pearson.
     assert lines[0].startswith("Predictions hold: 95% intervals covered 75% of 4 runs [19%, 99%]; bias ")
-    bounds = next(line.split() for line in lines if line.startswith("bounds"))
-    assert bounds[1] == "75.0%"
+    assert next(line.split() for line in lines if line.startswith("bounds"))[1] == "75.0%"
 
 
 def test_the_commands_of_the_readme_run_and_say_what_it_says(perf, tmp_path, monkeypatch):

@@ -121,8 +121,7 @@ def test_several_runs_become_a_table_for_models(traces, perf):
     table = pd.read_csv("lost.csv")
     assert table.groupby("p")["all_locations_ns"].sum().to_dict() == {1: 100_000, 2: 120_000}
     assert table["n"].unique().tolist() == [512]
-    profiles = json.loads(outcome.out)["profiles"]
-    assert [profile["elapsed_ns"] for profile in profiles] == [100_000, 60_000]
+    assert [profile["elapsed_ns"] for profile in json.loads(outcome.out)["profiles"]] == [100_000, 60_000]
     lines = perf("overheads", "one.csv", "two.csv").lines
     assert lines[0].startswith("2 runs: ")
     assert ", limited by " in lines[0]

@@ -273,8 +273,7 @@ def test_figures_are_those_of_their_definitions(model_of_verification, profile_o
 def test_the_worst_category_comes_first(model_of_verification, profile_of_verification):
     wrong = profile_of_verification.copy()
     wrong.loc[wrong["category"] == "start", "time_s"] *= 2.0
-    found = perfcore.validate(model_of_verification, wrong)
-    first, second = found.category_figures(np.ones(16, dtype=bool))
+    first, second = perfcore.validate(model_of_verification, wrong).category_figures(np.ones(16, dtype=bool))
     assert (first["category"], second["category"]) == ("start", "work")
     assert second["r2_centered"] == pytest.approx(1.0)
     assert first["share"] + second["share"] == pytest.approx(1.0)

@@ -173,8 +173,7 @@ def test_texts_are_numbers_if_different_ones_are_different_numbers(tmp_path, cel
     (tmp_path / "runs.csv").write_text(
         "p,release,time_s\n" + "".join(f"{k},{c},{k}.5\n" for k, c in enumerate(cells, 1))
     )
-    column = perfcore.read(tmp_path / "runs.csv").table["release"]
-    assert (column.dtype.kind in "iuf") == (kind == "number")
+    assert (perfcore.read(tmp_path / "runs.csv").table["release"].dtype.kind in "iuf") == (kind == "number")
 
 
 def test_times_of_several_ways_to_run_are_alternatives():
@@ -360,8 +359,7 @@ def history(rows, /, **columns):
     {"order": ["?"] * 40, "date": 1.7e9 + np.arange(40)},  # what is no moment is passed over
 ])  # fmt: skip
 def test_commits_come_in_the_order_of_their_moments(moments):
-    shuffled = np.random.default_rng(3).permutation(40)
-    assert history(shuffled, **moments).answer == history(np.arange(40)).answer
+    assert history(np.random.default_rng(3).permutation(40), **moments).answer == history(np.arange(40)).answer
     assert "c30" in history(np.arange(40)).answer
 
 

@@ -73,8 +73,7 @@ def test_every_row_is_in_an_observation_or_named(found):
     named = next((note for note in seen.notes if "time_s" in note), "")
     listed = ", ".join(map(str, empty[:5])) + ", ..." * (len(empty) > 5) + ")"
     assert named.partition("(row ")[2] == listed * bool(empty)
-    joined = any("several runs" in note for note in seen.notes)
-    assert joined == bool((seen.repetitions > 1).any())
+    assert any("several runs" in note for note in seen.notes) == bool((seen.repetitions > 1).any())
 
 
 @QUICK
@@ -248,5 +247,4 @@ def test_equal_rows_are_found_whatever_is_compared_at_a_time(monkeypatch):
         monkeypatch.setattr("perfcore.data.observations._MOST_COMPARED", size)
         notes[size] = Measurements(table).observations(duplicates="drop").notes
     assert notes[7] == notes[1 << 21]
-    seen = Measurements(table).observations(duplicates="drop")
-    assert seen.repetitions.sum() == len(table.drop_duplicates())
+    assert Measurements(table).observations(duplicates="drop").repetitions.sum() == len(table.drop_duplicates())

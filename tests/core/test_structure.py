@@ -288,8 +288,7 @@ def test_the_stubs_are_up_to_date(stubs):
 
 
 def test_every_package_with_a_function_says_that_it_is_typed(stubs):
-    packages = set(re.findall(r"^from (perf\w*)", stubs.stub_text(), re.MULTILINE))
-    for name in packages:
+    for name in set(re.findall(r"^from (perf\w*)", stubs.stub_text(), re.MULTILINE)):
         assert (Path(importlib.util.find_spec(name).origin).parent / "py.typed").exists(), name
 
 

@@ -35,8 +35,7 @@ class Slurm:
         for number in numbers or self.numbers():
             job = self.read(number)
             options = dict(word.removeprefix("--").partition("=")[::2] for word in job["options"])
-            output = Path(options["output"].replace("%%", "%"))
-            with output.open("wb") as stream:
+            with Path(options["output"].replace("%%", "%")).open("wb") as stream:
                 words = ["/bin/sh", job["script"]]
                 done = subprocess.run(words, stdout=stream, stderr=stream, cwd=options["chdir"], check=False)
             self.end(number, "FAILED" if done.returncode else "COMPLETED", f"{done.returncode}:0")

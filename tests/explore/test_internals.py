@@ -231,8 +231,7 @@ def test_the_page_gets_the_class_of_most_time_and_its_share(trace):
     )  # all that is not known counts as busy here
     edges = np.rint(np.linspace(2000, 10_000, 41)).astype(int)  # on the clock of the trace, as the command line
     in_class = np.array([classes.index(name) for name in data.class_of_state])
-    index = SortedIntervals.of(trace, in_class, len(classes))
-    time = index.time_in(edges, np.array([2]), np.array([0]), 1)[0]
+    time = SortedIntervals.of(trace, in_class, len(classes)).time_in(edges, np.array([2]), np.array([0]), 1)[0]
     assert (np.where(time.any(axis=0), time.argmax(axis=0), 255) == top[lane]).all()
     assert (np.ceil(time.max(axis=0) / np.diff(edges) * 255) == share[lane]).all()
     busy = trace.utilization()

@@ -185,5 +185,4 @@ def test_a_fit_is_saved_beside_its_data_as_it_is_shown(fits):
     assert form == query
     kept = fits.keep(PHASES, {**form, "save_as": "runs/c-phases.json"}, "0")
     assert (kept.path, kept.query) == (PHASES, query)
-    saved = perfcore.load("runs/c-phases.json")
-    assert saved.formula == perfcore.fit(CURVE, phases=3, degree=0).formula
+    assert perfcore.load("runs/c-phases.json").formula == perfcore.fit(CURVE, phases=3, degree=0).formula

@@ -334,8 +334,7 @@ def test_the_average_is_that_of_straight_lines_fitted_by_other_means(model, meas
 
 
 def test_a_refit_is_what_a_fit_with_the_models_file_makes(model, measured, stored):
-    change = model.views(None, stored).act(FORMULAE, typed(*present(model), ADDED))
-    for edit in change.files:
+    for edit in model.views(None, stored).act(FORMULAE, typed(*present(model), ADDED)).files:
         edit.path.write_bytes(edit.after)
     kept = perfcore.load(stored)
     again = perfcore.fit(measured, fitter="modgen", parameter="P,D", models="standard,mine.toml")

@@ -184,8 +184,7 @@ def test_gains_are_shares_and_medians_are_samples():
 ])  # fmt: skip
 def test_autoregressions_have_the_lags_that_they_are_called_by(name, lags):
     """Of a season its length, and one sample more or less."""
-    found = forecasts_ahead(VALUES, 3, (7,), 60)[name]
-    np.testing.assert_allclose(found, autoregression(VALUES, lags, 3, 60))
+    np.testing.assert_allclose(forecasts_ahead(VALUES, 3, (7,), 60)[name], autoregression(VALUES, lags, 3, 60))
 
 
 @pytest.mark.parametrize(("actual", "expected"), [(-0.3, 0.3 + 1 / 3), (0.2, 0.2**2 - 0.2 + 1 / 3), (1.3, 1.3 - 2 / 3)])

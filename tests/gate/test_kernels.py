@@ -54,11 +54,9 @@ def test_whitened_rows_are_the_innovations_of_the_process(phi: float, theta: flo
 @pytest.mark.parametrize("k", [8, 10, 12, 20])
 def test_degrees_of_freedom_of_trimmed_means(k: int) -> None:
     """By the moments of variances of normal values (F. E. Satterthwaite, Biometrics Bulletin 2, 1946)."""
-    samples = np.random.default_rng(k).normal(size=(40_000, k))
-    means, variances, freedom, kept = trimmed_means(list(samples))
+    means, variances, freedom, kept = trimmed_means(list(np.random.default_rng(k).normal(size=(40_000, k))))
     assert 2.0 * variances.mean() ** 2 / variances.var() == pytest.approx(freedom[0], rel=0.04)
-    p = stats.t.sf(np.abs(means) / np.sqrt(variances / kept), freedom)
-    assert (p <= 0.0005).mean() <= 0.001
+    assert (stats.t.sf(np.abs(means) / np.sqrt(variances / kept), freedom) <= 0.0005).mean() <= 0.001
 
 
 @pytest.mark.parametrize("benchmarks", [1, 12, 60])
@@ -146,8 +144,7 @@ def test_consecutive_sessions_of_public_benchmarks(real_data: Path, file: str, a
                 environment[environment["date"] == date].drop_duplicates("benchmark").set_index("benchmark")
                 for date in dates[k : k + 2]
             )
-            both = one.index.intersection(other.index)
-            chosen = rng.choice(both, 8, replace=False)
+            chosen = rng.choice(one.index.intersection(other.index), 8, replace=False)
             a, b = one.loc[chosen], other.loc[chosen]
             for slower in (1.0, 1.2):
                 levels = [np.log(side["median_s"].to_numpy())[:, None] for side in (a, b)]

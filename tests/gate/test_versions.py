@@ -698,8 +698,7 @@ def test_rounds_are_added_until_it_is_decided(tmp_path: Path) -> None:
     assert verdict.outcome == "fail"
     assert verdict.estimates.rounds.tolist() == [5]  # the first look
     np.testing.assert_allclose(np.exp(verdict.estimates.log_ratio), 3.0)
-    again = perfcore.gate_run(versions, value=[VALUE], warmup=0, store=store)
-    assert again.to_dict() == verdict.to_dict()
+    assert perfcore.gate_run(versions, value=[VALUE], warmup=0, store=store).to_dict() == verdict.to_dict()
     assert len(perfcore.runs(store).listed) == 10  # nothing was measured again
     assert perfcore.gate(store).outcome == "fail"
 
@@ -723,8 +722,7 @@ def test_the_machine_by_itself(perf, tmp_path: Path) -> None:
     assert any("runs far apart in time differ more" in line for line in wandering.report().closing())
     drifting(60, 0.3, 0.0).to_csv(tmp_path / "loud.csv", index=False)
     picture = tmp_path / "p.png"
-    said = perf("gate", "--self-test", tmp_path / "loud.csv", "--plot", picture).out
-    assert "a limit of 1.05x needs" in said
+    assert "a limit of 1.05x needs" in perf("gate", "--self-test", tmp_path / "loud.csv", "--plot", picture).out
     assert picture.stat().st_size > 1000
     with pytest.raises(DataError, match="4 runs of a benchmark, and 6 at least are needed"):
         perfcore.gate_self_test(drifting(4, 0.1, 0.0))

@@ -37,8 +37,7 @@ def test_own_and_total_time_of_recursive_operators(tmp_path):
     assert own(found) == {"g": 30, "(launched before the trace)": 9, "f": 5, "(no operator)": 2}
     assert own(found, "total_ns")["f"] == 35
     assert found.own_ns == 46_000
-    shapes = own(perfcore.profile(tmp_path / "t.json", by="shape"))
-    assert shapes["f [[2,3],[3]] float,bfloat16"] == 5
+    assert own(perfcore.profile(tmp_path / "t.json", by="shape"))["f [[2,3],[3]] float,bfloat16"] == 5
 
 
 def test_traces_that_lack_something(tmp_path):
@@ -279,8 +278,7 @@ def test_the_first_answer_on_a_gpu(tmp_path):
     """One GPU computes 5 and 6 of the 211 us from its first to its last piece; the host launches after 5 us."""
     trace = write(tmp_path / "t.json", run([("a", 5), ("b", 6)]))
     report = perfcore.overheads(trace).report()
-    busy = next(each for each in report.figures if each.name == "device busy")
-    assert busy.value == pytest.approx(11 / 206)
+    assert next(each for each in report.figures if each.name == "device busy").value == pytest.approx(11 / 206)
     assert report.answer.startswith("t.json, 206 us: device busy 5.3%, waiting for the host ")
     assert report.next.endswith("--by launch")
     longest = next(table for table in report.brief_tables if "longest operators" in table.shown()[0])

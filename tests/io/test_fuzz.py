@@ -90,8 +90,7 @@ QUICK = settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow, H
 @QUICK
 @given(data=st.data())
 def test_mutated_samples(folder, parquet_samples, reader, data):
-    content = data.draw(mutated(SAMPLES[reader] or parquet_samples))
-    read_bytes(folder, f"{reader}.bin", content, reader)
+    read_bytes(folder, f"{reader}.bin", data.draw(mutated(SAMPLES[reader] or parquet_samples)), reader)
 
 
 @QUICK

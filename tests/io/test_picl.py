@@ -27,8 +27,7 @@ def test_new_format(read, name):
 def test_ping_pong(real_data):
     # By hand: node 0 waits from 2 to 3, node 1 from 1 to 2 and is traced until 3 of 4 units of 10 us, so 5 of 8 units
     # are computed, and the number of computing nodes changes at 0, 1 and 4.
-    trace = perfcore.read(real_data / "traces" / "picl" / "conceptual_pingpong.trf")
-    curve = trace.utilization()
+    curve = perfcore.read(real_data / "traces" / "picl" / "conceptual_pingpong.trf").utilization()
     assert curve.edges.tolist() == pytest.approx([0, 1e-5, 4e-5])
     assert curve.heights.tolist() == [2, 1]
     assert curve.mean / 2 == pytest.approx(0.625)

@@ -280,8 +280,7 @@ def test_named_columns_say_what_a_table_is(tmp_path):
     (tmp_path / "runs.csv").write_text(
         "Time,Size,Cost\n" + "".join(f"{k},{n},{3 * n}\n" for k, n in enumerate([1, 2, 4, 8]))
     )
-    model = perfcore.fit(tmp_path / "runs.csv", parameter="Size", value="Cost")
-    assert model.paths == ("Cost",)
+    assert perfcore.fit(tmp_path / "runs.csv", parameter="Size", value="Cost").paths == ("Cost",)
 
 
 def test_series_without_times_and_of_several_devices(tmp_path):
@@ -514,8 +513,7 @@ def test_a_spread_behind_a_mean_is_a_column_of_its_own(read):
 def test_where_nothing_was_varied_the_next_command_summarizes_the_runs(tmp_path, monkeypatch, text):
     monkeypatch.chdir(tmp_path)
     Path("runs.csv").write_text(text)
-    facts = perfcore.info("runs.csv")
-    assert facts["next"] == ["perf stochastic summarize runs.csv --column time_s"]
+    assert perfcore.info("runs.csv")["next"] == ["perf stochastic summarize runs.csv --column time_s"]
 
 
 def test_where_each_row_is_a_benchmark_other_runs_are_asked_for(tmp_path, monkeypatch):

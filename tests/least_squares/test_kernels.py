@@ -346,8 +346,7 @@ def test_as_statsmodels(n_series, n_designs, size):
 
 def test_a_point_that_alone_determines_a_coefficient():
     """The last point is the only one where the second function is not zero: nothing predicts it."""
-    design = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
-    fits = fit_one(design, np.array([1.0, 2.0, 3.0, 9.0]))
+    fits = fit_one(np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 1.0]]), np.array([1.0, 2.0, 3.0, 9.0]))
     assert fits.coefficients[0, 0] == pytest.approx([2.0, 7.0])
     assert fits.sum_of_squares[0, 0] == pytest.approx(2.0)
     assert fits.leave_one_out[0, 0] == np.inf
@@ -482,8 +481,7 @@ P = np.array([2.0, 4.0, 8.0, 16.0, 32.0])
 def test_covariance_of_the_drift_is_the_integral_over_its_slopes(first, second):
     """Slopes of variance length/2 with correlation exp(-distance/length), integrated from 0 to both places."""
     area = dblquad(lambda a, b: 32.0 * np.exp(-abs(a - b) / 64.0), 0.0, first, 0.0, second)[0]
-    found = drift_covariance(np.array([[first]]), np.array([[second]]))[0, 0]
-    assert found == pytest.approx(area, rel=1e-6)
+    assert drift_covariance(np.array([[first]]), np.array([[second]]))[0, 0] == pytest.approx(area, rel=1e-6)
 
 
 def test_positions_do_not_depend_on_units_and_pass_over_what_has_no_logarithm():
@@ -503,8 +501,7 @@ def test_quantiles_of_a_mixture_are_roots_of_its_distribution():
     rng = np.random.default_rng(1)
     weights = np.log(rng.dirichlet(np.ones(5)))
     means, variances = rng.normal(0, 3, (5, 2)), rng.uniform(0.1, 4, (5, 2))
-    mixture = NormalMixture.of(weights, means, variances)
-    found = mixture.quantiles([0.025, 0.5, 0.975])
+    found = NormalMixture.of(weights, means, variances).quantiles([0.025, 0.5, 0.975])
     for k in range(2):
         for share, value in zip((0.025, 0.5, 0.975), found[:, k], strict=True):
 

@@ -101,8 +101,7 @@ def test_a_weak_interaction_is_found_as_often_as_the_points_tell_it():
     `modgen` does, finds the form in 56% of the draws (docs/how-we-know.md), so 90% cannot be asked for; what
     is chosen instead predicts the points nearly as well.
     """
-    models = ((0, 1), (0, 2))
-    found, truth = drawn(models, "product", [(0,), (0, 1), (0, 2), (0, 4)])
+    found, truth = drawn(((0, 1), (0, 2)), "product", [(0,), (0, 1), (0, 2), (0, 4)])
     assert np.mean([one == truth for one in found]) >= 0.4
     points = full_grid(LEVELS[:2])
     terms = Terms(FORMS.symbols[:2], FORMS.functions[:2])

@@ -63,8 +63,7 @@ def test_exact_categories_and_their_sum_are_recovered():
 
 def test_bounds_of_a_model_without_noise_allow_for_a_level_that_deviates():
     """One level in seven lies off by some 20 %, which points without noise do not exclude for the next."""
-    model = fit(table_of(EXACT))
-    value, lower, upper = model.predict_array({"P": 8, "D": 40}, interval=0.95)[0]
+    value, lower, upper = fit(table_of(EXACT)).predict_array({"P": 8, "D": 40}, interval=0.95)[0]
     assert lower < value < upper
     assert upper - lower <= 0.45 * value
 
@@ -95,8 +94,7 @@ def test_the_hierarchy_leads_from_the_overview_to_one_fit():
                 for name, value in zip(model.names, r2, strict=True):
                     [chosen] = [fit for fit, is_chosen in model.fits_on(name, factor.symbol, line) if is_chosen]
                     assert chosen.r2 == pytest.approx(value, abs=2e-5)
-        last = {step.category: step.result for step in generation.steps}
-        for category, result in last.items():
+        for category, result in {step.category: step.result for step in generation.steps}.items():
             assert sorted(generation.forms[result]) == sorted(model.categories[category].terms)
 
 

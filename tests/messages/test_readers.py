@@ -223,8 +223,7 @@ def test_every_mode_counts_the_same(tmp_path, mode, value_type, exponent):
 
 
 def test_factors_of_archives_and_counters_of_some_ranks(tmp_path):
-    runs = overheads([otf2_run(tmp_path, p) for p in (1, 2, 4)])
-    factors = runs.to_dict()["efficiencies_of_runs"]
+    factors = overheads([otf2_run(tmp_path, p) for p in (1, 2, 4)]).to_dict()["efficiencies_of_runs"]
     total = [1000 * p + 4 * 64_000 for p in (1, 2, 4)]  # as many instructions and cycles, so IPC and frequency stay
     scalability = [row["instruction scalability"] for row in factors]
     assert scalability == pytest.approx([total[0] / each for each in total], rel=1e-12)
@@ -236,8 +235,7 @@ def test_factors_of_archives_and_counters_of_some_ranks(tmp_path):
 
 def test_a_total_that_falls_is_refused(tmp_path):
     # Written as what was counted since the last reading, and announced as a running total.
-    path = otf2_run(tmp_path, 1, names=("PAPI_TOT_INS", "PAPI_TOT_CYC"), falls=True)
-    found = overheads(path)[0].bursts
+    found = overheads(otf2_run(tmp_path, 1, names=("PAPI_TOT_INS", "PAPI_TOT_CYC"), falls=True))[0].bursts
     assert found.instructions is None
     assert re.search(r"PAPI_TOT_INS falls from \d+ to \d+ at tick \d+", found.notes[0])
 

@@ -148,8 +148,7 @@ def test_calls_within_calls_are_named_where_their_parts_would_count_as_calls(per
 
 
 def test_columns_that_a_format_cannot_hold_are_named(perf, monkeypatch, tmp_path):
-    table = "P,D,run,category,time_s\n1,16,0,a,4\n2,16,1,a,2\n4,16,0,a,1\n"
-    (tmp_path / "by_category.csv").write_text(table)
+    (tmp_path / "by_category.csv").write_text("P,D,run,category,time_s\n1,16,0,a,4\n2,16,1,a,2\n4,16,0,a,1\n")
     monkeypatch.chdir(tmp_path)
     said = perf("convert", "by_category.csv", "-o", "lines.jsonl", status=(0,)).err
     assert "left out of by_category.csv: D, run; a line holds parameters (P), a call path and a value" in said

@@ -83,11 +83,9 @@ def test_phases_divide_states_that_span_them():
 def test_measured_ready_work_decides_what_idle_time_is():
     """Ready work of 2 until 30, none until 60, 1 after; one of two locations is idle all the time."""
     trace = trace_of([(0, "run", 0, 100), (1, "idle", 0, 100)], 2)
-    ready = Series([-10, 30, 60], {"tasks": [2.0, 0.0, 1.0]}, time_unit="ns")
-    profile = profiled(trace, ready=ready)
+    profile = profiled(trace, ready=Series([-10, 30, 60], {"tasks": [2.0, 0.0, 1.0]}, time_unit="ns"))
     assert found(profile) == {"pure computation": 100, "load imbalance": 30 + 40, "insufficient parallelism": 30}
-    curve = UtilizationCurve([-10, 30, 60, 100], [2, 0, 1], "ns")
-    assert found(profiled(trace, ready=curve)) == found(profile)
+    assert found(profiled(trace, ready=UtilizationCurve([-10, 30, 60, 100], [2, 0, 1], "ns"))) == found(profile)
     # Without it, one location computes at most.
     assert found(profiled(trace))["insufficient parallelism"] == 100
 

@@ -49,8 +49,7 @@ def test_as_every_nanosecond_says(trace):
             mine = {states.get(place) for place in places} - {None}
             computes, communicates, copies = (state in mine for state in range(3))
             unions[device] += [computes, communicates, computes and communicates, copies, computes and copies]
-            names = ("computing", "exposed communication", "exposed copies", "idle")
-            of_gpus[names[min(mine, default=3)]] += 1
+            of_gpus[("computing", "exposed communication", "exposed copies", "idle")[min(mine, default=3)]] += 1
             hidden = "hidden" if computes else "exposed"
             for place in places:
                 kinds = {0: "computing", 1: f"{hidden} communication", 2: f"{hidden} copies", None: "idle"}
@@ -289,8 +288,7 @@ def test_gpus_by_hand():
     rows = [(0, 0, 0, 50), (1, 1, 40, 80), (0, 2, 80, 85), (2, 0, 0, 70), (2, 1, 70, 80), (3, 0, 95, 100)]
     location, state, start, end = zip(*rows, strict=True)
     streams = ["GPU 0 / stream 7", "GPU 0 / stream 8", "GPU 1 / stream 7", "GPU 1 / stream 8"]
-    names = ("gemm", "ncclDevKernel_AllReduce", "Memcpy DtoH")
-    trace = Trace(location, state, start, end, streams, names)
+    trace = Trace(location, state, start, end, streams, ("gemm", "ncclDevKernel_AllReduce", "Memcpy DtoH"))
     [profile] = perfcore.overheads(by_gpu(trace))
     expected = {
         "parallel": 62.5 / 100, "load balance": 62.5 / 75, "communication": 0.75,

@@ -48,8 +48,7 @@ def test_tasks_without_messages_have_no_communication_efficiency_and_idle_is_no_
     """Two workers, 100 ns: 60 and 20 ns of work, so 40% parallel, 66.7% balanced, and the busier works for 60%."""
     rows = [(0, 0, 0, 60), (0, 1, 60, 100), (1, 0, 0, 20), (1, 1, 20, 100)]
     location, state, start, end = zip(*rows, strict=True)
-    trace = Trace(location, state, start, end, ["a", "b"], ["work", "idle"])
-    report = perfcore.overheads(trace).report()
+    report = perfcore.overheads(Trace(location, state, start, end, ["a", "b"], ["work", "idle"])).report()
     assert any(note.text.startswith("load balance compares computing times") for note in report.notes)
     tables = {each.shown()[0][0]: each.shown() for each in report.brief_tables}
     assert tables["POP efficiency"] == (

@@ -115,8 +115,7 @@ def test_repeated_runs_are_told_apart_and_different_sizes_are_suspected():
     in_disorder = profile([run_at(1), run_at(8), run_at(2)]).report().answer
     assert in_disorder == profile([run_at(1), run_at(2), run_at(8)]).report().answer  # of the largest
     longer = Trace([0], [0], [0], [900], ["a"], ["solve"], source="longer")
-    shorter = Trace([0], [0], [0], [100], ["a"], ["solve"], source="shorter")
-    [note] = profile([longer, shorter]).remarks()
+    [note] = profile([longer, Trace([0], [0], [0], [100], ["a"], ["solve"], source="shorter")]).remarks()
     assert note.startswith("runs of one point took from 100 ns (shorter) to 900 ns (longer): if something was varied")
 
 
@@ -148,8 +147,7 @@ def test_by_phase(tmp_path):
     )  # fmt: skip
     found = profile(trace, phases=2)
     assert found.by == "phase"
-    whole = found.to_frame().groupby("phase")["all_locations_ns"].sum()
-    assert int(whole.sum()) == 2 * 9000
+    assert int(found.to_frame().groupby("phase")["all_locations_ns"].sum().sum()) == 2 * 9000
     title, _, rows = found.report().shown_tables[1]
     assert title == "Time breakdown by phase"
     assert rows[0][3].startswith("100% gemm")
@@ -170,8 +168,7 @@ def test_a_folder_of_ranks_is_one_run(tmp_path):
     assert found.ranks == ("rank 0", "rank 1")
     times = dict(zip(found.functions, found.by_location_ns.tolist(), strict=True))
     assert times == {"solve": [10_000, 12_000], "wait": [5_000, 6_000], NO_STATE: [11_000, 8_000]}
-    apart = profile(tmp_path, reading={"files": "runs"})
-    assert [run.elapsed_ns for run in apart] == [25_000, 26_000]
+    assert [run.elapsed_ns for run in profile(tmp_path, reading={"files": "runs"})] == [25_000, 26_000]
 
 
 # Call paths of a trace with calls within calls: times by hand, and the icicle that shows them.
@@ -334,8 +331,7 @@ def test_markers_of_one_time_belong_to_the_shorter():
 
 def test_phases_of_a_model_are_those_of_its_trace(tmp_path):
     trace = Trace([0, 1], [0, 0], [0, 4000], [9000, 9000], ["a", "b"], ["run"], time_unit="ns")
-    model = perfcore.fit(trace, fitter="phases", phases=2)
-    model.save(tmp_path / "model.json")
+    perfcore.fit(trace, fitter="phases", phases=2).save(tmp_path / "model.json")
     assert profiled(trace, phases=str(tmp_path / "model.json")).parts_ns.tolist() == [4000, 5000]
     other = Trace([0], [0], [0], [500], ["a"], ["run"])
     with pytest.raises(DataError, match="fit this trace"):

@@ -163,8 +163,7 @@ def test_nonlinear_gamma_and_huber_are_optima_of_their_objectives():
         return 2 * np.sum(y / mean(theta) - 1 - np.log(y / mean(theta)))
 
     options = {"fitter": "regression", "formula": "a + b*p^c", "start": {"c": -1}}
-    gamma = perfcore.fit(table, family="gamma", **options)
-    found = [parameter.estimate for parameter in gamma.parameters]
+    found = [parameter.estimate for parameter in perfcore.fit(table, family="gamma", **options).parameters]
     best = optimize.minimize(deviance, found, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14})
     np.testing.assert_allclose(found, best.x, rtol=1e-5)
     huber = perfcore.fit(table, robust="huber", **options)
@@ -210,8 +209,7 @@ def test_functions_of_the_registry_can_be_named_and_typed_names_are_coefficients
     entry = next(iter(entries.values()))
     entries["steps"] = type("Registered", (), {"load": lambda self: Steps, "name": "steps", "distribution": "test"})()
     try:
-        named = perfcore.fit(table, fitter="regression", formula="a + b*steps")
-        values = named.predict([1.0, 9.0])
+        values = perfcore.fit(table, fitter="regression", formula="a + b*steps").predict([1.0, 9.0])
     finally:
         del entries["steps"]
     assert entry.name != "steps"
@@ -411,13 +409,11 @@ def test_a_fit_is_printed_saved_used_and_drawn(perf, tmp_path, words):
     assert len(lines) <= 25
     assert max(map(len, lines)) <= 110
     assert {"Assumed:", "Next:"} <= {line.partition(" ")[0] for line in lines}
-    suggested = next(line for line in lines if line.startswith("Next: perf "))
-    assert perf(*shlex.split(suggested)[2:]).out
+    assert perf(*shlex.split(next(line for line in lines if line.startswith("Next: perf ")))[2:]).out
     content = json.loads(perf("fit", "runs.csv", "--fitter", *words, "--json").out)
     assert content["kind"] == words[0]
     assert len(content["details"]["runs"]) == 6
-    table = perf("fit", "runs.csv", "--fitter", *words, "--table", "csv")
-    assert table.lines[0].endswith("lower,upper")
+    assert perf("fit", "runs.csv", "--fitter", *words, "--table", "csv").lines[0].endswith("lower,upper")
     assert "extrapolated" in perf("predict", "model.json", "--at", "p=64", "--interval", "0.9").out
     assert "median error" in perf("validate", "model.json", "runs.csv").out
     assert perf("compare", "model.json", "model.json", "--at", "p=64").out

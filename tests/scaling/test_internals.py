@@ -212,8 +212,7 @@ def test_one_outlier_among_five_runs_has_little_influence():
 @pytest.mark.parametrize("n_runs", [3, 4, 5])
 def test_few_paths_of_normal_noise_have_a_run_that_is_called_far(n_runs):
     """The scale comes from 15 to 25 runs, of which a tenth of the paths would have some beyond five of it."""
-    runs = joined(noisy_of_law_noise(np.random.default_rng(4), 400, n_runs, 5))
-    assert (runs.outliers > 0).mean() <= 0.02
+    assert (joined(noisy_of_law_noise(np.random.default_rng(4), 400, n_runs, 5)).outliers > 0).mean() <= 0.02
 
 
 @pytest.mark.parametrize("n_runs", [3, 5, 10])

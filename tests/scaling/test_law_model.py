@@ -24,8 +24,7 @@ def test_predictions_are_near_the_means_that_were_measured(model):
 
 
 def test_bounds_of_a_run_are_wider_than_those_of_the_mean(model):
-    points = {"p": [16.0, 16.0], "path": list(model.paths)}
-    value, low, high = model.predict_array(points, interval=0.95).T
+    value, low, high = model.predict_array({"p": [16.0, 16.0], "path": list(model.paths)}, interval=0.95).T
     band = model.band([[16.0]], 0.95)[:, 0]
     assert value == pytest.approx(band[:, 0])
     assert (low < band[:, 1]).all()
@@ -135,8 +134,7 @@ def seen(data, **options):
 
 
 def test_each_path_knows_its_metric():
-    data = table(("callpath", CALLS), ("metric", ("time", "L1 misses")))
-    found = seen(data, path=("callpath", "metric"))
+    found = seen(table(("callpath", CALLS), ("metric", ("time", "L1 misses"))), path=("callpath", "metric"))
     assert found.paths == tuple(f"{call} {metric}" for call in CALLS for metric in ("time", "L1 misses"))
     assert found.metrics == ("time", "L1 misses") * 3
 
@@ -184,8 +182,7 @@ def test_means_and_single_runs_say_the_same():
 
 
 def test_without_a_number_a_spread_is_of_two_runs():
-    data = pd.DataFrame({"p": P, "time_s": [8.0, 4, 2, 1], "std": 0.1})
-    found = perfcore.fit(data, fitter="scaling")
+    found = perfcore.fit(pd.DataFrame({"p": P, "time_s": [8.0, 4, 2, 1], "std": 0.1}), fitter="scaling")
     assert found.counts.tolist() == [[2.0] * 4]
     assert "noise from std, their number is unknown: two, the fewest" in map(str, found.notes)
 

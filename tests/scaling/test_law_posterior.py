@@ -111,8 +111,7 @@ def test_a_real_collective_is_no_constant():
     assert 13446 / 3 < middle < 13446 * 3
     at_levels = model.band(levels[:, None], 0.95)[0, :, 0]
     assert np.abs(np.log(at_levels / [14.5, 72.7, 358.0, 1750.0, 5780.0])).max() < np.log(2)
-    deviates = model.posterior.weight[0, model.posterior.level[0] == 4].sum()
-    assert deviates > 0.3
+    assert model.posterior.weight[0, model.posterior.level[0] == 4].sum() > 0.3
 
 
 @pytest.mark.parametrize(("noise", "share"), [(0.05, 0.99), (0.2, 0.8)])
@@ -220,8 +219,7 @@ def test_two_parameters_are_predicted_within_their_bounds():
 
 
 def test_exponents_of_several_parameters_of_the_user():
-    values = noisy([TWO["product"](*GRID.T)], 0.02)
-    model = fitted(values, GRID, exponents="1/2,1", logarithms="0")
+    model = fitted(noisy([TWO["product"](*GRID.T)], 0.02), GRID, exponents="1/2,1", logarithms="0")
     assert exponents_of(model) <= {0.5, 1.0}
     assert bounds(model, (256.0, 256.0))[0, 1] == pytest.approx(1.0 + 0.01 * 256**2, rel=0.1)
 

@@ -141,8 +141,7 @@ def three():
 
 
 def test_means_median_bounds_and_target_are_where_the_model_has_them(three):
-    figure = laid_out(three)
-    axes, path = figure.axes[0], three.paths.index("main->f2")
+    axes, path = laid_out(three).axes[0], three.paths.index("main->f2")
     means = next(line for line in axes.lines if line.get_marker() == "o" and len(line.get_xdata()) == len(P))
     np.testing.assert_allclose(means.get_xydata(), np.stack([P, three.means[path]], axis=1))
     (diamond,) = (line for line in axes.lines if line.get_marker() == "D")
@@ -300,8 +299,7 @@ def test_one_point_has_one_number_and_one_interval(series, scale, tmp_path):
 
 
 def test_two_levels_do_not_determine_a_model():
-    model = perfcore.fit(pd.DataFrame({"p": [1, 2], "time_s": [10.0, 5.5]}), fitter="scaling")
-    answer = model.report().answer
+    answer = perfcore.fit(pd.DataFrame({"p": [1, 2], "time_s": [10.0, 5.5]}), fitter="scaling").report().answer
     assert answer.startswith("Not determined at p=8 (4x beyond the data): 2 levels do not determine a model")
     assert "measur" in answer
 
@@ -535,8 +533,7 @@ def test_runs_of_other_queries_at_one_point_are_no_repeated_runs():
     rows = [(n, engine, "all", factor * n * noise) for n in (1, 2, 4, 8) for engine, factor in (("a", 1.0), ("b", 3.0))
             for noise in (0.98, 1.0, 1.03)]  # fmt: skip
     rows += [(8, engine, "some", 2.0 * noise) for engine in "ab" for noise in (0.98, 1.0, 1.03)]
-    table = pd.DataFrame(rows, columns=["size", "system", "query", "time_s"])
-    model = perfcore.fit(table, fitter="scaling")
+    model = perfcore.fit(pd.DataFrame(rows, columns=["size", "system", "query", "time_s"]), fitter="scaling")
     assert (sorted(model.paths), sorted(model.unfitted)) == (["a all", "b all"], ["a some", "b some"])
 
 

@@ -41,8 +41,7 @@ def test_until_a_date():
 
 
 def test_missing_and_infinite_samples_are_left_out_and_counted():
-    series = Series([0, 1, 2, 3], {"a": [1.0, np.nan, np.inf, 4.0]}, source="x.csv")
-    window = take_window(series, "all")
+    window = take_window(Series([0, 1, 2, 3], {"a": [1.0, np.nan, np.inf, 4.0]}, source="x.csv"), "all")
     assert (window.values.tolist(), window.missing) == ([1.0, 4.0], 2)
     assert window.describe() == "2 samples, 2 missing of 'a' over 3 s, from x.csv"
 

@@ -169,8 +169,7 @@ def test_signs_of_powers_and_absolute_values():
     cube = power(x, 3.0, bins=60)
     z = np.array([-0.5, 0.0, 1.0, 5.0])
     np.testing.assert_allclose(cube.cdf(z), (np.cbrt(z) + 1) / 3, atol=0.005)
-    folded = absolute(x, bins=60)
-    np.testing.assert_allclose(folded.cdf([0.5, 1.0, 1.5]), [1 / 3, 2 / 3, 2.5 / 3], atol=0.005)
+    np.testing.assert_allclose(absolute(x, bins=60).cdf([0.5, 1.0, 1.5]), [1 / 3, 2 / 3, 2.5 / 3], atol=0.005)
     assert square.mean == pytest.approx(1.0)  # (1 + 8)/9
     assert cube.mean == pytest.approx(15 / 12)
     assert (Histogram([-3, -1], [1]) ** 2).support == (1.0, 9.0)

@@ -183,8 +183,7 @@ def test_predictions_much_too_narrow_are_mended_as_far_as_floats_reach(seed):
 
 
 def test_recalibration_leaves_bounds_and_what_has_no_distribution(learned):
-    corrected = learned.corrected(histogram([0.0, 1.0, 2.0], [0.5, 0.5]))
-    assert corrected.support == (0.0, 2.0)
+    assert learned.corrected(histogram([0.0, 1.0, 2.0], [0.5, 0.5])).support == (0.0, 2.0)
     assert learned.corrected(interval(1, 2)) == interval(1, 2)
 
 

@@ -141,8 +141,7 @@ def test_progress_of_workers_that_meet_at_barriers_as_simulated(shares, grain, t
 def test_long_equations(operator):
     """A thousand terms, which the tree nests a thousand deep."""
     inputs = {f"x{k}": {"normal": [1.0, 0.01]} for k in range(1000)}
-    found = StructuralModel(operator.join(inputs), inputs=inputs).compose()
-    (root,) = found.result.cells.values()
+    (root,) = StructuralModel(operator.join(inputs), inputs=inputs).compose().result.cells.values()
     assert len(root.operands) == 1000
     middle = {leaf: np.ones(2) for leaf in inputs}
     value = {"+": 1000.0, "-": -998.0, "*": 1.0, "/": 1.0}[operator]

@@ -120,8 +120,7 @@ def test_work_is_divided_in_inverse_proportion():
 
 def test_variation_costs_work():
     """mean + 2 std: 1 + 2 * 0.5 = 2 against 1; the steady machine gets twice as much."""
-    found = balance([normal(1, 0.5), normal(1, 0.0)], 300, parse_statistic("mean", 2.0))
-    assert found.shares == (100, 200)
+    assert balance([normal(1, 0.5), normal(1, 0.0)], 300, parse_statistic("mean", 2.0)).shares == (100, 200)
 
 
 def test_no_division_into_whole_units_is_better():

@@ -131,8 +131,7 @@ def test_a_function_allowed_twice_is_the_nearest_matrix_of_rank_two(joint, funct
 
 def test_table_in_two_parts(joint):
     """Codes 0 and 1 ran on systems 0 and 1, codes 2 and 3 on 2 and 3: nothing compares the two groups."""
-    apart = [(c, s) for c in range(4) for s in range(4) if (c < 2) != (s < 2)]
-    data = joint(noise=0.2, missing=apart)
+    data = joint(noise=0.2, missing=[(c, s) for c in range(4) for s in range(4) if (c < 2) != (s < 2)])
     problem = data.problem
     assert components(problem.code, problem.system, 4, 4)[1].tolist() == [0, 0, 1, 1]
     fit = solve(problem)
@@ -201,8 +200,7 @@ def test_nonnegative_fit(joint, seed):
 def test_errors_of_a_robust_fit_of_one_system_are_those_of_a_linear_one(joint):
     """With one system the model is linear; statsmodels has the covariance of Huber's linear M-estimates."""
 
-    data = joint(r=np.ones((2, 1)), noise=1.0, seed=4, processors=(1, 2, 4, 8, 16, 32, 64, 128))
-    problem = data.problem
+    problem = joint(r=np.ones((2, 1)), noise=1.0, seed=4, processors=(1, 2, 4, 8, 16, 32, 64, 128)).problem
     problem.target[::5] += 12.0
     # Its scale is estimated once, from the residuals of least squares, and kept.
     linear = sm.RLM(problem.target, problem.jacobian(np.zeros(8)), M=sm.robust.norms.HuberT(1.345))
@@ -285,8 +283,7 @@ def test_interval_that_never_closes(joint):
 def test_nonnegative_intervals_stop_at_zero(joint):
     problem = joint(noise=4.0, seed=0).problem
     fit = solve(problem, positive=True)
-    index = int(np.flatnonzero(fit.at_bound)[0])
-    found = profile_intervals(problem, fit, [index])
+    found = profile_intervals(problem, fit, [int(np.flatnonzero(fit.at_bound)[0])])
     assert found.lower[0] == 0.0
     assert found.upper[0] > 0.0
 
@@ -323,8 +320,7 @@ def test_the_only_link_between_two_parts(joint):
     """Codes 0, 1 on systems 0, 1 and codes 2, 3 on systems 2, 3, with the cell (0, 2) between them."""
     missing = [(c, s) for c in range(4) for s in range(4) if (c < 2) != (s < 2) and (c, s) != (0, 2)]
     problem = joint(noise=0.5, missing=missing).problem
-    predictions = leave_one_cell_out(problem, solve(problem))
-    assert np.isnan(predictions).tolist() == (problem.cell == 2).tolist()
+    assert np.isnan(leave_one_cell_out(problem, solve(problem))).tolist() == (problem.cell == 2).tolist()
 
 
 def test_a_single_cell_has_no_others():
@@ -341,16 +337,14 @@ def test_leaving_out_observations_of_a_linear_model(joint):
     fit = solve(problem)
     residuals = leave_one_out_residuals(fit.residuals, fit.jacobian)
     for row in range(0, problem.n_rows, 5):
-        others = np.arange(problem.n_rows) != row
-        rest = solve(problem.subset(others), starts=1)
+        rest = solve(problem.subset(np.arange(problem.n_rows) != row), starts=1)
         assert residuals[row] == pytest.approx(problem.residuals(rest.theta)[row], rel=1e-8)
 
 
 def test_observation_that_alone_determines_a_parameter():
     """The second code was seen once."""
     code = np.array([0, 0, 0, 1])
-    problem = JointProblem(np.ones((4, 1)), np.array([1.0, 2.0, 4.0, 8.0]), code, np.zeros(4, int), 2, 1, 0)
-    fit = solve(problem)
+    fit = solve(JointProblem(np.ones((4, 1)), np.array([1.0, 2.0, 4.0, 8.0]), code, np.zeros(4, int), 2, 1, 0))
     assert np.isnan(leave_one_out_residuals(fit.residuals, fit.jacobian)).tolist() == [False, False, False, True]
 
 

@@ -112,8 +112,7 @@ def test_residuals_are_those_of_the_fit(fit, weights):
     assert residuals.shape == (2, 32)
     assert np.sum(residuals[1] ** 2) == pytest.approx(model.statistics["sse"], rel=1e-8)
     assert quantiles[1] == pytest.approx(residuals[1])
-    largest = quantiles[0, np.argmax(quantiles[1])]
-    assert largest == pytest.approx(norm.ppf(0.5 ** (1 / 32)), rel=1e-6)
+    assert quantiles[0, np.argmax(quantiles[1])] == pytest.approx(norm.ppf(0.5 ** (1 / 32)), rel=1e-6)
 
 
 STRANGE = {
@@ -132,8 +131,7 @@ STRANGE = {
     [*((joint, case) for case in STRANGE), *((individual, case) for case in ("exactly determined", "single points"))],
 )
 def test_nothing_in_the_data_stops_a_picture(fit, case):
-    figure = laid_out(fit(STRANGE[case]))
-    for axes in figure.axes:
+    for axes in laid_out(fit(STRANGE[case])).axes:
         assert np.isfinite([*axes.get_xlim(), *axes.get_ylim()]).all()
 
 
@@ -168,8 +166,7 @@ def test_parameters_make_the_predictions_of_the_joint_model(runs):
     for code in WORK:
         for system in SPEEDS:
             times = sum(work[name, code] / (1.0 if system == "SP2" else speed[name, system]) * U[name](p) for name in U)
-            points = {"p": p, "code": code, "system": system}
-            assert model.predict(points) == pytest.approx(times, rel=1e-9)
+            assert model.predict({"p": p, "code": code, "system": system}) == pytest.approx(times, rel=1e-9)
     assert ((frame["upper"] + frame["lower"]) / 2).tolist() == pytest.approx(frame["estimate"].tolist())
     assert ((frame["upper"] - frame["lower"]) > 2 * frame["standard_error"]).all()
 

@@ -65,8 +65,7 @@ def test_exact_times_give_their_parameters(joint, reference, functions):
     model = fit(as_table(data), functions=functions, reference=SYSTEMS[reference], starts=5)
     assert (model.statistics["status"], model.rank) == ("converged", 14)
     assert np.array(model.work) == pytest.approx(data.w / data.r[:, [reference]], rel=1e-8)
-    order = [SYSTEMS.index(name) for name in model.systems]
-    expected = (data.r / data.r[:, [reference]])[:, order]
+    expected = (data.r / data.r[:, [reference]])[:, [SYSTEMS.index(name) for name in model.systems]]
     assert 1 / np.array(model.inverse_speed) == pytest.approx(expected, rel=1e-8)
 
 
@@ -118,8 +117,7 @@ def test_a_code_measured_once_is_not_determined_by_the_others(table):
     bt = np.array(model.observations.code) == model.codes.index("BT")
     assert np.isnan(model.left_out_errors()[bt]).all()
     assert np.isfinite(model.left_out_errors()[~bt]).all()
-    text = json.dumps(model.to_dict(), allow_nan=False)
-    assert json.loads(text)["model"]["left_out"].count(None) == bt.sum()
+    assert json.loads(json.dumps(model.to_dict(), allow_nan=False))["model"]["left_out"].count(None) == bt.sum()
     assert any("6 observations are not identifiable from the other pairs" in line for line in model.report().closing())
 
 
@@ -201,8 +199,7 @@ def test_models_with_negative_parameters_come_last_and_are_not_chosen(table):
     assert negative != sorted(negative)  # some would be before others
     found = perfcore.rank(table, fitter="strohmaier", criterion="sse").candidates
     assert list(found) == sorted(by_criterion, key=lambda candidate: "negative parameters" in candidate.note)
-    model = fit(table, functions="all", criterion="sse")
-    assert min(parameter.estimate for parameter in model.parameters) >= 0
+    assert min(parameter.estimate for parameter in fit(table, functions="all", criterion="sse").parameters) >= 0
 
 
 def test_the_ranking_is_that_of_single_fits(table):
@@ -328,8 +325,7 @@ def test_table_4_is_recovered_from_times_that_it_describes(key):
 def test_the_pair_that_made_the_times_ranks_first(second):
     """With errors a tenth of the paper's; its SSE of 130 to 146 in class A is a standard deviation of about 1.2."""
     noisy = table_of(second, column_of("A", second)[0], noise=0.12, seed=1)
-    ranking = perfcore.rank(noisy, fitter="strohmaier", terms=2)
-    assert set(ranking.candidates[0].functions) == {"1/p", second}
+    assert set(perfcore.rank(noisy, fitter="strohmaier", terms=2).candidates[0].functions) == {"1/p", second}
 
 
 def test_errors_of_table_4_follow_from_its_sum_of_squares():

@@ -210,8 +210,7 @@ def test_marked_iterations_from_the_command_line(perf, tmp_path):
 
 @pytest.mark.real_data
 def test_iterations_of_a_profiled_training_are_its_steps(real_data):
-    path = real_data / "traces/chrome/rank0.json.gz"
-    trace = perfcore.read(path)
+    trace = perfcore.read(real_data / "traces/chrome/rank0.json.gz")
     intervals = (trace.location, trace.state, trace.start_ns, trace.end_ns)
     found = perfcore.iterations(Trace(*intervals, trace.locations, trace.states, time_unit=trace.time_unit))
     marked = perfcore.iterations(trace)

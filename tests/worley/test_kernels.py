@@ -401,8 +401,7 @@ def test_likely_edges_come_within_a_hundredth_of_the_exact_sum(monkeypatch, seed
 def test_short_interval_of_a_long_curve_keeps_its_digits(exact):
     """Prefix moments lose all digits here: 20 steps at the far end of 200,000, degree 3."""
     heights = np.random.default_rng(3).integers(0, 1000, 200_000).astype(float)
-    curve = UtilizationCurve(np.arange(200_001.0), heights)
-    tree = MomentTree(curve)
+    tree = MomentTree(UtilizationCurve(np.arange(200_001.0), heights))
     found = tree.error(tree.interval(199_975.5, 199_995.25), 3)
     window = slice(199_970, 200_000)
     expected = exact(list(range(199_970, 200_001)), heights[window].tolist(), 199_975.5, 199_995.25, 3)

@@ -95,8 +95,7 @@ def test_names_say_shares_and_who_is_idle():
         [0, 0, 1, 2], [0, 1, 0, 2], [0, 84, 0, 0], [84, 100, 100, 100], ["a", "b", "c"], ["dgemm", "dtrsm", "MPI_Wait"]
     )
     assert [each.name for each in activities(trace, [0, 100])] == ["92% dgemm, 8% dtrsm; 1 of 3 idle (MPI_Wait)"]
-    waiting = activities(trace, [0, 100], idle=["dgemm", "dtrsm"])[0]
-    assert waiting.name == "MPI_Wait; 2 of 3 idle (92% dgemm)"
+    assert activities(trace, [0, 100], idle=["dgemm", "dtrsm"])[0].name == "MPI_Wait; 2 of 3 idle (92% dgemm)"
     quiet = Trace([0, 1, 0], [0, 0, 1], [0, 0, 50], [50, 50, 60], ["a", "b"], ["MPI_Init", "run"])
     assert activities(quiet, [0, 50, 60], busy=["run"])[0].name == "all 2 idle (MPI_Init)"
 

@@ -180,5 +180,4 @@ def test_degenerate_curves(degree):
 ])  # fmt: skip
 def test_errors_of_one_phase_in_exact_arithmetic(exact, edges, heights, degree):
     error = worley(UtilizationCurve(edges, heights), phases=1, degree=degree).epsilon
-    expected = float(exact(edges, heights, 0, edges[-1], degree))
-    assert error**2 == pytest.approx(expected, rel=1e-11, abs=1e-12)
+    assert error**2 == pytest.approx(float(exact(edges, heights, 0, edges[-1], degree)), rel=1e-11, abs=1e-12)

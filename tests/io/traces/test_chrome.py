@@ -369,8 +369,7 @@ def test_what_is_written_is_read_again_with_its_calls(read, tmp_path):
     found = again(trace, tmp_path)
     assert_same(trace, found)
     for each in (trace, found):  # MPI_Recv is called within step, which is entered once and lasts 4.250 us
-        rows = perfcore.profile(each, by="location").to_frame().set_index("path")
-        step = rows.loc["solver 7 / main 8->step"]
+        step = perfcore.profile(each, by="location").to_frame().set_index("path").loc["solver 7 / main 8->step"]
         assert (step["inclusive_s"], step["calls"]) == (pytest.approx(4.250e-6, rel=1e-12), 1)
     events = json.loads((tmp_path / "written.json").read_text())["traceEvents"]
     assert [event["cat"] for event in events if event["ph"] == "X"] == ["computing", "waiting", "computing"]

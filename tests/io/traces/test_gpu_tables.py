@@ -136,8 +136,7 @@ def test_processes_next_to_each_other_and_unfinished_names_stay_apart(write, tmp
     """A copy back has the CPU, whose agent is a number, as its destination: it is work of the one GPU."""
     process(write, "77_", launched=False)
     process(write, "77_1_", launched=False)
-    copies = tmp_path / "77_memory_copy_trace.csv"
-    assert len(perfcore.read(copies, locations="stream").locations) == 1
+    assert len(perfcore.read(tmp_path / "77_memory_copy_trace.csv", locations="stream").locations) == 1
     assert [path.name for path in named_files(str(tmp_path))] == ["77_1_kernel_trace.csv", "77_kernel_trace.csv"]
 
 
