@@ -20,7 +20,7 @@ import pandas as pd
 import perfcore
 from perf_lost_cycles.default_models import models_for, read_models
 from perf_lost_cycles.forms import Form, Grid, Terms, candidates
-from perf_lost_cycles.generate import fit_forms, generate, lines_of
+from perf_lost_cycles.generate import fit_category, generate, lines_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -83,7 +83,8 @@ def main() -> None:
     grid = Grid(terms, terms.values(points), values, 1.0 / values.sum(axis=0))
     started, used = time.perf_counter(), time.process_time()
     found = generate(grid, points, [models] * given.categories, "loo")
-    fit_forms(grid, found.forms.forms, found.chosen)
+    for series, form in enumerate(found.chosen.tolist()):
+        fit_category(grid, series, found.forms.forms[form], str(series), grid.terms.text)
     wall, cpu = time.perf_counter() - started, time.process_time() - used
     print(
         f"{given.categories:,} categories x {len(SYMBOLS)} factors x {len(points[0])} points, "

@@ -18,7 +18,7 @@ import pandas as pd
 
 import perfcore
 from perf_lost_cycles.forms import Form, FormList, Grid, Terms, candidates, product_form, union
-from perf_lost_cycles.generate import fit_forms, generate, held_back, on_all_points
+from perf_lost_cycles.generate import fit_category, generate, held_back, on_all_points
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -66,11 +66,11 @@ def cases(n_functions: int, draws: int, seed: int) -> list[tuple[str, dict[str, 
         figures = {}
         for name, (forms, chosen) in ways.items():
             inside, outside = np.empty(draws), np.empty(draws)
-            for fit in fit_forms(grid, forms, chosen):
-                form = np.array(forms[int(chosen[fit.series[0]])])
+            for series, number in enumerate(chosen.tolist()):
+                fit = fit_category(grid, series, forms[number], name, TERMS.text)
                 for errors, values, wanted in ((inside, functions, exact), (outside, far, exact_far)):
-                    predicted = fit.coefficients @ TERMS.columns(values, form)
-                    errors[fit.series] = np.sqrt(((predicted / wanted - 1.0) ** 2).mean(axis=1))
+                    predicted = np.array(fit.coefficients) @ TERMS.columns(values, np.array(forms[number]))
+                    errors[series] = np.sqrt(((predicted / wanted - 1.0) ** 2).mean())
             right = float(np.mean([forms[k] == truth for k in chosen.tolist()]))
             figures[name] = (right, float(np.median(inside)), float(np.median(outside)))
         symbol = "+" if join is union else "*"

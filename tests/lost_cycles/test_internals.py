@@ -16,7 +16,7 @@ from perf_lost_cycles.forms import (
     product_form,
     union,
 )
-from perf_lost_cycles.generate import fit_forms, generate
+from perf_lost_cycles.generate import fit_category, generate
 from perf_lost_cycles.views import edited_models
 from perfcore.base.errors import InputError, PerfError
 
@@ -68,9 +68,9 @@ def test_exact_data_give_the_right_form_and_its_coefficients(n_factors, name):
     grid = grid_of(np.array(values), points, n_factors)
     found = generate(grid, points, defaults(n_factors, len(truth)), name)
     assert [found.forms.forms[k] for k in found.chosen.tolist()] == truth
-    for fit in fit_forms(grid, found.forms.forms, found.chosen):
-        for row, series in enumerate(fit.series.tolist()):
-            np.testing.assert_allclose(fit.coefficients[row], coefficients[series], rtol=1e-8)
+    for series, form in enumerate(truth):
+        fit = fit_category(grid, series, form, "category", grid.terms.text)
+        np.testing.assert_allclose(fit.coefficients, coefficients[series], rtol=1e-8)
 
 
 def drawn(models, form, tried):

@@ -160,7 +160,7 @@ def fits_of(folder, models, values, levels=LEVELS, **options):
     model = fitted(table, **{"models": str(folder / "models.toml"), "weights": "equal", **options})
     terms_of = {default.terms: terms for default, terms in zip(defaults, models, strict=True)}
     return model, [
-        {terms_of[fit.terms]: fit for fit in category}
+        {terms_of[fit.model.terms]: fit for fit in category}
         for _, category in sorted(zip(model.names, model.default_fits, strict=True))
     ]
 
@@ -205,7 +205,7 @@ def test_deficient_rank_gives_the_solution_of_least_norm(terms, levels, note, no
     np.testing.assert_allclose([by_terms[terms].coefficients for by_terms in fits], expected.T, rtol=1e-8, atol=1e-10)
     assert all(set(by_terms[terms].standard_errors) == {None} for by_terms in fits)
     assert all(by_terms[terms].note.startswith(note) for by_terms in fits)
-    assert {fits[0].terms for fits in model.default_fits} == {("1",)}, "it cannot be compared"
+    assert {fits[0].model.terms for fits in model.default_fits} == {("1",)}, "it cannot be compared"
 
 
 def test_missing_cells_are_fitted_on_the_points_that_there_are(noisy, tmp_path):
@@ -225,7 +225,7 @@ def test_a_term_that_is_not_finite_takes_its_model_alone_out(noisy, tmp_path):
     left_out = [by_terms["1", "1/(x - 1)"] for by_terms in fits]
     assert {fit.coefficients for fit in left_out} == {(None, None)}
     assert {fit.note for fit in left_out} == {"a term is not finite at a level"}
-    assert {fits[0].terms for fits in model.default_fits} == {("1", "x")}
+    assert {fits[0].model.terms for fits in model.default_fits} == {("1", "x")}
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -237,7 +237,7 @@ def test_exact_data_give_their_own_model_and_its_coefficients(criterion):
     parts = {f"c{k}": design @ c for k, (design, c) in enumerate(zip(designs, truth, strict=True))}
     rows = [(p, name, values[k]) for name, values in parts.items() for k, p in enumerate(P)]
     model = fitted(pd.DataFrame(rows, columns=["P", "category", "time_s"]), criterion=criterion)
-    assert [fits[0].terms for fits in model.default_fits] == [default.terms for default in defaults]
+    assert [fits[0].model.terms for fits in model.default_fits] == [default.terms for default in defaults]
     for category, coefficients in zip(model.categories, truth, strict=True):
         np.testing.assert_allclose(category.coefficients, coefficients, rtol=1e-8)
 
@@ -246,7 +246,7 @@ def test_exact_data_give_their_own_model_and_its_coefficients(criterion):
 def test_a_constant_category_has_no_r2_and_the_constant_model(criterion, tmp_path):
     model, [fits] = fits_of(tmp_path, MODELS, np.full((6, 1), 7.0), criterion=criterion)
     assert {fit.r2 for fit in fits.values()} == {None}
-    assert model.default_fits[0][0].terms == ("1",)
+    assert model.default_fits[0][0].model.terms == ("1",)
     assert model.categories[0].coefficients == pytest.approx((7.0,), abs=1e-13)
 
 
@@ -254,7 +254,7 @@ def test_as_many_coefficients_as_points_are_not_compared(tmp_path):
     model, [fits] = fits_of(tmp_path, [("1", "x"), ("x",)], [[1.0], [5.0]], [1.0, 2.0], criterion="r2")
     assert fits["1", "x"].sum_of_squares == pytest.approx(0.0, abs=1e-20)
     assert fits["1", "x"].note == "as many coefficients as points"
-    assert model.default_fits[0][0].terms == ("x",)
+    assert model.default_fits[0][0].model.terms == ("x",)
 
 
 def test_r2_rewards_every_further_term_and_leave_one_out_does_not(tmp_path):

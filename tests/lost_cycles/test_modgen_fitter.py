@@ -107,7 +107,7 @@ def test_five_steps_of_the_paper(generate, tmp_path):
     factor = next(f for f in first.generations[0].factors if f.symbol == "D")
     assert max(row[place] for row in factor.r2) < 0.8  # 2: at every P, no instance is good
     candidates = first.fits_on(SYNC, "D", 4)  # 3: the default models at one P are a constant and lines
-    assert {fit.formula for fit, _ in candidates} == {"a", "a*x", "a + b*x"}
+    assert {fit.model.formula for fit, _ in candidates} == {"a", "a*x", "a + b*x"}
     again = fit(  # 4 and 5: the formula added, five replications
         generate.profile(repetitions=5, seed=2), models=f"standard,{EXAMPLE / 'models.toml'}"
     )

@@ -70,7 +70,7 @@ def _lca_tables(model: LcaModel, part: Sequence[float]) -> list[Table]:
     ]
     categories = Table(columns, rows, title="Best default model by category", importance="verbose")
     formulas = Column("model", lambda row: row[2].text(factor, _DIGITS), model.unit or "")
-    where = Column("where the form comes from", lambda row: row[2].origin)
+    where = Column("where the form comes from", lambda row: row[2].model.origin)
     candidates = [
         Table([Column("model", form), *of_fit, Column("note", note), where],
               [(name, None, candidate) for candidate in fits], f"All default models of {name}")

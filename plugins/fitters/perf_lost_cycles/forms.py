@@ -286,10 +286,7 @@ class UsedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class DefaultFit:
     """One default model fitted to one category."""
 
-    formula: str  # as the default model has them
-    origin: str
-    terms: tuple[str, ...]  # what the coefficients multiply, in ``x``
-    names: tuple[str, ...]  # of the coefficients in the formula
+    model: DefaultModel | UsedModel
     coefficients: tuple[float | None, ...]  # None if a term is not finite
     standard_errors: tuple[float | None, ...]
     sum_of_squares: float | None  # weighted squares of the residuals
@@ -300,15 +297,16 @@ class DefaultFit:
 
     def values(self, x: Floats) -> Floats:
         """Return the model at levels x (n,); all coefficients are known."""
-        return np.asarray(term_values(self.terms, {VARIABLE: x}) @ np.array(self.coefficients, dtype=np.float64))
+        return np.asarray(term_values(self.model.terms, {VARIABLE: x}) @ np.array(self.coefficients, dtype=np.float64))
 
     def form(self, factor: str) -> str:
         """Return the formula with its coefficients' names, in the factor's symbol unless a coefficient has it."""
-        return self.formula if factor in self.names else self._substituted(factor, {})
+        return self.model.formula if factor in self.model.coefficients else self._substituted(factor, {})
 
     def text(self, factor: str, digits: int = 6) -> str:
         """Return the formula with its coefficients, as a person reads it: a constant of 0 is left out."""
-        numbers = {n: Formula(f"{c or 0.0:.{digits}g}") for n, c in zip(self.names, self.coefficients, strict=True)}
+        named = zip(self.model.coefficients, self.coefficients, strict=True)
+        numbers = {name: Formula(f"{value or 0.0:.{digits}g}") for name, value in named}
         text = self._substituted(factor, numbers).replace("+ -", "- ").removeprefix("0 + ")
         return f"-{text[4:]}" if text.startswith("0 - ") else text
 
@@ -320,8 +318,8 @@ class DefaultFit:
         ]
 
     def _substituted(self, factor: str, numbers: Mapping[str, Formula]) -> str:
-        formula = Formula(self.formula)
-        symbols = {name: Formula(factor) for name in formula.names if name not in self.names}
+        formula = Formula(self.model.formula)
+        symbols = {name: Formula(factor) for name in formula.names if name not in self.model.coefficients}
         return formula.substituted({**symbols, **numbers}).canonical
 
 
@@ -336,59 +334,45 @@ def fit_default_models(
     design = term_values(terms, {VARIABLE: x}) * root_weight[:, None]
     targets, is_finite = (values * root_weight)[None], np.asarray(np.isfinite(design).all(axis=0))
     members = [[terms.index(term) for term in model.terms] for model in models]
-    ranked: list[tuple[float, int, int, DefaultFit]] = []
+    ranked: list[tuple[float, int, int, Floats, Floats, Floats, str]] = []
     for size in {len(columns) for columns in members}:
         of_size = [k for k, columns in enumerate(members) if len(columns) == size]
-        finite = [k for k in of_size if is_finite[members[k]].all()]
-        for k in set(of_size) - set(finite):
+        usable = [k for k in of_size if is_finite[members[k]].all()]
+        for k in set(of_size) - set(usable):
             none = np.full(size, np.nan)
-            fit = _fit_of(models[k], none, none, np.full(4, np.nan), "a term is not finite at a level")
-            ranked.append((np.inf, size, k, fit))
-        if not finite:
+            ranked.append((np.inf, size, k, none, none, np.full(4, np.nan), "a term is not finite at a level"))
+        if not usable:
             continue
-        used = sorted({column for k in finite for column in members[k]})
-        subsets = [[used.index(column) for column in members[k]] for k in finite]
+        used = sorted({column for k in usable for column in members[k]})
+        subsets = [[used.index(column) for column in members[k]] for k in usable]
         fits = fit_subsets(design[None][:, :, used], [0], targets, subsets)
         squares, left_out, rank = fits.sum_of_squares[0], fits.leave_one_out[0], fits.rank[0]
         judged = criterion(Scores(squares, left_out, targets[0] @ targets[0], rank, n), name)
         scale = (n - 1.0) / (n - size) if n > size else np.nan
-        r2 = [weighted_r2(sums, values, root_weight) for sums in (squares, squares * scale, left_out)]
-        figures = np.stack([squares, *r2], axis=1)
-        for row, k in enumerate(finite):
+        shares = [weighted_r2(sums, values, root_weight) for sums in (squares, squares * scale, left_out)]
+        figures = np.stack([squares, *shares], axis=1)
+        for row, k in enumerate(usable):
             is_determined = bool(rank[row] == size)
             coefficients = fits.coefficients[0, row]
             if not is_determined:  # of all that fit as well, those of least norm
                 coefficients = np.linalg.lstsq(design[:, members[k]], targets[0], rcond=None)[0]
             note = _note(size, int(rank[row]), n, float(fits.condition[0, row]))
-            fit = _fit_of(models[k], coefficients, fits.standard_errors[0, row], figures[row], note)
-            ranked.append((float(judged[row]) if is_determined else np.inf, size, k, fit))
+            score = float(judged[row]) if is_determined else np.inf
+            ranked.append((score, size, k, coefficients, fits.standard_errors[0, row], figures[row], note))
     ranked.sort(key=lambda entry: entry[:3])
-    return tuple(fit for *_, fit in ranked), bool(np.isfinite(ranked[0][0]))
+    default_fits = []
+    for _, _, k, *rows, figures, note in ranked:
+        coefficients, errors = (tuple(map(finite, row.tolist())) for row in rows)
+        squares, r2, r2_adjusted, r2_leave_one_out = map(finite, figures.tolist())
+        fit = DefaultFit(models[k], coefficients, errors, squares, r2, r2_adjusted, r2_leave_one_out, note)
+        default_fits.append(fit)
+    return tuple(default_fits), bool(np.isfinite(ranked[0][0]))
 
 
 @functools.cache
 def terms_in(terms: tuple[str, ...], factor: str) -> tuple[str, ...]:
     """Return terms of a default model in a factor's own symbol."""
     return tuple(Formula(term).substituted({VARIABLE: Formula(factor)}).canonical for term in terms)
-
-
-def _fit_of(
-    model: DefaultModel | UsedModel, coefficients: Floats, errors: Floats, figures: Floats, note: str
-) -> DefaultFit:
-    squares, r2, r2_adjusted, r2_leave_one_out = map(finite, figures.tolist())
-    return DefaultFit(
-        formula=model.formula,
-        origin=model.origin,
-        terms=model.terms,
-        names=model.coefficients,
-        coefficients=tuple(map(finite, coefficients.tolist())),
-        standard_errors=tuple(map(finite, errors.tolist())),
-        sum_of_squares=squares,
-        r2=r2,
-        r2_adjusted=r2_adjusted,
-        r2_leave_one_out=r2_leave_one_out,
-        note=note,
-    )
 
 
 def _note(size: int, rank: int, n: int, condition: float) -> str:

@@ -22,7 +22,8 @@ Deviations, and why:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -282,17 +283,14 @@ def _on_lines(
         same_length = np.flatnonzero(lengths == length)
         used, of_set = np.unique(tuple_index[same_length], return_inverse=True)
         points, of_set = np.stack([sets[k] for k in used.tolist()]), of_set.ravel()
-        for way in range(full.shape[1]):
-            new = full[same_length, way] >= 0
-            for earlier in range(way):
-                # A candidate that spans what an earlier one spans has its score.
-                same = new & (cross[same_length, earlier] == cross[same_length, way])
-                copied = same_length[same]
-                scores[copied, way], squares[copied, way] = scores[copied, earlier], squares[copied, earlier]
-                new &= ~same
-            new_jobs = same_length[new]
-            fits = score_forms(grid, cross_forms.forms, points, (cross[new_jobs, way], of_set[new], category[new_jobs]))
-            scores[new_jobs, way], squares[new_jobs, way] = criterion(fits, name), fits.sum_of_squares
+        row, way = np.nonzero(full[same_length] >= 0)
+        span = cross[same_length[row], way]
+        # Candidates that span the same on the lines of a job have the same score.
+        _, first, place = np.unique(row * len(cross_forms.forms) + span, return_index=True, return_inverse=True)
+        new_jobs = span[first], of_set[row[first]], category[same_length[row[first]]]
+        fits = score_forms(grid, cross_forms.forms, points, new_jobs)
+        scores[same_length[row], way] = criterion(fits, name)[place]
+        squares[same_length[row], way] = fits.sum_of_squares[place]
         job_points = points[of_set]
         values = grid.values[category[same_length, None], job_points]
         r2[same_length] = weighted_r2(
@@ -377,46 +375,23 @@ def generate(
     return Generated(forms, lines, instances, tuple(r2 for _, r2 in fitted), tuples, of_tuples, tuple_r2, steps, chosen)
 
 
-@dataclass(frozen=True)
-class FormFit:
-    """One form fitted to several series on the same points."""
-
-    series: Ints
-    coefficients: Floats
-    standard_errors: Floats
-    residuals: Floats  # weighted
-    leave_one_out: Floats
-
-
-def fit_forms(grid: Grid, forms: Sequence[Form], of_series: Ints) -> list[FormFit]:
-    """Fit each series with its own form on all points; one fit for each form that occurs.
-
-    Forms of one size are one call of `perf_statistics.batched.fit_subsets`.
-    """
-    form_fits = []
-    numbers, group = np.unique(of_series, return_inverse=True)
-    sizes = np.array([len(forms[number]) for number in numbers.tolist()])
-    for size in np.unique(sizes).tolist():
-        chosen = np.flatnonzero(sizes == size)
-        columns = grid.terms.columns(grid.functions, np.array([forms[number] for number in numbers[chosen].tolist()]))
-        designs = (columns * grid.root_weight).swapaxes(1, 2)
-        series = np.flatnonzero(sizes[group] == size)
-        targets = grid.values[series] * grid.root_weight
-        design_of = np.searchsorted(chosen, group[series])
-        fits = fit_subsets(designs, design_of, targets, [list(range(size))])
-        for number, design in enumerate(designs):
-            rows = np.flatnonzero(design_of == number)
-            coefficients = fits.coefficients[rows, 0]
-            form_fits.append(
-                FormFit(
-                    series=series[rows],
-                    coefficients=coefficients,
-                    standard_errors=fits.standard_errors[rows, 0],
-                    residuals=targets[rows] - coefficients @ design.T,
-                    leave_one_out=fits.leave_one_out[rows, 0],
-                )
-            )
-    return form_fits
+def fit_category(grid: Grid, series: int, form: Form, name: str, text: Callable[[int], str]) -> CategoryFit:
+    """Return the model of a category: its form fitted to all points; `text` writes a term by its number."""
+    columns = grid.terms.columns(grid.functions, np.array(form)) * grid.root_weight
+    values = grid.values[series]
+    fit = fit_subsets(columns.T[None], [0], (values * grid.root_weight)[None], [list(range(len(form)))])
+    left_out = np.where(np.isfinite(fit.leave_one_out[0]), fit.leave_one_out[0], np.nan)
+    r2, r2_leave_one_out = weighted_r2(np.append(fit.sum_of_squares[0], left_out), values, grid.root_weight).tolist()
+    return CategoryFit(
+        name=name,
+        terms=tuple(map(text, form)),
+        coefficients=tuple(fit.coefficients[0, 0].tolist()),
+        standard_errors=tuple(map(finite, fit.standard_errors[0, 0].tolist())),
+        n_points=len(values),
+        sum_of_squares=float(fit.sum_of_squares[0, 0]),
+        r2_centered=finite(r2),
+        r2_leave_one_out=finite(r2_leave_one_out),
+    )
 
 
 def generate_model(
@@ -433,37 +408,15 @@ def generate_model(
         for category in table.categories
     ]
     terms = _terms(table, defaults, notes)
-    fitted, generations = _fit(table, np.flatnonzero(~aside), root, terms, defaults, options)
-    numbers = sorted({term for made, *_ in fitted for form in made.chosen for term in made.forms.forms[form]})
-    texts = {term: terms.text(term) for term in numbers}
-    categories: dict[int, CategoryFit] = {}
-    for generated, members, points, fits in fitted:
-        for fit in fits:
-            form: Form = generated.forms.forms[int(generated.chosen[fit.series[0]])]
-            squares = np.einsum("kn,kn->k", fit.residuals, fit.residuals)
-            values = table.values[points][:, [members[k] for k in fit.series.tolist()]].T
-            r2 = weighted_r2(squares, values, root[points])
-            loo = weighted_r2(np.where(np.isfinite(fit.leave_one_out), fit.leave_one_out, np.nan), values, root[points])
-            for row, series in enumerate(fit.series.tolist()):
-                categories[members[series]] = CategoryFit(
-                    name=table.categories[members[series]],
-                    terms=tuple(map(texts.__getitem__, form)),
-                    coefficients=tuple(fit.coefficients[row].tolist()),
-                    standard_errors=tuple(map(finite, fit.standard_errors[row].tolist())),
-                    n_points=len(points),
-                    sum_of_squares=float(squares[row]),
-                    r2_centered=finite(float(r2[row])),
-                    r2_leave_one_out=finite(float(loo[row])),
-                )
+    categories, generations = _fit(table, np.flatnonzero(~aside), root, terms, defaults, options)
     tried = grouped(  # categories that each default model was tried for
         ((symbol, model), category)
         for category, of_category in zip(table.categories, defaults, strict=True)
         for symbol, of_factor in zip(table.points, of_category, strict=True)
         for model in of_factor
     )
-    ordered = [categories[k] for k in range(len(table.categories))]
-    table = replace(table, notes=tuple(notes))
-    return ModgenModel.of("modgen", table, options, root, ordered, tried, generations, np.flatnonzero(aside).tolist())
+    table, left_out = replace(table, notes=tuple(notes)), np.flatnonzero(aside).tolist()
+    return ModgenModel.of("modgen", table, options, root, categories, tried, generations, left_out)
 
 
 def _terms(table: CategoryTable, defaults: list[list[tuple[DefaultModel, ...]]], notes: list[str]) -> Terms:
@@ -498,8 +451,9 @@ def _fit(
     terms: Terms,
     defaults: Sequence[Sequence[tuple[DefaultModel, ...]]],
     options: ModgenOptions,
-) -> tuple[list[tuple[Generated, list[int], Ints, list[FormFit]]], list[Generation]]:
+) -> tuple[list[CategoryFit], list[Generation]]:
     """Generate and fit the categories, those that were measured at the same points together."""
+    text = functools.cache(terms.text)
     as_forms = [
         [
             tuple(tuple(sorted(functions.index(text) * stride for text in model.terms)) for model in of_factor)
@@ -509,7 +463,7 @@ def _fit(
     ]
     measured = ~np.isnan(table.values[used])
     patterns, pattern = np.unique(measured.T, axis=0, return_inverse=True)
-    fitted, generations = [], []
+    fitted, generations = dict[int, CategoryFit](), []
     for number, is_measured in enumerate(patterns):
         categories = np.flatnonzero(pattern.ravel() == number).tolist()
         points = used[is_measured]
@@ -528,20 +482,22 @@ def _fit(
                 f"{table.source}: {listing(lost, 3)}: no default model has fewer coefficients than the lines have "
                 "levels; measure more levels, or give --models with shorter formulas"
             )
-        fitted.append((generated, categories, points, fit_forms(grid, generated.forms.forms, generated.chosen)))
-        generations.append(generation_of(generated, terms, categories, points))
-    return fitted, generations
+        for series, (category, form) in enumerate(zip(categories, generated.chosen.tolist(), strict=True)):
+            name, chosen = table.categories[category], generated.forms.forms[form]
+            fitted[category] = fit_category(grid, series, chosen, name, text)
+        generations.append(generation_of(generated, terms, text, categories, points))
+    return [fitted[category] for category in range(len(table.categories))], generations
 
 
-def generation_of(generated: Generated, terms: Terms, categories: Sequence[int], points: Ints) -> Generation:
+def generation_of(
+    generated: Generated, terms: Terms, text: Callable[[int], str], categories: Sequence[int], points: Ints
+) -> Generation:
     """Return the steps as a file keeps them."""
     steps = np.array([(step.form, step.result) for step in generated.steps], dtype=np.int64)
     used = np.unique(np.concatenate([array.ravel() for array in (*generated.instances, generated.tuple_forms, steps)]))
     used = used[used >= 0]
     renumber = np.full(len(generated.forms.forms) + 1, -1, dtype=np.int64)  # the last place answers for -1
     renumber[used] = np.arange(len(used))
-    numbers = {number for form in used.tolist() for number in generated.forms.forms[form]}
-    texts = {number: terms.text(number) for number in numbers}
     factors = tuple(
         FactorLines(
             symbol=terms.symbols[lines.factor],
@@ -555,7 +511,7 @@ def generation_of(generated: Generated, terms: Terms, categories: Sequence[int],
     return Generation(
         categories=tuple(categories),
         points=tuple(points.tolist()),
-        forms=tuple(tuple(texts[number] for number in generated.forms.forms[form]) for form in used.tolist()),
+        forms=tuple(tuple(map(text, generated.forms.forms[form])) for form in used.tolist()),
         factors=factors,
         tuples=tuple(points[generated.tuples].tolist()),
         tuple_forms=_rows(renumber[generated.tuple_forms]),

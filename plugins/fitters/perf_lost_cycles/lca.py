@@ -68,7 +68,7 @@ class LcaModel(modgen.ModgenModel, frozen=True, forbid_unknown_fields=True, dict
     def candidate_terms(self, category: int) -> tuple[tuple[str, ...], ...]:
         """Return terms of each default model of a category whose coefficients its points determine, best first."""
         n_points = int(np.isfinite(self.fitted_values[category]).sum())
-        known = [fit.terms for fit in self.default_fits[category] if None not in fit.coefficients]
+        known = [fit.model.terms for fit in self.default_fits[category] if None not in fit.coefficients]
         return tuple(dict.fromkeys(terms_in(terms, self.factor) for terms in known if len(terms) < n_points))
 
     def rivals(self, points: Points) -> tuple[Rival, ...]:
@@ -85,7 +85,7 @@ class LcaModel(modgen.ModgenModel, frozen=True, forbid_unknown_fields=True, dict
                     continue
                 if 1.0 - candidate.r2_leave_one_out > _NEARBY * (1.0 - r2):
                     continue
-                design = self.design(terms_in(candidate.terms, self.factor), coordinates)
+                design = self.design(terms_in(candidate.model.terms, self.factor), coordinates)
                 values = np.maximum(design @ np.array(candidate.coefficients, dtype=np.float64), 0.0)
                 figure = f"leave-one-out R^2 {candidate.r2_leave_one_out:.4f} instead of {r2:.4f}"
                 text = f"{name} = {candidate.text(self.factor_name)}"
@@ -145,14 +145,15 @@ class LcaFitter(Fitter):
             for fit in fits:
                 squares = fit.sum_of_squares
                 figures: dict[str, float | int | None] = {
-                    "n_parameters": len(fit.terms),
+                    "n_parameters": len(fit.model.terms),
                     "r2_uncentered": None if squares is None or total <= 0 else float(r_squared(squares, total)),
                     "r2_centered": fit.r2,
                     "r2_adjusted": fit.r2_adjusted,
                     "r2_leave_one_out": fit.r2_leave_one_out,
                 }
                 if not several:  # coefficients, where all models are of one category
-                    for label, value, error in zip(fit.names, fit.coefficients, fit.standard_errors, strict=True):
+                    names = fit.model.coefficients
+                    for label, value, error in zip(names, fit.coefficients, fit.standard_errors, strict=True):
                         figures |= {label: value, f"{label} error": error}
                 candidates.append(Candidate((prefix + fit.form(name),), figures, fit.note))
         kinds = "each category" if several else chosen.categories[0]
@@ -177,7 +178,7 @@ def lca_model(
         categories.append(
             modgen.CategoryFit(
                 name=name,
-                terms=terms_in(fit.terms, factor),
+                terms=terms_in(fit.model.terms, factor),
                 coefficients=tuple(value or 0.0 for value in fit.coefficients),
                 standard_errors=fit.standard_errors,
                 n_points=int(np.isfinite(values).sum()),

@@ -492,7 +492,7 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             str(self.origin.options["criterion"]),
         )
         form = set(generation.forms[best]) if best >= 0 else set()
-        chosen = [set(terms_in(fit.terms, symbol)) == form for fit in fits]
+        chosen = [set(terms_in(fit.model.terms, symbol)) == form for fit in fits]
         return tuple(sorted(zip(fits, chosen, strict=True), key=lambda pair: not pair[1]))
 
     def _generation(self, category: str) -> tuple[Generation, int]:

@@ -237,23 +237,20 @@ class LostCyclesViews(page.Viewable):
         """Return the overview, or what it leads to; see `Viewable.view`."""
         if path == ():
             return page.View(self.title, overview_blocks(self._model, query))
+        category, symbol, last = self._place(path)
         trail: tuple[page.Link, ...] = (page.Link("Fitting overview", ()),)
-        self._check(path)
-        category, rest = path[1], path[2:]
-        if not rest:
+        if not symbol:
             return page.View(category, category_blocks(self._model, category), path, trail)
-        trail = (*trail, page.Link(category, (CATEGORY, category)))
-        symbol, factor = rest[1], self._model.shown_names[rest[1]]
-        if len(rest) == 2:
+        factor, trail = self._model.shown_names[symbol], (*trail, page.Link(category, (CATEGORY, category)))
+        if not last:
             return page.View(f"Fitting over {factor}", fitting_blocks(self._model, category, symbol), path, trail)
-        fitting = page.Link(f"over {factor}", fitting_path(category, symbol))
-        if rest[2] == FORMULAE:
+        trail = (*trail, page.Link(f"over {factor}", fitting_path(category, symbol)))
+        if last == FORMULAE:
             blocks: tuple[page.Block, ...] = formulae_blocks(self._model, category, symbol, self._file)
-            return page.View(f"Formulae of {category} over {factor}", blocks, path, (*trail, fitting))
-        line = int(rest[2])
-        label = self._model.lines(category, symbol)[line].label
-        blocks = fit_blocks(self._model, category, symbol, line)
-        return page.View(f"Fit of {category} over {factor}: {label}", blocks, path, (*trail, fitting))
+            return page.View(f"Formulae of {category} over {factor}", blocks, path, trail)
+        label = self._model.lines(category, symbol)[int(last)].label
+        blocks = fit_blocks(self._model, category, symbol, int(last))
+        return page.View(f"Fit of {category} over {factor}: {label}", blocks, path, trail)
 
     def paths(self) -> Iterable[page.ViewPath]:
         """Return the overview, then the categories with their lines, each from the worst to the best."""
@@ -286,24 +283,21 @@ class LostCyclesViews(page.Viewable):
         """Generate the model again with other formulas; see `Viewable.act`."""
         if path[4:] != (FORMULAE,):
             raise OptionError("nothing to edit in this view")
-        self._check(path)
-        return formulae_edit(self._model, path[1], path[3], form, self._file, self._stored)
+        category, symbol, _ = self._place(path)
+        return formulae_edit(self._model, category, symbol, form, self._file, self._stored)
 
-    def _check(self, path: page.ViewPath) -> None:
-        """Refuse a path that leads nowhere."""
-        is_category = path[:1] == (CATEGORY,) and path[1:2] and path[1] in self._model.names
-        match path[2:]:
-            case ():
-                exists = True
-            case (_,):
-                exists = False
-            case (kind, symbol, *line):
-                exists = kind == OVER and symbol in self._model.factors and len(line) < 2
-                if exists and line and line[0] != FORMULAE:
-                    count = len(self._model.lines(path[1], symbol)) if is_category else 0
-                    exists = line[0].isascii() and line[0].isdecimal() and len(line[0]) < 9 and int(line[0]) < count
-        if not (is_category and exists):
-            raise page.NoViewError(path)
+    def _place(self, path: page.ViewPath) -> tuple[str, str, str]:
+        """Return category, factor, and line or `FORMULAE` of a path, empty behind its end; refuse one to nowhere."""
+        match path:
+            case (kind, category) if kind == CATEGORY and category in self._model.names:
+                return category, "", ""
+            case (kind, category, over, symbol, *line) if (
+                (kind, over) == (CATEGORY, OVER) and category in self._model.names and symbol in self._model.factors
+            ):
+                numbers = map(str, range(len(self._model.lines(category, symbol))))
+                if not line or line in ([last] for last in (FORMULAE, *numbers)):
+                    return category, symbol, "".join(line)
+        raise page.NoViewError(path)
 
 
 def fitting_path(category: str, symbol: str, *line: str) -> page.ViewPath:
@@ -507,7 +501,7 @@ def formulae_blocks(model: ModgenModel, category: str, symbol: str, file: Path |
         return (page.Notice(f"{error}. The formulas of the model can be changed where that file is.", "error"),)
     count = len(model.lines(category, symbol))
     fits = [pair for number in range(count) for pair in model.fits_on(category, symbol, number)]
-    chosen = [fit.formula for fit, is_chosen in fits if is_chosen]
+    chosen = [fit.model.formula for fit, is_chosen in fits if is_chosen]
     rows = tuple((one.formula, f"{chosen.count(one.formula)} of {count}", one.origin or "-") for one in models)
     what = f"{symbol} (also in lower case) or x is {model.shown_names[symbol]}; "
     what += f"other names are constants: a + b*{symbol}^2"
