@@ -38,7 +38,7 @@ _FEW_CELLS = 30  # with 16, bootstrap intervals of 95% hold the truth in 80% (do
 _WIDE_SCALE = 20.0  # the paper's values differ by 4 to 7 after all three steps of section 3
 _FAR_APART = 1.0  # relative standard error from which an asymptotic interval is not to be trusted
 
-COVERAGE = 0.95  # of the intervals, for a single run
+COVERAGE = 0.95  # of the intervals of parameters, and of those for a single run
 _MOST_BANDS = 4  # systems in a plot whose intervals stay distinct
 _MOST_FUNCTIONS = 6  # of a joint model whose parameters are drawn
 _MOST_CODES = 12  # a plot for each
@@ -63,10 +63,9 @@ def individual_report(model: IndividualModel, data: Any = None) -> Report:
         answer=f"{name}: {_error_line(mean, worst)}",
         figures=[mean, worst],
         tables=[
-            _pairs(model),
+            *_pairs(model),
             *_outliers(model, "Outliers (studentized residuals within their pair)"),
             *_ranking(model, "The same functions for all pairs" if count > 1 else "All models", _MOST_CANDIDATES),
-            _coefficients(model),
         ],
         draw=lambda: scaling_plots(model, data),
         notes=[Note("Uncertain", freedom_warning(few, count).removeprefix("warning: "))] if few else [],
@@ -194,55 +193,43 @@ def _ranking(model: IndividualModel | JointModel, title: str, most: int) -> list
     return [candidate_table(first, f"{title} (best {len(first)} of {len(model.ranking)})", "verbose")]
 
 
-def _pairs(model: IndividualModel) -> Table:
+def _pairs(model: IndividualModel) -> list[Table]:
+    """Return every pair, worst first; as data with the coefficient and standard error of each function, NaN of none."""
     pairs = sorted(model.pairs, key=lambda pair: pair.r2_uncentered)
 
     def coefficients(pair: PairFit) -> str:
         return ", ".join(map(_with_error, pair.coefficients, pair.standard_errors))
 
+    def of_function(pair: PairFit, name: str, field: str) -> float:
+        value = dict(zip(pair.functions, getattr(pair, field), strict=True)).get(name)
+        return math.nan if value is None else value
+
     columns = [
-        *([Column("code", "code")] if len(model.codes) > 1 else []),
-        *([Column("system", "system")] if len(model.systems) > 1 else []),
-        Column("points", "n_observations"),
-        Column("functions", lambda pair: " + ".join(pair.functions) or "none"),
-        Column("coefficients ± SE", coefficients),
-        Column("SSE", "sum_of_squares"),
-        Column("R^2 uncentered", "r2_uncentered", format=".5f"),
+        Column("code", "code", importance="default" if len(model.codes) > 1 else "data"),
+        Column("system", "system", importance="default" if len(model.systems) > 1 else "data"),
+        Column("points", "n_observations", key="n_observations"),
+        Column("functions", lambda pair: " + ".join(pair.functions) or "none", key=()),
+        Column("coefficients ± SE", coefficients, key=()),
+        Column("SSE", "sum_of_squares", key="sse"),
+        Column("R^2 uncentered", "r2_uncentered", format=".5f", key="r2_uncentered"),
         Column("note", "note"),
-    ]
-    more = f" (the worst {_MOST_PAIRS} of {len(pairs):,}; --json has all)" if len(pairs) > _MOST_PAIRS else ""
-    return Table(columns, pairs, title=f"Pairs{more}", limit=_MOST_PAIRS)
-
-
-def _coefficients(model: IndividualModel) -> Table:
-    """Return every pair, worst first, with the coefficient and standard error of each function; NaN of none."""
-    pairs = sorted(model.pairs, key=lambda pair: pair.r2_uncentered)
-    columns = [
-        Column("code", [pair.code for pair in pairs]),
-        Column("system", [pair.system for pair in pairs]),
-        Column("points", [pair.n_observations for pair in pairs], key="n_observations"),
-        Column("SSE", [pair.sum_of_squares for pair in pairs], key="sse"),
-        Column("R^2 uncentered", [pair.r2_uncentered for pair in pairs], key="r2_uncentered"),
-        Column("note", [pair.note for pair in pairs]),
     ]
     for name in model.functions:
         if any(name in pair.functions for pair in pairs):
-            places = [pair.functions.index(name) if name in pair.functions else None for pair in pairs]
             for label, field in ((name, "coefficients"), (f"standard error of {name}", "standard_errors")):
-                values = [
-                    math.nan if k is None or (value := getattr(pair, field)[k]) is None else value
-                    for pair, k in zip(pairs, places, strict=True)
-                ]
-                columns.append(Column(label, values, key=label))
-    return Table(columns, importance="data")
+                value = partial(of_function, name=name, field=field)
+                columns.append(Column(label, value, key=label, importance="data"))
+    more = f" (the worst {_MOST_PAIRS} of {len(pairs):,}; --json has all)" if len(pairs) > _MOST_PAIRS else ""
+    shown = Table(columns, pairs, title=f"Pairs{more}", limit=_MOST_PAIRS)
+    return [shown, replace(shown, title="", limit=None, importance="data")]
 
 
 def _intervals(model: JointModel) -> list[tuple[float, float, bool]]:
     """Return the ends of each parameter's interval, infinite if open, and whether every refit for it converged."""
     from scipy.special import stdtrit
 
-    level, freedom = model.origin.options["level"], model.degrees_of_freedom
-    quantile = float(stdtrit(freedom, 0.5 + 0.5 * level)) if freedom > 0 else np.nan
+    freedom = model.degrees_of_freedom
+    quantile = float(stdtrit(freedom, 0.5 + 0.5 * COVERAGE)) if freedom > 0 else np.nan
     refitted = {interval.name: interval for interval in model.intervals}
     ends = []
     for parameter in model.parameters:
@@ -271,7 +258,7 @@ def _parameters(model: JointModel) -> Table:
         Column("estimate", estimates),
         Column("standard error", errors, format=".2g"),
         Column("t", [x / e if e else math.nan for x, e in zip(estimates, errors, strict=True)], format=".1f", key=()),
-        Column(f"{options['level']:.0%} interval",
+        Column(f"{COVERAGE:.0%} interval",
                [None if math.isnan(low) else (low, high) for low, high in zip(lower, upper, strict=True)],
                format=lambda end: "open" if np.isinf(end) else f"{end:.4g}", key=()),
         Column("", ["" if done else "at least" for done in converged], key=()),

@@ -312,9 +312,7 @@ def _intervals(
         if options.loss != "linear":
             raise OptionError("--intervals profile needs least squares; with --loss use --intervals bootstrap")
         with progress.bar("profiling parameters", count) as advance:
-            profile = joint_resampling.profile_intervals(
-                problem, fit, range(count), level=options.level, advance=advance
-            )
+            profile = joint_resampling.profile_intervals(problem, fit, range(count), advance=advance)
         lower, upper, complete = profile.lower, profile.upper, profile.converged
         if profile.lowest < fit.sum_of_squares * (1.0 - _SAME_OPTIMUM):
             progress.note("profiling found a better optimum; refit with more --starts")
@@ -323,7 +321,7 @@ def _intervals(
             sample = joint_resampling.bootstrap(
                 problem, fit, draws=options.draws, seed=options.seed, executor=executor, advance=advance
             )
-        lower, upper = sample.intervals(options.level)
+        lower, upper = sample.intervals()
         complete = np.full(count, sample.failed == 0)
     works = problem.n_functions * problem.n_codes
     speeds = joint_resampling.reciprocal(lower[works:], upper[works:], fit.theta[works:])

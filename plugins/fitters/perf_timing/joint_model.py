@@ -221,7 +221,7 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     reporter: ClassVar[str] = "perf_timing.answers:joint_report"
     kind: ClassVar[str] = "joint timing model"
     is_joint: ClassVar[bool] = True
-    needed_options: ClassVar[tuple[str, ...]] = ("weights", "intervals", "level")
+    needed_options: ClassVar[tuple[str, ...]] = ("weights", "intervals")
 
     def __post_init__(self) -> None:
         super().__post_init__()

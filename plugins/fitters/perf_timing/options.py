@@ -153,17 +153,6 @@ class IndividualOptions(ScalingOptions):
     )
 
 
-def parse_coverage(value: Any) -> float:
-    """Return a coverage above 0 and below 1."""
-    try:
-        coverage = float(value)
-    except (TypeError, ValueError):
-        coverage = 0.0
-    if isinstance(value, bool) or not 0.0 < coverage < 1.0:
-        raise ValueError("a number above 0 and below 1 is expected, such as 0.95")
-    return coverage
-
-
 @dataclass(frozen=True)
 class JointOptions(ScalingOptions):
     """Options of the fitter `strohmaier`."""
@@ -188,10 +177,9 @@ class JointOptions(ScalingOptions):
     drop_outliers: bool = option(False, "refit without the reported outliers")
     starts: int = option(5, "number of starting points", minimum=1)
     intervals: str = option(
-        "asymptotic", "confidence intervals of the parameters: from standard errors, profile likelihood or bootstrap",
+        "asymptotic", "95% confidence intervals of parameters: from standard errors, profile likelihood or bootstrap",
         choices=("asymptotic", "profile", "bootstrap"),
     )  # fmt: skip
-    level: float = option(0.95, "coverage of the confidence intervals", parse=parse_coverage, metavar="0..1")
     draws: int = option(1000, "refits of the bootstrap", minimum=10)
     seed: int = option(0, "seed of random starts and the bootstrap", minimum=0)
     validate: bool = option(True, "leave-one-pair-out cross-validation")

@@ -235,7 +235,6 @@ def fit(
     drop_outliers: bool | None = ...,
     starts: int | None = ...,
     intervals: Literal["asymptotic", "profile", "bootstrap"] | None = ...,
-    level: Any = ...,
     draws: int | None = ...,
     seed: int | None = ...,
     validate: bool | None = ...,
