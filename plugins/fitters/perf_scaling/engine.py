@@ -8,19 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling import array_form
-from perf_scaling.family import (
-    DEVIATES,
-    FAR,
-    GROUPS,
-    NOISES,
-    PRIOR,
-    Shapes,
-    block_log_prior,
-    deviating_variances,
-    settings,
-    shapes_of,
-)
+from perf_scaling import array_form, family
 from perf_scaling.options import Given
 from perf_scaling.posterior import Laws, Posterior, in_parts
 from perfcore.base.arrays import Floats, Ints
@@ -85,7 +73,7 @@ def weigh_one_parameter(
     counts: Floats,
     spread: Floats,
     given: Given | None = None,
-    prior: Floats = PRIOR,
+    prior: Floats = family.PRIOR,
     parts: int = PARTS,
 ) -> Posterior:
     """What the means of K paths leave open: all shapes of the family, all noises, every level that may deviate."""
@@ -96,22 +84,22 @@ def weigh_one_parameter(
 
     x = np.asarray(levels, dtype=np.float64)
     n_paths = len(means)
-    order = np.argsort(np.abs(np.log(NOISES.tau / _LIKELY)), kind="stable")
-    noise_settings = settings()[order]
+    order = np.argsort(np.abs(np.log(family.NOISES.tau / _LIKELY)), kind="stable")
+    noise_settings = family.settings()[order]
     # As narrow as their numbers, until it is known how many components there are at most.
     weight = np.zeros((n_paths, 2 * parts))
     indices = [np.full(weight.shape, -1, dtype=kind) for kind in (np.int32, np.int16, np.int16)]
-    of_patterns: list[Shapes] = []
+    of_patterns: list[family.Shapes] = []
     begin = 0
     patterns, pattern = np.unique(np.isfinite(means), axis=0, return_inverse=True)
     for number, measured in enumerate(patterns):
         used = np.flatnonzero(measured)
-        shapes = shapes_of(x[used], given)
+        shapes = family.shapes_of(x[used], given)
         paths = np.flatnonzero(pattern.ravel() == number)
-        logs, far = np.log(x[used])[:, None], np.log(FAR * x[used[-1:]])[:, None]
-        extra = deviating_variances(noise_settings[:, 0], 1)[:, [0, *[1] * (len(used) - 1)]]
-        deviates = min(_MOST_LEVEL_PROBABILITY, DEVIATES * len(used))
-        log_prior = block_log_prior(np.bincount(shapes.group, minlength=len(GROUPS)) > 0, prior)[order]
+        logs, far = np.log(x[used])[:, None], np.log(family.FAR * x[used[-1:]])[:, None]
+        extra = family.deviating_variances(noise_settings[:, 0], 1)[:, [0, *[1] * (len(used) - 1)]]
+        deviates = min(_MOST_LEVEL_PROBABILITY, family.DEVIATES * len(used))
+        log_prior = family.block_log_prior(np.bincount(shapes.group, minlength=len(family.GROUPS)) > 0, prior)[order]
         log_priors = shapes.log_weight + log_prior[:, shapes.group]
         mean, place = shapes.logs[:, :-1].mean(axis=1), np.append(used, -1)  # of the last, which stands for none
         of_shapes = np.ascontiguousarray((shapes.logs[:, :-1] - mean[:, None]).T), shapes.logs[:, -1] - mean, log_priors
@@ -156,7 +144,7 @@ def weigh_one_parameter(
     )
     law, setting, level = (array[:, :width].astype(np.int64, order="C") for array in indices)
     return Posterior(
-        x[:, None], means, counts, spread, laws, settings(), law, setting, level,
+        x[:, None], means, counts, spread, laws, family.settings(), law, setting, level,
         np.ascontiguousarray(weight[:, :width]),
     )  # fmt: skip
 

@@ -13,30 +13,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from perf_scaling import array_form
-from perf_scaling.family import (
-    ALIKE,
-    BY_NOISE,
-    DEVIATING_FACTOR,
-    DEVIATING_VARIANCE,
-    EXACT_LAWS,
-    EXACT_TERMS,
-    EXACT_WIDTH,
-    FAR_AT,
-    FAR_FROM,
-    MOST_WIDER,
-    OTHER_SLOPE,
-    STEPS,
-    TURNS,
-    USUAL_NOISE,
-    WEAK_CHANGES,
-    beyond,
-    changes,
-    deviating_rate,
-    deviating_variance,
-    deviating_variances,
-    spread_factor,
-)
+from perf_scaling import array_form, family
 from perf_scaling.terms import Factor, Law, PathData, Term, product_values
 from perf_statistics.student import stdtrit
 from perf_tables import thread_count
@@ -198,7 +175,7 @@ class Posterior:
         share = len(np.unique(np.nan_to_num(self.noise), axis=0)) / max(n_paths, 1)
         longest = int(_NUMBERS_AT_ONCE / (len(levels) * (n * width + more) + share * of_noise))
         patterns, pattern = np.unique(np.isfinite(self.means), axis=0, return_inverse=True)
-        deviating = deviating_variances(self.settings[:, 0], self.points.shape[1])
+        deviating = family.deviating_variances(self.settings[:, 0], self.points.shape[1])
         logs, noise, log_levels = self._logs_of_laws, self.noise, np.log(levels)
         expect: Any = array_form.expect
         factorize: Any = None
@@ -235,7 +212,7 @@ class Posterior:
         points = np.asarray(places, dtype=np.float64)
         if not len(self.means):
             return np.empty((0, len(points), len(levels)))
-        if self.points.shape[1] == 1 and beyond(*self.measured_range, points).any():
+        if self.points.shape[1] == 1 and family.beyond(*self.measured_range, points).any():
             _ = self._ends, self._last_steps, self._exact  # which blocks take their parts of
         return np.exp(self._in_blocks(points, lambda block: block._log_quantiles(points, levels, run, smooth)))
 
@@ -268,7 +245,7 @@ class Posterior:
         shape = len(self.means), len(points), len(levels)
         path, place = np.divmod(np.arange(shape[0] * shape[1]), max(shape[1], 1))
         of_components = self._of_components(points, run, smooth)
-        distance = beyond(*self.measured_range, points).ravel()[:, None]
+        distance = family.beyond(*self.measured_range, points).ravel()[:, None]
 
         def raw(levels: Sequence[float]) -> Floats:
             return of_components(np.arange(len(path)), np.tile(np.asarray(levels, dtype=np.float64), (len(path), 1)))
@@ -278,11 +255,11 @@ class Posterior:
         all_levels, number = np.unique([*levels, *SIDES], return_inverse=True)
         logs = raw(all_levels.tolist())
         middle, ends = logs[:, number[[-2]]], logs[:, number[[-3, -1]]]
-        ends = middle + (ends - middle) * spread_factor(distance, np.array([SIDES[0], SIDES[2]]))
+        ends = middle + (ends - middle) * family.spread_factor(distance, np.array([SIDES[0], SIDES[2]]))
         settled = self.settling(middle[:, 0], path, points[place, 0])[:, None]
 
         def shaped(rows: Ints, logs: Floats, levels: Floats) -> Floats:
-            peaked = middle[rows] + (logs - middle[rows]) * spread_factor(distance[rows], levels)
+            peaked = middle[rows] + (logs - middle[rows]) * family.spread_factor(distance[rows], levels)
             return self.stretched(peaked, middle[rows], ends[rows], path[rows], points[place[rows], 0]) + settled[rows]
 
         logs = shaped(np.arange(len(path)), logs, all_levels)[:, number[:-3]]
@@ -357,7 +334,7 @@ class Posterior:
             return np.asarray(np.log(self.means[paths, level]) - fitted[np.arange(len(paths)), place.ravel()])
 
         turns = misses(paths, last)
-        far = np.flatnonzero(np.abs(turns) >= TURNS)
+        far = np.flatnonzero(np.abs(turns) >= family.TURNS)
         turns[np.setdiff1d(paths, far)] = 0.0
         if len(far):
             turns[far] *= misses(far, before[far]) * turns[far] > 0.0
@@ -380,11 +357,13 @@ class Posterior:
         low, high = np.maximum(middle - ends[..., :1], 1e-12), np.maximum(ends[..., 1:] - middle, 1e-12)
         side, half = np.where(logs < middle, low, high), 0.5 * (np.hypot(low, 2.0 * turn) + np.hypot(high, 2.0 * turn))
         steps = distance / step
-        far = np.clip((distance - FAR_FROM) / (FAR_AT - FAR_FROM), 0.0, 1.0) * np.clip((steps - 1.0) / STEPS, 0.0, 1.0)
-        typical = half * FAR_AT / np.where(far > 0.0, distance, 1.0)
-        noise = np.maximum(np.sqrt(self.spread / self.median_runs) - USUAL_NOISE, 0.0)[path][..., None]
-        narrowing = np.maximum(typical / (1.0 + BY_NOISE * noise), 1.0) ** (-ALIKE * far)
-        wider = np.minimum(np.minimum(typical, 1.0) ** (-ALIKE * far), MOST_WIDER)
+        far = np.clip((distance - family.FAR_FROM) / (family.FAR_AT - family.FAR_FROM), 0.0, 1.0) * np.clip(
+            (steps - 1.0) / family.STEPS, 0.0, 1.0
+        )
+        typical = half * family.FAR_AT / np.where(far > 0.0, distance, 1.0)
+        noise = np.maximum(np.sqrt(self.spread / self.median_runs) - family.USUAL_NOISE, 0.0)[path][..., None]
+        narrowing = np.maximum(typical / (1.0 + family.BY_NOISE * noise), 1.0) ** (-family.ALIKE * far)
+        wider = np.minimum(np.minimum(typical, 1.0) ** (-family.ALIKE * far), family.MOST_WIDER)
         is_free = np.ones(len(self.means), np.bool_) if self.least is None else ~np.isfinite(self.least)
         narrowing = narrowing * np.where(is_free[path][..., None], wider, 1.0)
         shaped = middle + turn + (logs - middle) * np.hypot(side, 2.0 * turn) / side * narrowing
@@ -395,11 +374,11 @@ class Posterior:
         number, value = np.log(level)[..., None], np.zeros(first.shape)
         for coefficient, term in ((first, one), (second, other)):
             for k in np.unique(term[is_exact]).tolist():
-                exponent, logarithm = EXACT_TERMS[k]
+                exponent, logarithm = family.EXACT_TERMS[k]
                 value += np.where(term == k, coefficient * np.exp(exponent * number) * number**logarithm, 0.0)
         value = np.where(is_exact, np.maximum(value, np.finfo(np.float64).tiny), 1.0)  # p log(p) is 0 at p = 1
         law = np.log(value) * (-1.0 if self.reciprocal else 1.0)
-        return np.asarray(np.where(is_exact, law + EXACT_WIDTH * (shaped - middle - turn), shaped))
+        return np.asarray(np.where(is_exact, law + family.EXACT_WIDTH * (shaped - middle - turn), shaped))
 
     @functools.cached_property
     def _exact(self) -> tuple[Floats, Floats, Ints, Ints]:
@@ -420,12 +399,12 @@ class Posterior:
             with np.errstate(all="ignore"):  # of levels whose powers overflow there is no such law
                 relative = means[varies] / scale[:, None]
                 values = np.array(
-                    [levels**exponent * np.log(levels) ** logarithm for exponent, logarithm in EXACT_TERMS]
+                    [levels**exponent * np.log(levels) ** logarithm for exponent, logarithm in family.EXACT_TERMS]
                 )
                 best = np.full(len(paths), _EXACT_ERROR)
                 possible = _nearly_sums(values, relative)
                 for law in np.flatnonzero(possible.any(axis=1)).tolist():
-                    one, other = EXACT_LAWS[law]
+                    one, other = family.EXACT_LAWS[law]
                     own = np.flatnonzero(possible[law])
                     u, v = values[one] / relative[own], values[other] / relative[own]
                     a, b, c = (u * u).sum(axis=1), (u * v).sum(axis=1), (v * v).sum(axis=1)
@@ -469,8 +448,8 @@ class Posterior:
             steps = np.column_stack([np.diff(y[:, :-1], axis=1) / np.diff(x[:-1]), slope])
             own = paths[changes]
             last[own, 0], last[own, 1] = x[-1], y[changes, -1]
-            slopes[own, 0] = steps.min(axis=1)[changes] - OTHER_SLOPE
-            slopes[own, 1] = steps.max(axis=1)[changes] + OTHER_SLOPE
+            slopes[own, 0] = steps.min(axis=1)[changes] - family.OTHER_SLOPE
+            slopes[own, 1] = steps.max(axis=1)[changes] + family.OTHER_SLOPE
             changes_at[own] = self.points[measured[-2], 0]
         return last, slopes, changes_at
 
@@ -498,9 +477,11 @@ class Posterior:
         level has scatter and may deviate, and a run has noise.
         """
         means, variances = (np.moveaxis(array, 2, 1) for array in self.components(places))
-        changed, deviation = changes(*self.measured_range, places)
+        changed, deviation = family.changes(*self.measured_range, places)
         changed = (
-            changed if self.least is None else np.where(np.isfinite(self.least), WEAK_CHANGES, 1.0)[:, None] * changed
+            changed
+            if self.least is None
+            else np.where(np.isfinite(self.least), family.WEAK_CHANGES, 1.0)[:, None] * changed
         )
         tau = np.where(self.setting >= 0, self.settings[self.setting, 0], 0.0)
         is_new = np.ones(changed.shape)
@@ -509,10 +490,10 @@ class Posterior:
         none = np.zeros_like(changed)
         kinds: list[tuple[Floats, ...]] = [(np.ones_like(changed), none, none)]  # share, and the further variance
         if run:
-            rate = is_new * deviating_rate((self.counts > 0.0).sum(axis=1))[:, None]
+            rate = is_new * family.deviating_rate((self.counts > 0.0).sum(axis=1))[:, None]
             noise = none + self.run_variance[:, None]
             kinds = [(1.0 - rate, noise, is_new),
-                     (rate, noise + DEVIATING_VARIANCE, is_new + DEVIATING_FACTOR)]  # fmt: skip
+                     (rate, noise + family.DEVIATING_VARIANCE, is_new + family.DEVIATING_FACTOR)]  # fmt: skip
         if changed.any():
             _, constant, factor = kinds[0]
             kinds = [((1.0 - changed) * share, *further) for share, *further in kinds]
@@ -535,7 +516,7 @@ class Posterior:
         for place, point in np.argwhere((places[:, None] == self.points).all(axis=2)):
             paths = np.flatnonzero(self.counts[:, point] > 0.0)
             first = np.isfinite(self.means[paths]).argmax(axis=1)
-            further = deviating_variances(self.settings[:, 0], self.points.shape[1])
+            further = family.deviating_variances(self.settings[:, 0], self.points.shape[1])
             deviating = further[self.setting[paths], np.where(first == point, 0, 1)[:, None]]
             noise = self.noise[paths, point][:, None]
             total = tau[paths] ** 2 + noise + np.where(self.level[paths] == point, deviating, 0.0)
@@ -611,7 +592,7 @@ class Posterior:
 
 def _nearly_sums(values: Floats, relative: Floats) -> Booleans:
     """Return which of `EXACT_LAWS` (L,), of terms with values (T, n), leave hardly anything of means (K, n): (L, K)."""
-    weights, (one, other) = 1.0 / relative.T, np.array(EXACT_LAWS).T
+    weights, (one, other) = 1.0 / relative.T, np.array(family.EXACT_LAWS).T
     sums, squares = values @ weights, values**2 @ weights**2
     a, b, c, u, v = squares[one], (values[one] * values[other]) @ weights**2, squares[other], sums[one], sums[other]
     left = len(weights) - (c * u * u - 2.0 * b * u * v + a * v * v) / (a * c - b * b)
@@ -656,7 +637,7 @@ class Draws:
     @functools.cached_property
     def change(self) -> Floats:
         """What a change of the slope beyond the measured levels does to them, as a logarithm (K, N, T)."""
-        rate, deviation = changes(*self.posterior.measured_range, self.at)
+        rate, deviation = family.changes(*self.posterior.measured_range, self.at)
         is_changed = self._chance.change_rank[:, None] < DRAWS * rate[:, None]
         return np.where(is_changed, deviation[:, None] * self._chance.of_change[:, None], 0.0)
 
@@ -664,8 +645,8 @@ class Draws:
     def scatter(self) -> Floats:
         """How far one level is from what is predicted, as a logarithm (K, N)."""
         tau = self.posterior.settings[np.take_along_axis(self.posterior.setting, self.component, axis=1), 0]
-        rate = deviating_rate((self.posterior.counts > 0.0).sum(axis=1))
-        far = np.sqrt(deviating_variance(tau)) * self._chance.of_far
+        rate = family.deviating_rate((self.posterior.counts > 0.0).sum(axis=1))
+        far = np.sqrt(family.deviating_variance(tau)) * self._chance.of_far
         return np.asarray(tau * self._chance.of_level + np.where(self._chance.rank < DRAWS * rate[:, None], far, 0.0))
 
     @functools.cached_property
@@ -680,14 +661,14 @@ class Draws:
 
     def _shaped(self, logs: Floats) -> Floats:
         """As sharply peaked as errors of real series (K, N, T), and stretched; as `Posterior.quantiles`."""
-        distance = beyond(*self.posterior.measured_range, self.at)
+        distance = family.beyond(*self.posterior.measured_range, self.at)
         is_far = distance.any(axis=0)
         if not is_far.any():
             return logs
         far = logs[:, :, is_far]
         rank = np.argsort(np.argsort(far, axis=1), axis=1)
         middle = np.median(far, axis=1, keepdims=True)
-        factor = spread_factor(distance[:, None, is_far], (rank + 0.5) / DRAWS)
+        factor = family.spread_factor(distance[:, None, is_far], (rank + 0.5) / DRAWS)
         peaked = np.swapaxes(middle + (far - middle) * factor, 1, 2)
         ends = np.moveaxis(np.quantile(peaked, SIDES, axis=2), 0, 2)
         shaped = logs.copy()

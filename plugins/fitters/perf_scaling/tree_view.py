@@ -12,25 +12,8 @@ import numpy as np
 
 from perf_scaling.call_tree import CallTree
 from perf_scaling.growth import CLASSES, SURE
+from perf_views import contents as page
 from perf_views.colours import INK, PALE, PAPER, RULE, STEPS, pale, text_on
-from perf_views.contents import (
-    Block,
-    Cell,
-    Chart,
-    Field,
-    Form,
-    Link,
-    Notice,
-    NoViewError,
-    Query,
-    Table,
-    Text,
-    View,
-    Viewable,
-    ViewPath,
-    answer_blocks,
-    model_blocks,
-)
 from perf_views.names import shortened
 from perf_views.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, add_legend
 from perfcore.base.arrays import Floats
@@ -83,7 +66,7 @@ class State:
     under: str = ""  # only what this region calls; empty for all
     rows: int = _ROWS  # how many rows, and from which one on
     start: int = 0
-    default: Query = field(default_factory=dict)  # what is left out of addresses
+    default: page.Query = field(default_factory=dict)  # what is left out of addresses
 
     def query(self, **changes: Any) -> dict[str, str]:
         """Return the state, or one that differs from it, as it stands in addresses; from the first row on."""
@@ -104,7 +87,7 @@ class State:
         return {name: text for name, text in self.query().items() if name.startswith(_AT)}
 
 
-def state_of(model: ScalingModel, query: Query) -> State:
+def state_of(model: ScalingModel, query: page.Query) -> State:
     """Read a state."""
     trees = {tree.metric: tree for tree in model.whole.trees}
     usual = next(iter(trees))
@@ -136,11 +119,11 @@ def orders_of(tree: CallTree) -> tuple[str, ...]:
     return ORDERS[1:] if tree.is_flat else ORDERS
 
 
-def target_form(state: State, model: ScalingModel, path: ViewPath) -> Form:
+def target_form(state: State, model: ScalingModel, path: page.ViewPath) -> page.Form:
     """Return a field for the level of each parameter at the target."""
     kept = state.query() if path == () else state.target_query()
     fields = [
-        Field(
+        page.Field(
             _AT + symbol,
             f"target {model.parameter_names[symbol]} ({min(levels):g} to {max(levels):g} measured)",
             f"{level:.10g}",
@@ -148,8 +131,8 @@ def target_form(state: State, model: ScalingModel, path: ViewPath) -> Form:
         )
         for (symbol, level), levels in zip(state.target.items(), model.points.values(), strict=True)
     ]
-    hidden = [Field(name, value=text, kind="hidden") for name, text in kept.items() if not name.startswith(_AT)]
-    return Form((*hidden, *fields), path, "Predict")
+    hidden = [page.Field(name, value=text, kind="hidden") for name, text in kept.items() if not name.startswith(_AT)]
+    return page.Form((*hidden, *fields), path, "Predict")
 
 
 def _level(parameter: str, text: str, levels: Sequence[float], default: float) -> float:
@@ -182,7 +165,7 @@ def add_class_legend(figure: Figure, present: Collection[str], *, all_sure: bool
     add_legend(figure, names, handles, loc="outside lower center", ncols=columns, fontsize=SMALL_POINTS)
 
 
-def tree_chart(outlook: Outlook, tree: CallTree, inclusive_shares: Floats, top: int | None) -> Chart:
+def tree_chart(outlook: Outlook, tree: CallTree, inclusive_shares: Floats, top: int | None) -> page.Chart:
     """Return a drawing of the tree, all or below a region."""
     target_text = outlook.model.target_text
     placed = _placed(tree, inclusive_shares, tree.outermost if top is None else (top,))
@@ -224,7 +207,7 @@ def tree_chart(outlook: Outlook, tree: CallTree, inclusive_shares: Floats, top: 
     text = f"Regions below their callers, as wide as their share at {target_text}, coloured by their growth{over}"
     value = outlook.model.value_name
     title = f"Share of {'time' if 'time' in value.lower() else value}, coloured by growth{over}"
-    return Chart(draw, text, title, (10.0, 0.95 + _HEIGHT * levels))
+    return page.Chart(draw, text, title, (10.0, 0.95 + _HEIGHT * levels))
 
 
 def _placed(
@@ -252,7 +235,7 @@ def _placed(
     return placed
 
 
-def tree_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
+def tree_blocks(outlook: Outlook, state: State) -> tuple[page.Block, ...]:
     """Return the first view."""
     model = outlook.model
     tree = outlook.tree(state.metric)
@@ -261,18 +244,18 @@ def tree_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
         raise OptionError(f"there is no region {state.under[:80]!r}; begin at the first view")
     top = tree.full_names.index(state.under) if state.under else None  # the region that is looked below
     report = model.report()
-    blocks: list[Block] = [
-        *answer_blocks(report),
-        Text(tuple(report.details), "Details", is_folded=True),
+    blocks: list[page.Block] = [
+        *page.answer_blocks(report),
+        page.Text(tuple(report.details), "Details", is_folded=True),
         target_form(state, model, ()),
     ]
     if not tree.is_flat:
         blocks.append(tree_chart(outlook, tree, inclusive_shares, top))
     blocks.append(_choice(outlook, state))
     if top is not None:
-        links = [Link("all", (), state.query(under=""))]
+        links = [page.Link("all", (), state.query(under=""))]
         links += [_under(tree, state, node, tree.names[node]) for node in tree.above(top)]
-        blocks.append(Text((f"Below {tree.full_names[top]}",), links=tuple(links)))
+        blocks.append(page.Text((f"Below {tree.full_names[top]}",), links=tuple(links)))
     if state.order == ORDERS[0] and not state.name:
         blocks.append(_tree_table(outlook, state, tree, inclusive_shares, top))
     else:
@@ -281,7 +264,7 @@ def tree_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
     matches = [(name, reason) for name, reason in model.unfitted.items() if part in name.casefold()]
     if matches:
         all_of = f"Showing {_MOST_UNFITTED} of {len(matches):,}; filter by name." * (len(matches) > _MOST_UNFITTED)
-        blocks.append(Table(("path", "reason"), tuple(matches[:_MOST_UNFITTED]), "Not fitted", all_of))
+        blocks.append(page.Table(("path", "reason"), tuple(matches[:_MOST_UNFITTED]), "Not fitted", all_of))
     return tuple(blocks)
 
 
@@ -297,47 +280,49 @@ def tree_header(outlook: Outlook, tree: CallTree, first: str) -> tuple[str, ...]
 
 def tree_cells(
     outlook: Outlook, state: State, tree: CallTree, node: int, inclusive_shares: Floats, name: str, indent: int = 0
-) -> tuple[Cell | str, ...]:
+) -> tuple[page.Cell | str, ...]:
     """Return share, growth, prediction and law of a region; only its callees if it was not fitted itself."""
     path = tree.paths[node]
     with_callees = f"{inclusive_shares[node]:.1%}"
     if path < 0:
-        own = Cell(with_callees, bar=inclusive_shares[node])
+        own = page.Cell(with_callees, bar=inclusive_shares[node])
         cells = (own,) if tree.is_inclusive else ("", with_callees)
-        return (Cell(name, indent=indent), *cells, *[""] * (2 * len(outlook.model.symbols) + 3))
+        return (page.Cell(name, indent=indent), *cells, *[""] * (2 * len(outlook.model.symbols) + 3))
     row = outlook.rows[path]
-    path_share = Cell(f"{row.share:.1%}", bar=row.share)
+    path_share = page.Cell(f"{row.share:.1%}", bar=row.share)
     shares = (path_share,) if tree.is_inclusive or tree.is_flat else (path_share, with_callees)
-    growth: list[Cell | str] = []
+    growth: list[page.Cell | str] = []
     for one in row.growths:
-        cell = Cell(one.name, step=CLASSES.index(one.name), is_sure=one.is_sure)
+        cell = page.Cell(one.name, step=CLASSES.index(one.name), is_sure=one.is_sure)
         growth += [cell, f"{one.probability:.0%}"]
     bounds = f"[{row.low:.3g}, {row.high:.3g}]"
-    link = Link("", (PATH_VIEW, outlook.model.paths[path]), state.target_query())
-    return (Cell(name, link, indent=indent), *shares, *growth, f"{row.predicted:.4g}", bounds, row.model.formula)
+    link = page.Link("", (PATH_VIEW, outlook.model.paths[path]), state.target_query())
+    return (page.Cell(name, link, indent=indent), *shares, *growth, f"{row.predicted:.4g}", bounds, row.model.formula)
 
 
-def _tree_table(outlook: Outlook, state: State, tree: CallTree, inclusive_shares: Floats, top: int | None) -> Table:
+def _tree_table(
+    outlook: Outlook, state: State, tree: CallTree, inclusive_shares: Floats, top: int | None
+) -> page.Table:
     """Tabulate the regions with the largest shares, each below its caller; the others are a row with a link."""
     outermost = tree.outermost if top is None else (top,)
     visible = _largest(tree, inclusive_shares, outermost, state.rows)
     header = tree_header(outlook, tree, "region")
     inclusive_column = 1 if tree.is_inclusive else 2  # the column of shares with callees
-    rows: list[tuple[Cell | str, ...]] = []
+    rows: list[tuple[page.Cell | str, ...]] = []
     for depth, node, left in _outline(tree, inclusive_shares, outermost, visible):
         if not left:
             rows.append(tree_cells(outlook, state, tree, node, inclusive_shares, tree.names[node], depth))
             continue
         # Below a caller its own tree has more; where that is what is looked at, the list of all below it.
         is_here = node < 0 or node == top
-        link = Link("", (), state.query(order=ORDERS[1])) if is_here else _under(tree, state, node, "")
-        cells: list[Cell | str] = [""] * len(header)
-        cells[0] = Cell(f"… {len(left):,} more", link, indent=depth)
+        link = page.Link("", (), state.query(order=ORDERS[1])) if is_here else _under(tree, state, node, "")
+        cells: list[page.Cell | str] = [""] * len(header)
+        cells[0] = page.Cell(f"… {len(left):,} more", link, indent=depth)
         cells[inclusive_column] = f"{sum(inclusive_shares[one] for one in left):.1%}"
         rows.append(tuple(cells))
     note = f"Growth is coloured {SCALE_NOTE}. {_share_note(tree)} Click a path to see its models."
     title = "Call tree" if top is None else f"Call tree below {tree.full_names[top]}"
-    return Table(header, tuple(rows), title, note)
+    return page.Table(header, tuple(rows), title, note)
 
 
 def _outline(
@@ -382,7 +367,7 @@ def _largest(tree: CallTree, inclusive_shares: Floats, outermost: Iterable[int],
 
 def _list_blocks(
     outlook: Outlook, state: State, tree: CallTree, inclusive_shares: Floats, top: int | None
-) -> tuple[Block, ...]:
+) -> tuple[page.Block, ...]:
     """Return paths below one another in an order, a page of them."""
     nodes = range(len(tree.names)) if top is None else tree.below(top)
     part = state.name.casefold()
@@ -390,18 +375,18 @@ def _list_blocks(
     found = (node for node, path in paths.items() if part in outlook.model.paths[path].casefold())
     matches = [(tree.full_names[node], node) for node in found]
     if not matches:
-        return (Notice(f"no call path matches {state.name!r}"),)
+        return (page.Notice(f"no call path matches {state.name!r}"),)
     matches.sort(key=lambda one: _rank(state.order, outlook.rows[tree.paths[one[1]]]))
     start = min(state.start, (len(matches) - 1) // state.rows * state.rows)
     end = start + state.rows
     rows = tuple(tree_cells(outlook, state, tree, node, inclusive_shares, full) for full, node in matches[start:end])
-    links = [Link(f"previous {state.rows}", (), state.query(start=max(start - state.rows, 0)))] if start else []
-    links += [Link(f"next {state.rows}", (), state.query(start=end))] if end < len(matches) else []
+    links = [page.Link(f"previous {state.rows}", (), state.query(start=max(start - state.rows, 0)))] if start else []
+    links += [page.Link(f"next {state.rows}", (), state.query(start=end))] if end < len(matches) else []
     which = "" if len(rows) == len(matches) else f"Paths {start + 1:,} to {start + len(rows):,} of {len(matches):,}. "
     note = f"{which}Growth is coloured {SCALE_NOTE}. {_share_note(tree)}"
     order = state.order if state.order != ORDERS[0] else ORDERS[1]
-    table = Table(tree_header(outlook, tree, "call path"), rows, f"Call paths: {order}", note)
-    return (table, Text(links=tuple(links))) if links else (table,)
+    table = page.Table(tree_header(outlook, tree, "call path"), rows, f"Call paths: {order}", note)
+    return (table, page.Text(links=tuple(links))) if links else (table,)
 
 
 def _rank(order: str, row: PathRow) -> tuple[float, ...]:
@@ -411,21 +396,21 @@ def _rank(order: str, row: PathRow) -> tuple[float, ...]:
     return (-row.share,)
 
 
-def _choice(outlook: Outlook, state: State) -> Form:
+def _choice(outlook: Outlook, state: State) -> page.Form:
     metrics = tuple(tree.metric for tree in outlook.model.whole.trees)
-    fields = [Field("metric", "metric or system", state.metric, "choice", metrics)] if len(metrics) > 1 else []
+    fields = [page.Field("metric", "metric or system", state.metric, "choice", metrics)] if len(metrics) > 1 else []
     fields += [
-        Field("order", "show", state.order, "choice", orders_of(outlook.tree(state.metric))),
-        Field("name", "name has", state.name),
-        Field("rows", "rows", str(state.rows), "number", minimum="1", step="1"),
+        page.Field("order", "show", state.order, "choice", orders_of(outlook.tree(state.metric))),
+        page.Field("name", "name has", state.name),
+        page.Field("rows", "rows", str(state.rows), "number", minimum="1", step="1"),
     ]
     field_names = {field.name for field in fields}
-    hidden = [Field(n, value=text, kind="hidden") for n, text in state.query().items() if n not in field_names]
-    return Form((*hidden, *fields), ())
+    hidden = [page.Field(n, value=text, kind="hidden") for n, text in state.query().items() if n not in field_names]
+    return page.Form((*hidden, *fields), ())
 
 
-def _under(tree: CallTree, state: State, node: int, text: str) -> Link:
-    return Link(text, (), state.query(under=tree.full_names[node]))
+def _under(tree: CallTree, state: State, node: int, text: str) -> page.Link:
+    return page.Link(text, (), state.query(under=tree.full_names[node]))
 
 
 def _share_note(tree: CallTree) -> str:
@@ -436,7 +421,7 @@ def _share_note(tree: CallTree) -> str:
     return "Share of total time: exclusive and inclusive."
 
 
-class ScalingViews(Viewable):
+class ScalingViews(page.Viewable):
     """Views of a profile's scaling; each can be looked at for any target."""
 
     def __init__(self, model: ScalingModel) -> None:
@@ -449,22 +434,22 @@ class ScalingViews(Viewable):
         rows = {self._number[row.path]: row for row in model.rows}
         return Outlook(model, rows, np.array([rows[k].share for k in range(len(rows))]))
 
-    def view(self, path: ViewPath, query: Query) -> View:
+    def view(self, path: page.ViewPath, query: page.Query) -> page.View:
         """Return the call tree, or one path; see `Viewable.view`."""
         model = self._model
         state = state_of(model, query)
         outlook = self._at(tuple(state.target.items()))
         if path == ():
-            return View(self.title, tree_blocks(outlook, state))
+            return page.View(self.title, tree_blocks(outlook, state))
         if len(path) != 2 or path[0] != PATH_VIEW or path[1] not in {*self._number, *model.unfitted}:
-            raise NoViewError(path)
-        name, trail = path[1], (Link(self.title, (), state.query()),)
+            raise page.NoViewError(path)
+        name, trail = path[1], (page.Link(self.title, (), state.query()),)
         if name in model.unfitted:
-            return View(name, (Notice(f"Not fitted: {model.unfitted[name]}", "warning"),), path, trail)
-        first, *others = model_blocks(outlook.model.part(self._number[name]))
-        return View(name, (first, target_form(state, model, path), *others), path, trail)
+            return page.View(name, (page.Notice(f"Not fitted: {model.unfitted[name]}", "warning"),), path, trail)
+        first, *others = page.model_blocks(outlook.model.part(self._number[name]))
+        return page.View(name, (first, target_form(state, model, path), *others), path, trail)
 
-    def paths(self) -> Iterable[ViewPath]:
+    def paths(self) -> Iterable[page.ViewPath]:
         """Yield the call tree and the paths, the largest share at the target first."""
         yield ()
         yield from ((PATH_VIEW, row.path) for row in self._model.rows)

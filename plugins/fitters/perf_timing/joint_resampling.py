@@ -19,17 +19,7 @@ from perf_statistics import trust_region
 from perf_statistics.goodness import median_deviation
 from perf_statistics.trust_region import JacobianFactor
 from perf_tables.executors import as_they_end, in_order
-from perf_timing.joint_solver import (
-    MOST_EVALUATIONS,
-    JointFit,
-    JointProblem,
-    JointStatus,
-    data_driven_start,
-    refine,
-    search,
-    single_thread,
-    solve,
-)
+from perf_timing import joint_solver
 from perfcore.base.arrays import Booleans, Floats
 
 # Residuals beyond so many standard deviations count as large: 95% efficiency at normal errors (Huber's constant).
@@ -56,55 +46,55 @@ class How(msgspec.Struct, frozen=True):
 class Outcome(msgspec.Struct, frozen=True):
     """Summary of the fit of one combination."""
 
-    status: JointStatus
+    status: joint_solver.JointStatus
     sum_of_squares: float
     rank: int
     n_parameters: int
     has_negative: bool  # whether a parameter is negative; without one value for each, none is
 
 
-def packed(problem: JointProblem, **known: Any) -> bytes:
+def packed(problem: joint_solver.JointProblem, **known: Any) -> bytes:
     """Return a problem, and what is known of it, for a task of a worker."""
     content = {each.name: getattr(problem, each.name) for each in fields(problem)}
     return msgspec.json.encode([content, known], enc_hook=lambda array: array.tolist())
 
 
-def _unpacked(message: bytes | str) -> tuple[JointProblem, dict[str, Any]]:
+def _unpacked(message: bytes | str) -> tuple[joint_solver.JointProblem, dict[str, Any]]:
     content, known = msgspec.json.decode(message)
     content["target"] = np.array(content["target"], dtype=np.float64)
     content["basis"] = np.array(content["basis"], dtype=np.float64).reshape(len(content["target"]), -1)
     content |= {name: np.array(content[name], dtype=np.int64) for name in ("code", "system")}
-    return JointProblem(**content), known
+    return joint_solver.JointProblem(**content), known
 
 
-def packed_fit(problem: JointProblem, fit: JointFit) -> bytes:
+def packed_fit(problem: joint_solver.JointProblem, fit: joint_solver.JointFit) -> bytes:
     """Return a problem with its fit as far as refits need it, for `bootstrap_part` and `left_out_part`."""
     how = {"positive": fit.positive, "loss": fit.loss, "loss_scale": fit.loss_scale}
     return packed(problem, theta=fit.theta, how=how)
 
 
-def _smaller(problem: JointProblem, loss: str) -> JointProblem:
+def _smaller(problem: joint_solver.JointProblem, loss: str) -> joint_solver.JointProblem:
     """Return the problem with few rows; a robust loss needs them all."""
     return problem.compressed() if loss == "linear" else problem
 
 
-def fitted(problem: JointProblem, how: How) -> JointFit:
+def fitted(problem: joint_solver.JointProblem, how: How) -> joint_solver.JointFit:
     """Return the fit; a robust loss takes its scale from the residuals of least squares."""
     options: dict[str, Any] = {"starts": how.starts, "rng": how.seed, "positive": how.positive}
-    fit = solve(problem, **options)
+    fit = joint_solver.solve(problem, **options)
     if how.loss == "linear":
         return fit
     scale = median_deviation(fit.residuals)
     if scale == 0.0:
         return fit
-    return solve(problem, **options, loss=how.loss, loss_scale=_TUNING * scale)
+    return joint_solver.solve(problem, **options, loss=how.loss, loss_scale=_TUNING * scale)
 
 
 def compare_part(message: bytes | str, combinations: Sequence[Sequence[int]]) -> bytes:
     """Return an `Outcome` for each combination of the problem's functions, as MessagePack: a worker's task."""
     problem, known = _unpacked(message)
     how = How(**{**known, "starts": 1})  # the chosen model is fitted again with all starts
-    with single_thread():
+    with joint_solver.single_thread():
         outcomes = []
         for members in combinations:
             fit = fitted(_smaller(replace(problem, basis=problem.basis[:, members]), how.loss), how)
@@ -119,7 +109,7 @@ def bootstrap_part(message: bytes | str, seed: int, part: int, draws: int) -> by
     problem = _smaller(problem, known["how"]["loss"])
     generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(part,)))
     cells, cell = np.unique(problem.cell, return_inverse=True)
-    with single_thread():
+    with joint_solver.single_thread():
         weights = (generator.standard_exponential(len(cells)) for _ in range(draws))
         refits = [_refit(problem.weighted(weight[cell]), **known) for weight in weights]
     estimates = [refit.theta for refit in refits if refit.status is trust_region.Status.CONVERGED]
@@ -134,7 +124,7 @@ def left_out_part(message: bytes | str, cells: Sequence[int]) -> bytes:
     problem, known = _unpacked(message)
     smaller = _smaller(problem, known["how"]["loss"])
     predictions = []
-    with single_thread():
+    with joint_solver.single_thread():
         for cell in cells:
             left = problem.cell == cell
             predictions.append(np.full(int(left.sum()), np.nan))
@@ -149,12 +139,12 @@ def left_out_part(message: bytes | str, cells: Sequence[int]) -> bytes:
     return np.concatenate(predictions).astype("<f8").tobytes()
 
 
-def _refit(problem: JointProblem, theta: Sequence[float], how: dict[str, Any]) -> trust_region.Solution:
-    near = refine(problem, np.array(theta), **how, polish=False)
+def _refit(problem: joint_solver.JointProblem, theta: Sequence[float], how: dict[str, Any]) -> trust_region.Solution:
+    near = joint_solver.refine(problem, np.array(theta), **how, polish=False)
     if near.status is trust_region.Status.CONVERGED:
         return near
     # The optimum has moved far away, and the way there is lost more easily than found again.
-    return search(problem, data_driven_start(problem), **how)
+    return joint_solver.search(problem, joint_solver.data_driven_start(problem), **how)
 
 
 @dataclass(frozen=True)
@@ -168,8 +158,8 @@ class ProfileIntervals:
 
 
 def profile_intervals(
-    problem: JointProblem,
-    fit: JointFit,
+    problem: joint_solver.JointProblem,
+    fit: joint_solver.JointFit,
     parameters: Sequence[int],
     *,
     level: float = 0.95,
@@ -221,7 +211,7 @@ def reciprocal(lower: Floats, upper: Floats, estimate: Floats) -> tuple[Floats, 
 class _Profile:
     """The least sum of squares as a function of one parameter, as distance from the optimum in standard errors."""
 
-    def __init__(self, problem: JointProblem, fit: JointFit, index: int) -> None:
+    def __init__(self, problem: joint_solver.JointProblem, fit: joint_solver.JointFit, index: int) -> None:
         self.problem, self.fit, self.index = problem.compressed(), fit, index
         self.others = np.arange(problem.n_parameters) != index
         self.variance = fit.sum_of_squares / fit.degrees_of_freedom
@@ -250,7 +240,7 @@ class _Profile:
             lambda part: self.problem.jacobian(whole(part))[:, others],
             start,
             lower=np.zeros(int(others.sum())) if self.fit.positive else None,
-            max_evaluations=MOST_EVALUATIONS,
+            max_evaluations=joint_solver.MOST_EVALUATIONS,
             polish=False,
         )
         self.converged &= solution.status is trust_region.Status.CONVERGED
@@ -291,8 +281,8 @@ class Bootstrap:
 
 
 def bootstrap(
-    problem: JointProblem,
-    fit: JointFit,
+    problem: joint_solver.JointProblem,
+    fit: joint_solver.JointFit,
     *,
     draws: int,
     seed: int,
@@ -312,8 +302,8 @@ def bootstrap(
 
 
 def leave_one_cell_out(
-    problem: JointProblem,
-    fit: JointFit,
+    problem: joint_solver.JointProblem,
+    fit: joint_solver.JointFit,
     *,
     executor: Executor | None = None,
     advance: Callable[[int], None] = lambda amount: None,

@@ -25,22 +25,8 @@ from perfcore.data.trace import Trace
 from perfcore.data.units import NANOSECONDS, moment_text, readable, shown_origin
 from perfcore.hooks.options import build
 from perfcore.hooks.registry import option_fields, registry
-from perfcore.report import (
-    Axis,
-    Column,
-    Figure,
-    Line,
-    Mark,
-    Note,
-    Plot,
-    Points,
-    Report,
-    Rule,
-    Spans,
-    Steps,
-    Table,
-    Text,
-)
+from perfcore.report import Axis, Figure, Line, Mark, Note, Plot, Points, Report, Rule, Spans, Steps, Text
+from perfcore.tables import Column, Table
 
 if TYPE_CHECKING:
     from perf_worley.comparison import PhaseComparison, Side

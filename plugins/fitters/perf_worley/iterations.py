@@ -26,24 +26,9 @@ from perfcore.contracts import Segmentation
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.data.units import NANOSECONDS, nanoseconds_per, readable, shown_origin
-from perfcore.report import (
-    Axis,
-    Column,
-    Figure,
-    Line,
-    Mark,
-    Note,
-    Plot,
-    Points,
-    Report,
-    Result,
-    Rule,
-    Steps,
-    Table,
-    Text,
-)
+from perfcore.report import Axis, Figure, Line, Mark, Note, Plot, Points, Report, Result, Rule, Steps, Text
 from perfcore.stochastic import default_name, representation_named
-from perfcore.tables import Importance
+from perfcore.tables import Column, Importance, Table
 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
