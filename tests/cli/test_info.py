@@ -76,8 +76,8 @@ def test_facts_of_a_curve():
     assert facts["kind"] == "utilization curve"
     # (1000 * 2 + 2000 * 5) / 3000 = 4.
     assert (facts["steps"], facts["mean"], facts["highest"]) == (2, 4.0, 5.0)
-    assert (facts["start"], facts["duration"]) == ("0 ns", "3 ms")
-    assert facts["mean utilization"] == "0.500 of 8"
+    assert (facts["start"], facts["duration"], facts["time unit"]) == (0.0, 3000.0, "us")
+    assert (facts["mean utilization"], facts["processors"]) == (0.5, 8)
     assert facts["notes"] == notes
     assert all(command.startswith("perf ") and "x.csv" in command for command in facts["next"])
 
@@ -87,7 +87,7 @@ def test_facts_of_a_trace():
     facts = info(trace).facts
     assert (facts["kind"], facts["intervals"], facts["locations"]) == ("trace", 2, 2)
     assert (facts["states"], facts["busy"]) == (["run", "idle"], ["run"])
-    assert (facts["mean utilization"], facts["steps"]) == ("0.500 of 2", 1)
+    assert (facts["mean utilization"], facts["steps"]) == (0.5, 1)
     assert "notes" not in facts
 
 
@@ -96,7 +96,7 @@ def test_facts_of_measurements():
     facts = info(Measurements(runs, source="runs.csv")).facts
     assert (facts["kind"], facts["rows"], facts["parameters"]) == ("measurements", 5, ["p"])
     assert (facts["value"], facts["code by"], facts["system by"]) == ("time [s]", [], [])
-    assert (facts["observations"], facts["points"]) == (5, ["p: 5 values, 1, 2, 4, 8, 16"])
+    assert (facts["observations"], facts["points"]) == (5, {"p": {"values": 5, "levels": [1, 2, 4, 8, 16]}})
     assert facts["range"] == "0.9 to 8 s"
     assert "never measured" not in facts
     assert "rows to know about" not in facts

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from perf_views.names import short_name
 from perfcore.base.errors import listing
+from perfcore.data.units import readable
 from perfcore.report import (
     Axis,
     Band,
@@ -24,7 +25,7 @@ from perfcore.report import (
     number_format,
     number_text,
 )
-from perfcore.tables import point_text
+from perfcore.tables import level_text, point_text
 
 if TYPE_CHECKING:
     from perf_basics.api import Facts, Listing, Predictions
@@ -39,7 +40,7 @@ _MOST_ROLES = 10  # lines without --all
 _LABELS = {"roles": "columns", "rows to know about": "data notes", "busy": "busy states"}
 _IN_ANSWER = (
     "assumed", "kind", "rows", "points", "missing options", "next", "locations", "intervals", "duration", "steps",
-    "start", "mean", "mean utilization", "means", "samples", "warnings",
+    "start", "mean", "mean utilization", "processors", "means", "samples", "warnings",
 )  # fmt: skip
 _MOST_NAMES = 20
 _MOST_READ = 2_000  # of which the shown ones are taken
@@ -201,7 +202,7 @@ def facts_report(result: Facts, data: Any = None) -> Report:
 
 
 def _fact_answer(facts: Mapping[str, Any]) -> str:
-    kind, points = facts["kind"], facts.get("points", [])
+    kind, points = facts["kind"], facts.get("points", {})
     if kind == "measurements":
         over = _points_in_words(points) or (" over parameters of each series" if "series" in facts else "")
         of = "" if facts["value"] == "none" else f" of {facts['value']}"
@@ -210,10 +211,9 @@ def _fact_answer(facts: Mapping[str, Any]) -> str:
     parts = [_counted(facts[name], name) for name in counts if name in facts]
     shown = [f"{kind}: {', '.join(parts)}"]
     if "duration" in facts:
-        amount, unit = str(facts["duration"]).split(" ")
-        shown.append(f"{float(amount):.4g} {unit}")
+        shown.append(readable(facts["duration"], facts["time unit"], digits=4))
     if "mean utilization" in facts:
-        shown.append(f"mean utilization {_per_cent(facts['mean utilization'])}")
+        shown.append(f"mean utilization {_utilization(facts)}")
     elif "means" in facts:
         name, mean = next(iter(facts["means"].items()), ("", float("nan")))
         shown.append(f"mean of {name} {mean:.4g}")
@@ -226,28 +226,29 @@ def _counted(count: int, name: str) -> str:
     return f"{count:,} {name if count != 1 else name.removesuffix('s')}"
 
 
-def _points_in_words(points: Sequence[str]) -> str:
-    """Lines ``p: 4 values, 1, 2, 4, 8`` as `` over p = 1, 2, 4, 8 at n = 30``: what was varied, then what was not."""
+def _points_in_words(points: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return what was varied, then what was not: `` over p = 1, 2, 4, 8 at n = 30``."""
     varied, fixed = list[str](), list[str]()
-    for line in points:
-        name, _, rest = line.rpartition(": ")
-        count, _, levels = rest.partition(" values, ")
-        if count == "1":
-            fixed.append(f"{name} = {levels.partition(' to ')[0]}")
-        else:
-            varied.append(f"{name} = {f'{count} values, ' if ' to ' in levels else ''}{levels}")
+    for name, found in points.items():
+        count = f"{found['values']} values, " if "levels" not in found else ""
+        (fixed if found["values"] == 1 else varied).append(f"{name} = {count}{levels_text(found)}")
     more = f" and {len(fixed) - _MOST_FIXED} more" if len(fixed) > _MOST_FIXED else ""
     over = f" over {'; '.join(varied)}" if varied else ""
     return over + (f" at {', '.join(fixed[:_MOST_FIXED])}{more}" if fixed else "")
 
 
-def _per_cent(text: str) -> str:
-    """``0.732 of 4`` for a person."""
-    share, _, count = text.partition(" of ")
-    return f"{float(share):.1%} of {count} processor{'s' * (count != '1')}"
+def levels_text(found: Mapping[str, Any]) -> str:
+    """Return the levels of a parameter, of many the ends: ``1, 2, 4`` or ``1 to 128``."""
+    if "levels" in found:
+        return ", ".join(map(level_text, found["levels"]))
+    return f"{level_text(found['from'])} to {level_text(found['to'])}"
 
 
-def _fact_rows(facts: Mapping[str, object]) -> list[tuple[str, str]]:
+def _utilization(facts: Mapping[str, Any]) -> str:
+    return f"{facts['mean utilization']:.1%} of {_counted(facts['processors'], 'processors')}"
+
+
+def _fact_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Names and texts, the name once."""
     rows, most = [], _LONGEST_NAME
     for name, value in facts.items():
@@ -256,7 +257,11 @@ def _fact_rows(facts: Mapping[str, object]) -> list[tuple[str, str]]:
             short = [str(each) if len(str(each)) <= most else f"{str(each)[: most - 3]}..." for each in value]
             text = _functions(value) if name in _FUNCTIONS else listing(short, _MOST_NAMES)
         elif name == "mean utilization":
-            text = _per_cent(str(value))
+            text = _utilization(facts)
+        elif name in ("start", "duration"):
+            text = readable(value, str(facts["time unit"]))
+        elif name == "points":
+            text = [f"{of}: {found['values']} values, {levels_text(found)}" for of, found in value.items()]
         label = _LABELS.get(name, name)
         for number, line in enumerate(text if isinstance(text, list) else [text]):
             rows.append(("" if number else label, str(line)))

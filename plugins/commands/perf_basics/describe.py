@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_basics.answers import levels_text
 from perf_tables.confounders import refuse_unnamed_of_codes, several_parameters, split_by_switches, split_by_texts
 from perf_tables.meanings import (
     MAY_NAME_CASES,
@@ -31,14 +32,15 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations, points_of, values_of
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
-from perfcore.data.units import is_time, readable, split_unit, unit_of
+from perfcore.data.units import is_time, split_unit, unit_of
 from perfcore.hooks.registry import registry
 from perfcore.hooks.specs import GROUP
 from perfcore.models.fitting import default_fitter
 from perfcore.reading.recognise import read
-from perfcore.tables import level_text
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from perf_traces.messages.communication import Communication
 
 _LEFT_OUT = "left out, a copy of another row"  # of which a fit asks
@@ -59,7 +61,7 @@ def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[st
         facts = {
             "kind": "time series",
             "samples": len(data.times),
-            "duration": readable(float(data.times[-1] - data.times[0]) if len(data.times) else 0.0, data.time_unit),
+            "duration": float(data.times[-1] - data.times[0]) if len(data.times) else 0.0,
             "columns": list(data.columns),
             "means": {
                 name: round(float(np.nanmean(values)), 6)
@@ -93,12 +95,11 @@ def describe(data: Any, name: str, reading: str = "", reading_notes: Sequence[st
 
 def _curve(curve: UtilizationCurve) -> dict[str, Any]:
     facts: dict[str, Any] = {
-        "steps": curve.n_steps, "start": readable(curve.start, curve.time_unit),
-        "duration": readable(curve.duration, curve.time_unit), "mean": round(curve.mean, 6),
-        "highest": float(curve.heights.max()), "time unit": curve.time_unit,
+        "steps": curve.n_steps, "start": float(curve.start), "duration": float(curve.duration),
+        "mean": round(curve.mean, 6), "highest": float(curve.heights.max()), "time unit": curve.time_unit,
     }  # fmt: skip
     if curve.n_locations:
-        facts["mean utilization"] = f"{curve.mean / curve.n_locations:.3f} of {curve.n_locations}"
+        facts |= {"processors": curve.n_locations, "mean utilization": round(curve.mean / curve.n_locations, 6)}
     return facts
 
 
@@ -196,10 +197,7 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
             problem = f"no parameter was varied; compare each {named} with other runs: perf gate {name} NEW"
         return facts | {"observations": f"none: {problem}", **_to_be_told(data), "next": _parts(data, name)}
     names = shown_names(observations.columns)
-    points = [
-        f"{names[symbol]}: {len(set(values))} values, {_levels(sorted(set(values.tolist())))}"
-        for symbol, values in observations.points.items()
-    ]
+    points = {names[symbol]: _distinct(values) for symbol, values in observations.points.items()}
     mixed = ""  # why rows of one point are no repeated runs, if something else was varied in them
     try:
         refuse_unnamed_of_codes(split, by="path")
@@ -245,10 +243,7 @@ def _categories(data: Measurements) -> tuple[dict[str, Any], str]:
             return {"categories": f"none: {problem}"}, flags
         flags += " --duplicates drop"
     facts: dict[str, Any] = {
-        "points": [
-            f"{table.shown_names[symbol]}: {len({*v})} values, {level_text(v.min())} to {level_text(v.max())}"
-            for symbol, v in table.points.items()
-        ],
+        "points": {table.shown_names[symbol]: _distinct(values) for symbol, values in table.points.items()},
         "observations": f"{len(table)} points",
         "categories": listing(table.categories, 8),
         "total": f"{table.total.min():.6g} to {table.total.max():.6g} {table.unit or ''}".rstrip(),
@@ -260,9 +255,11 @@ def _categories(data: Measurements) -> tuple[dict[str, Any], str]:
     return facts | ({"of these rows": ", ".join(conditions)} if conditions else {}), flags
 
 
-def _levels(values: Sequence[float]) -> str:
-    texts = [*map(level_text, values)]
-    return f"{texts[0]} to {texts[-1]}" if len(values) > _MOST_LEVELS else ", ".join(texts)
+def _distinct(values: npt.NDArray[np.float64]) -> dict[str, Any]:
+    """Return how many values a parameter has, and all of them or, of many, the ends."""
+    levels = np.unique(values).tolist()
+    few = {"levels": levels} if len(levels) <= _MOST_LEVELS else {"from": levels[0], "to": levels[-1]}
+    return {"values": len(levels), **few}
 
 
 def _range(counts: Any) -> str:
@@ -279,7 +276,7 @@ def _series(part: Measurements) -> list[str]:
     for cell in dict.fromkeys(seen.cell.tolist()):
         rows = seen.cell == cell
         names = shown_names(seen.columns)
-        points = [f"{names[s]} {_levels(sorted(set(values[rows].tolist())))}" for s, values in seen.points.items()]
+        points = [f"{names[s]} {levels_text(_distinct(values[rows]))}" for s, values in seen.points.items()]
         lines.append(f"{seen.cell_name(cell)}: {'; '.join(points)}; {_range(seen.repetitions[rows])} repetitions")
     return lines
 
