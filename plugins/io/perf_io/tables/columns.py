@@ -62,6 +62,7 @@ _FIXES = (
 _SCALARS = ("Wall time", "Step", "Value")  # of TensorBoard, which exports a file for each
 _DEVICES = frozenset(words("trace", "device"))
 _MOST_VARIED = 4
+_NEVER_VARIED = frozenset(words("trace", "not_varied"))
 
 
 class _SplitName(NamedTuple):
@@ -183,264 +184,325 @@ class Roles:
     notes: tuple[str, ...] = ()
 
 
-def _assumed_measurements(columns: Sequence[Column], options: TableOptions, look: Table | None) -> Roles | None:
-    """Return measurements of the only time or rate over the only number of processors or size."""
-    if look is None or options.kind not in ("auto", "measurements"):
-        return None
-    taken = [(column, _taken_for(column)) for column in columns]
-    times = [column for column, kind in taken if kind in ("time", "rate")]
-    varied = [column for column, kind in taken if kind in ("processors", "size")]
-    if len(times) != 1 or len(varied) != 1:
-        return None
-    note = f"assumed: {one_line(times[0].name)} is measured over {one_line(varied[0].name)} (--value, --parameter)"
-    return Roles("measurements", varied=tuple(varied), values=tuple(times), notes=(note,))
-
-
-def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, look: Table | None = None) -> Roles:
-    """Decide what a table is."""
-    finder = _Finder(columns, source)
+def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, rows: Table | None = None) -> Roles:
+    """Decide what a table is: by the first rule that applies; without rows by names and options alone."""
     if tuple(column.name for column in columns) == _SCALARS and not (options.time or options.value):
         options = replace(options, kind="series", time=_SCALARS[0], value=_SCALARS[2:])
-    may_sweep, one_value = options.kind in ("auto", "measurements"), "curve"
-    if options.kind == "samples":
-        options, one_value = replace(options, kind="auto"), "series"
-    if options.kind in ("auto", "measurements") and _are_measurements(columns, options):
-        return Roles("measurements")
-    sweep = sweep_of(columns) if may_sweep else None
-    is_asked = options.kind == "measurements"
-    is_open = is_asked and sweep is None and not options.parameters
-    if is_open and (plain := _plain_measurements(columns, options, look)) is not None:
-        return plain
-    if is_asked or (sweep and _is_swept(sweep, columns, options, look)):
-        if sweep is None or options.parameters or options.value:
+    table = _UnknownTable(columns, options, source, rows)
+    rules = (
+        table.runs_by_name, table.swept_runs, table.asked_runs, table.repeated_counts, table.events, table.steps,
+        table.intervals, table.samples, table.lone_numbers, table.plain_runs, table.runs_by_texts, table.assumed_runs,
+        table.monitored_run, table.refuse_rows_of_one_run,
+    )  # fmt: skip
+    for rule in rules:
+        if (roles := rule()) is not None:
+            return roles
+    raise table.refusal()
+
+
+class _UnknownTable:
+    """Columns of which some have roles by their names or by options; each rule is asked whether it knows the kind."""
+
+    def __init__(self, columns: Sequence[Column], options: TableOptions, source: str, rows: Table | None) -> None:
+        self.columns = columns
+        self.options = options
+        self.source = source
+        self.rows = rows
+        self.kind = "auto" if options.kind == "samples" else options.kind
+        self.names = [column.name for column in columns]
+        self.numbers = [column for column in columns if column.kind == "number"]
+        self.texts = [column for column in columns if column.kind == "text"]
+
+    # The rules, in their order.
+
+    def runs_by_name(self) -> Roles | None:
+        """The names are those of runs at several numbers of processors, and of no curve or trace."""
+        return Roles("measurements") if self.kind in ("auto", "measurements") and self._names_are_of_runs() else None
+
+    def swept_runs(self) -> Roles | None:
+        """What was varied stands before how long it took: their order decides if names and options do not."""
+        options = self.options
+        sweep = sweep_of(self.columns) if options.kind in ("auto", "measurements") else None
+        if sweep is None or not (self.kind == "measurements" or self._is_swept(sweep)):
+            return None
+        if options.parameters or options.value:
             return Roles("measurements")
-        counted, timed = sweep.columns  # their order decides where names and options do not
+        counted, timed = sweep.columns
         return Roles("measurements", varied=() if sweep.counts_runs else (counted,), values=(timed,))
-    time = finder.find("time", options.time)
-    if [*columns[1:]] == [time] and not options.time and look is not None and look.goes_back(columns[1]):
-        _refuse_rows_of_one_run(columns, options, source)
-    start = finder.find("start", options.start)
-    # Next to a rate, `completed` counts work and is no moment, unless one began.
-    is_count = start is None and not options.end and _has_rate(columns)
-    end = None if is_count else finder.find("end", options.end)
-    duration = finder.find("duration", options.duration) if (start is None) != (end is None) else None
-    are_moments = time is not None and end is None and duration is None
-    change = _change(finder, options, look if are_moments else None)
-    used = {column for column in (time, start, end, duration, change) if column is not None}
-    location = finder.location(options.location, but=used)
-    state = finder.find("state", options.state, but=used | set(location))
-    roles = Roles("trace", "", start, end, duration, change, location, state)
-    if options.kind in ("auto", "trace") and time and change and are_moments:
-        return replace(roles, kind="events", start=time, end=None, duration=None, time_unit=finder.unit(options, time))
-    may_be_steps = options.kind in ("auto", "curve") and not options.time
-    if may_be_steps and start is not None and end is not None and (values := _heights(finder, options, roles, look)):
-        return Roles("curve", finder.unit(options, start, end), start, end, values=values)
-    sides = [column for column in (start, end, duration) if column is not None]
-    if options.kind in ("auto", "trace") and len(sides) > 1 and not _are_rows_of_steps(finder, options, roles, look):
-        return replace(roles, time_unit=finder.unit(options, *sides))
-    is_of_intervals = finder.find("duration", None) and (location or state)
-    if options.kind in ("auto", "curve", "series") and time and not is_of_intervals:
-        device = None if options.kind == "curve" or look is None else _device(columns, time, look)
-        but = used | ({device} if device else set())
-        kind, values = options.kind, finder.values(options.value, but=but, several=options.kind != "curve")
-        texts = [c for c in columns if c.kind == "text" and c is not time] if kind == "auto" else []
-        goes_back = look is not None and bool(texts) and device is None and look.goes_back(time)
-        is_of_runs = look is not None and any(map(look.names_rows, texts)) and any(is_size(c.name) for c in values)
-        is_of_runs |= any(split_name(column.name).bare in _COMMITS for column in texts)
-        if is_of_runs or goes_back:
+
+    def asked_runs(self) -> Roles | None:
+        """An option says that these are measurements."""
+        if self.kind != "measurements":
+            return None
+        plain = None if self.options.parameters else self.plain_runs()
+        return plain or Roles("measurements")
+
+    def repeated_counts(self) -> None:
+        """Refuse a count of rows with a time that goes back, as of the ranks of one run."""
+        if [*self.columns[1:]] == [self.time] and not self.options.time and self._goes_back(self.columns[1]):
+            self.refuse_rows_of_one_run()
+
+    def events(self) -> Roles | None:
+        """Moments at which a state is entered or left."""
+        trace = self.trace
+        are_moments = trace.end is None and trace.duration is None
+        if self.kind not in ("auto", "trace") or self.time is None or trace.change is None or not are_moments:
+            return None
+        return replace(trace, kind="events", start=self.time, end=None, duration=None, time_unit=self._unit(self.time))
+
+    def steps(self) -> Roles | None:
+        """Starts and ends of the steps of one curve."""
+        start, end = self.trace.start, self.trace.end
+        if self.kind not in ("auto", "curve") or self.options.time or start is None or end is None:
+            return None
+        values = self._heights(start, end)
+        return Roles("curve", self._unit(start, end), start, end, values=values) if values else None
+
+    def intervals(self) -> Roles | None:
+        """Two of starts, ends and durations, of locations and states."""
+        trace = self.trace
+        sides = [column for column in (trace.start, trace.end, trace.duration) if column is not None]
+        if self.kind not in ("auto", "trace") or len(sides) < 2 or self._are_rows_of_steps():
+            return None
+        return replace(trace, time_unit=self._unit(*sides))
+
+    def samples(self) -> Roles | None:
+        """Numbers at moments; texts with which the moments go back are of runs."""
+        time, kind, trace = self.time, self.kind, self.trace
+        is_of_intervals = self.find("duration", None) and (trace.location or trace.state)
+        if kind not in ("auto", "curve", "series") or time is None or is_of_intervals:
+            return None
+        device = None if kind == "curve" else self._device(time)
+        but = {column for column in (time, trace.start, trace.end, trace.duration, trace.change, device) if column}
+        values = self._values(self.options.value, but=but, several=kind != "curve")
+        texts = [column for column in self.texts if column is not time] if kind == "auto" else []
+        goes_back = bool(texts) and device is None and self._goes_back(time)
+        is_of_runs = any(map(self._names_rows, texts)) and any(is_size(column.name) for column in values)
+        if goes_back or is_of_runs or any(split_name(column.name).bare in _COMMITS for column in texts):
             return Roles("measurements")  # with how long they took, or when they were
         if kind == "auto" and values:
-            kind = one_value if len(values) == 1 and device is None else "series"
+            kind = "curve" if len(values) == 1 and device is None and self.options.kind != "samples" else "series"
         if (kind == "series" and values) or (kind == "curve" and len(values) == 1):
-            location = () if device is None else (device,)
-            return Roles(kind, finder.unit(options, time), time, values=values, location=location)
-    if len(columns) == 1 and options.kind in ("auto", "series") and columns[0].kind == "number":
-        is_of_runs = options.kind == "auto" and guess_roles([columns[0].name], {columns[0].name}).value is not None
-        return Roles("measurements" if is_of_runs and one_value == "curve" else "series", values=tuple(columns))
-    if (plain := _plain_measurements(columns, options, look)) is not None:
-        return plain
-    if look is not None and options.kind == "auto":
-        names, kinds = [column.name for column in columns], {column.kind for column in columns}
-        measured = [c for c in columns if c.kind == "number" and not is_run_identifier(c.name)]
-        is_history = bool(called("commit", names)) and [column.name for column in measured] == ["value"]
+            return Roles(kind, self._unit(time), time, values=values, location=() if device is None else (device,))
+        return None
+
+    def lone_numbers(self) -> Roles | None:
+        """One column of numbers: of repeated runs if it is called a time or a rate, else samples."""
+        if self.kind not in ("auto", "series") or len(self.columns) != 1 or not self.numbers:
+            return None
+        is_of_runs = self.options.kind == "auto" and guess_roles(self.names, {*self.names}).value is not None
+        return Roles("measurements" if is_of_runs else "series", values=tuple(self.columns))
+
+    def plain_runs(self) -> Roles | None:
+        """The last column over the others that look like levels, if all are numbers without moments."""
+        options, rows = self.options, self.rows
+        named = (options.time, options.start, options.end, options.duration, options.change, options.location)
+        if rows is None or self.kind not in ("auto", "measurements") or any(named) or options.value:
+            return None
+        names_of = [set(plain_name(name).split("_")) for name in self.names]
+        if len(self.numbers) < len(self.columns) or any(names & _NEVER_VARIED for names in names_of):
+            return None
+        if ways_of_columns(self.names) and rows.are_alike(self.columns):
+            return Roles("measurements", varied=tuple(self.columns[:1]))
+        named_columns = list(zip(self.columns, names_of, strict=True))
+        while len(named_columns) > 2 and rows.is_constant(named_columns[-1][0]):
+            named_columns.pop()  # such as a status, which is 0 in all runs
+        *before, (value, _) = named_columns
+        varied = [column for column, names in before if not names & _RUNS]
+        counted = guess_roles([c.name for c in varied], {c.name for c in varied}).parameters.values()
+        varied = [c for c in varied if c.name in counted or not is_processors(c.name)]  # as nodes follow from ranks
+        if any(_taken_for(column) in ("time", "rate") for column in varied):
+            return None  # of several times none is what was varied
+        if any(rows.are_results(column, [other for other in varied if other is not column]) for column in varied):
+            return None
+        if not 0 < len(varied) <= _MOST_VARIED or not all(map(rows.holds_levels, varied)):
+            return None
+        over = listing([one_line(column.name) for column in varied])
+        note = f"assumed: {one_line(value.name)}, the last column, is measured over {over} (--value, --parameter)"
+        return Roles("measurements", varied=tuple(varied), values=(value,), notes=(note,))
+
+    def runs_by_texts(self) -> Roles | None:
+        """Runs that texts alone tell apart: benchmarks, or commits."""
+        if self.rows is None or self.kind != "auto":
+            return None
+        measured = [column for column in self.numbers if not is_run_identifier(column.name)]
+        is_history = bool(called("commit", self.names)) and [column.name for column in measured] == ["value"]
         is_measured = len(measured) == 1 and (is_called_time(measured[0].name) or is_called_rate(measured[0].name))
-        if is_history or (is_measured and kinds == {"number", "text"}):
-            return Roles("measurements", values=tuple(measured))  # of runs that texts alone tell apart
-        value = guess_roles(names, {column.name for column in measured}).value
+        are_described = {column.kind for column in self.columns} == {"number", "text"}
+        if is_history or (is_measured and are_described):
+            return Roles("measurements", values=tuple(measured))
+        value = guess_roles(self.names, {column.name for column in measured}).value
         is_time = value is not None and (is_called_time(value) or unit_in_name(value) is not None)
         is_time &= sum(split_unit(c.name)[0] == "" and is_called_time(c.name) for c in measured) < 2  # ms and seconds
-        if is_time and kinds == {"number", "text"} and look.names_rows(*(c for c in columns if c.kind == "text")):
-            return Roles("measurements")  # of benchmarks, with texts that describe them
-    if (assumed := _assumed_measurements(columns, options, look)) is not None:
-        return assumed
-    shares = [c for c in columns if (unit := split_name(c.name).unit) is not None and unit.kind == "share"]
-    is_monitored = shares and [*map(_taken_for, columns)] == ["time", *["number"] * (len(columns) - 1)]
-    if options.kind == "auto" and is_monitored and look is not None and not look.goes_back(columns[0]):
-        time_unit = finder.unit(options, columns[0])  # of a program that watched a run, such as psrecord
-        note = f"{one_line(columns[0].name)} has no unit: its times are taken in s; if not: -r time_unit=ms"
-        return Roles("series", time_unit or "s", columns[0], values=(*columns[1:],), notes=(note,) * (not time_unit))
-    _refuse_rows_of_one_run(columns, options, source)
-    subject = "this table" if options.kind == "auto" else f"a {options.kind}"
-    times = [column.name for column in columns if column.kind != "text" and is_called_time(column.name)]
-    summarize = f"perf stochastic summarize {shlex.quote(source)} --column {shlex.quote(times[0])}" if times else ""
-    taken = {column.name: _taken_for(column) for column in columns}
-    given = [name for name, kind in taken.items() if kind in ("processors", "size")][:_MOST_VARIED]
-    texts = [column for column in columns if column.kind == "text"]
-    if not given and texts and look is not None and not look.names_rows(*texts):
-        given = [name for name, kind in taken.items() if kind == "number"][:1]
-    results = [name for name, kind in taken.items() if kind in ("time", "rate")][-1:]
-    chosen = [shlex.quote(",".join(each)) if given and results else "COLUMN" for each in (given, results)]
-    fixes = _FIXES.format(*chosen) + (f"; how the times are spread: {summarize}" if times else "")
-    shown = listing(f"{one_line(name)} ({kind})" for name, kind in taken.items())
-    problem = f"the columns {shown} do not say what {subject} is made of; {fixes}"
-    raise InputError(source, problem, line=1)
+        return Roles("measurements") if is_time and are_described and self._names_rows(*self.texts) else None
 
+    def assumed_runs(self) -> Roles | None:
+        """The only time or rate over the only number of processors or size."""
+        if self.rows is None or self.kind not in ("auto", "measurements"):
+            return None
+        times, varied = self._taken_for("time", "rate"), self._taken_for("processors", "size")
+        if len(times) != 1 or len(varied) != 1:
+            return None
+        note = f"assumed: {one_line(times[0].name)} is measured over {one_line(varied[0].name)} (--value, --parameter)"
+        return Roles("measurements", varied=tuple(varied), values=tuple(times), notes=(note,))
 
-def _refuse_rows_of_one_run(columns: Sequence[Column], options: TableOptions, source: str) -> None:
-    """Refuse times of each rank, or of each step, of one run, with the command that describes them."""
-    bare, times = split_name(columns[0].name).bare, [c for c in columns[1:] if is_called_time(c.name)]
-    is_counted = columns[0].kind == "number" and bare in _OF_ONE_RUN and bare not in SYNONYMS["time"]
-    if options.kind == "auto" and times and is_counted:
-        column = shlex.quote(max(times, key=lambda each: split_name(each.name).bare.startswith(bare)).name)
-        problem = f"each row is one {bare} of one run, so nothing was varied that a model could be fitted to"
-        command = f"perf stochastic summarize {shlex.quote(source)} --column {column}"
-        raise InputError(source, f"{problem}; {command} describes how these times vary", line=1)
+    def monitored_run(self) -> Roles | None:
+        """Shares and other numbers over the time of a program that watched a run, such as psrecord."""
+        shares = [c for c in self.columns if (unit := split_name(c.name).unit) is not None and unit.kind == "share"]
+        time, *others = self.columns
+        is_monitored = bool(shares) and [*map(_taken_for, self.columns)] == ["time", *["number"] * len(others)]
+        if self.kind != "auto" or not is_monitored or self.rows is None or self._goes_back(time):
+            return None
+        time_unit = self._unit(time)
+        note = f"{one_line(time.name)} has no unit: its times are taken in s; if not: -r time_unit=ms"
+        return Roles("series", time_unit or "s", time, values=(*others,), notes=(note,) * (not time_unit))
 
+    def refuse_rows_of_one_run(self) -> None:
+        """Refuse times of each rank, or of each step, of one run, with the command that describes them."""
+        first, *others = self.columns
+        bare, times = split_name(first.name).bare, [column for column in others if is_called_time(column.name)]
+        is_counted = first.kind == "number" and bare in _OF_ONE_RUN and bare not in SYNONYMS["time"]
+        if self.kind == "auto" and times and is_counted:
+            column = shlex.quote(max(times, key=lambda each: split_name(each.name).bare.startswith(bare)).name)
+            problem = f"each row is one {bare} of one run, so nothing was varied that a model could be fitted to"
+            command = f"perf stochastic summarize {shlex.quote(self.source)} --column {column}"
+            raise InputError(self.source, f"{problem}; {command} describes how these times vary", line=1)
 
-def _change(finder: _Finder, options: TableOptions, look: Table | None) -> Column | None:
-    """Return the column that says whether a row enters a state or leaves it: by its name, or by its words."""
-    by_name = finder.find("change", options.change)
-    if by_name is not None or look is None:
-        return by_name
-    texts = [column for column in finder.columns if column.kind == "text"]
-    return next((column for column in texts if look.tells_changes(column)), None)
+    def refusal(self) -> InputError:
+        """Return the error that says what each column was taken for, and which options would decide."""
+        source = shlex.quote(self.source)
+        subject = "this table" if self.kind == "auto" else f"a {self.kind}"
+        times = [column.name for column in self.columns if column.kind != "text" and is_called_time(column.name)]
+        given = self._taken_for("processors", "size")[:_MOST_VARIED]
+        if not given and self.texts and self.rows is not None and not self._names_rows(*self.texts):
+            given = self._taken_for("number")[:1]
+        results = self._taken_for("time", "rate")[-1:]
+        chosen = ["COLUMN", "COLUMN"]
+        if given and results:
+            chosen = [shlex.quote(",".join(column.name for column in each)) for each in (given, results)]
+        fixes = _FIXES.format(*chosen)
+        if times:
+            fixes += f"; how the times are spread: perf stochastic summarize {source} --column {shlex.quote(times[0])}"
+        shown = listing(f"{one_line(column.name)} ({_taken_for(column)})" for column in self.columns)
+        problem = f"the columns {shown} do not say what {subject} is made of; {fixes}"
+        return InputError(self.source, problem, line=1)
 
+    # What the rules ask.
 
-def _device(columns: Sequence[Column], time: Column, look: Table) -> Column | None:
-    """Return the column that says which of several devices each sample is of."""
-    words = _DEVICES.union(*LEVELS.values())
-    named = (column for column in columns if column is not time and split_name(column.name).bare in words)
-    return next((column for column in named if look.alternates(column, time)), None)
+    @functools.cached_property
+    def time(self) -> Column | None:
+        return self.find("time", self.options.time)
 
+    @functools.cached_property
+    def trace(self) -> Roles:
+        """The columns of a trace, as far as there are any."""
+        options = self.options
+        start = self.find("start", options.start)
+        # Next to a rate, `completed` counts work and is no moment, unless one began.
+        is_count = start is None and not options.end and self._has_rate()
+        end = None if is_count else self.find("end", options.end)
+        duration = self.find("duration", options.duration) if (start is None) != (end is None) else None
+        change = self.find("change", options.change)
+        if change is None and self.rows is not None and self.time is not None and end is None and duration is None:
+            change = next((column for column in self.texts if self.rows.tells_changes(column)), None)
+        used = {column for column in (self.time, start, end, duration, change) if column}
+        location = self._location(options.location, but=used)
+        state = self.find("state", options.state, but=used | set(location))
+        return Roles("trace", "", start, end, duration, change, location, state)
 
-def _heights(finder: _Finder, options: TableOptions, roles: Roles, look: Table | None) -> tuple[Column, ...]:
-    """Return the one column of the heights of steps; none if the rows are intervals of locations."""
-    assert roles.start is not None
-    assert roles.end is not None
-    if options.value or options.kind == "curve":
-        values = finder.values(options.value, but={roles.start, roles.end})
-        return values if len(values) == 1 else ()
-    if options.kind == "trace" or (roles.location and roles.state) or options.location or options.state:
-        return ()
-    values = finder.values((), but={roles.start, roles.end}, several=False)
-    if len(values) != 1 or roles.state == values[0]:
-        return ()
-    bare = split_name(values[0].name).bare
-    if bare in SYNONYMS["value"]:
+    def _taken_for(self, *meanings: str) -> list[Column]:
+        return [column for column in self.columns if _taken_for(column) in meanings]
+
+    def _goes_back(self, time: Column) -> bool:
+        return self.rows is not None and self.rows.goes_back(time)
+
+    def _names_rows(self, *texts: Column) -> bool:
+        return self.rows is not None and self.rows.names_rows(*texts)
+
+    def _has_rate(self) -> bool:
+        return any(is_called_rate(column.name) for column in self.numbers)
+
+    def _device(self, time: Column) -> Column | None:
+        """Return the column that says which of several devices each sample is of."""
+        words = _DEVICES.union(*LEVELS.values())
+        named = (column for column in self.columns if column is not time and split_name(column.name).bare in words)
+        rows = self.rows
+        return None if rows is None else next((column for column in named if rows.alternates(column, time)), None)
+
+    def _heights(self, start: Column, end: Column) -> tuple[Column, ...]:
+        """Return the one column of the heights of steps; none if the rows are intervals of locations."""
+        options, trace = self.options, self.trace
+        if options.value or self.kind == "curve":
+            values = self._values(options.value, but={start, end})
+            return values if len(values) == 1 else ()
+        if (trace.location and trace.state) or options.location or options.state:
+            return ()
+        values = self._values((), but={start, end}, several=False)
+        if len(values) != 1 or trace.state == values[0]:
+            return ()
+        bare = split_name(values[0].name).bare
+        if bare in SYNONYMS["value"]:
+            return values
+        is_place = bool(trace.location) and bare not in LEVELS["core"]
+        if trace.state or is_place or (self.rows is not None and not self.rows.steps_follow(start, end)):
+            return ()
         return values
-    is_place = bool(roles.location) and bare not in LEVELS["core"]
-    if roles.state or is_place or (look is not None and not look.steps_follow(roles.start, roles.end)):
-        return ()
-    return values
 
+    def _are_rows_of_steps(self) -> bool:
+        """Return whether rows without a place or a state follow one another and hold several numbers."""
+        options, trace, rows = self.options, self.trace, self.rows
+        is_explicit = self.kind == "trace" or options.start or options.end or options.duration
+        if is_explicit or rows is None or trace.location or trace.state or trace.start is None or trace.end is None:
+            return False
+        values = self._values((), but={trace.start, trace.end})
+        return len(values) > 1 and rows.steps_follow(trace.start, trace.end)
 
-def _are_rows_of_steps(finder: _Finder, options: TableOptions, roles: Roles, look: Table | None) -> bool:
-    """Return whether rows without a place or a state follow one another and hold several numbers, any the height."""
-    is_explicit = options.kind == "trace" or options.start or options.end or options.duration
-    if is_explicit or look is None or roles.location or roles.state or roles.start is None or roles.end is None:
-        return False
-    return len(finder.values((), but={roles.start, roles.end})) > 1 and look.steps_follow(roles.start, roles.end)
+    def _names_are_of_runs(self) -> bool:
+        options = self.options
+        if options.time or options.start or options.end or options.location or options.state:
+            return False
+        bare = {without_row(split_name(name).bare) for name in self.names}
+        starts, ends = bare & {*SYNONYMS["start"]}, bare & {*SYNONYMS["end"]}
+        if starts and ends:
+            return False
+        numbers = [column.name for column in self.numbers]
+        roles = guess_roles(self.names, {*numbers})
+        moments = starts | (set() if self._has_rate() and not starts else ends) | (bare & {*SYNONYMS["time"]})
+        in_columns = numbered_runs(self.names) or levels_of_columns(self.names)
+        if in_columns is not None and len(in_columns.columns) < len(self.columns) and (roles.parameters or not moments):
+            return True
+        measured = {name for name in numbers if not (is_run_identifier(name) or called("version", [name]))}
+        if measured == {roles.value} and bare & _VERSIONS:
+            return True
+        if "command" in bare and roles.value is not None and not starts and not ends:
+            return True
+        if not roles.parameters and not moments and any(map(is_size, numbers)):
+            return roles.value is not None or bool(alternatives_of(numbers))
+        if roles.parameters and parts_of_time(numbers):
+            return True
+        if not roles.parameters or (roles.value is None and not (roles.code or roles.system)):
+            # Several times, and none that counts on: the parts of a run, of which the user names those that are meant.
+            times = [name for name in numbers if (unit := unit_in_name(name)) and unit.kind == "time"]
+            several = bool(roles.parameters) and len(times) > 1 and not bare & set(SYNONYMS["time"])
+            return several or bool(options.parameters)
+        # A time and a number of processors could be a curve; the name of a code or of a system decides.
+        ambiguous = split_name(next(iter(roles.parameters.values()))).bare in SYNONYMS["value"]
+        return not ambiguous or bool(roles.code or roles.system or options.parameters)
 
+    def _is_swept(self, sweep: Sweep) -> bool:
+        """Return whether the times are how long runs took, and not when samples were taken."""
+        options = self.options
+        if options.time or options.start or options.end or options.duration or options.value or options.change:
+            return False
+        if sweep.may_be_moments and sweep.may_be_log:
+            return self._goes_back(sweep.columns[1])
+        is_named = bool(guess_roles([column.name for column in self.texts], ()).category)
+        follows = is_named or bool(_RESULTS & {*words_of(sweep.columns[0].name)})
+        if self.texts and follows and self._names_rows(*self.texts):
+            return False  # calls of each function, or iterations that each solver took
+        return not sweep.may_be_moments or (self.rows is not None and self.rows.is_sweep(*sweep.columns))
 
-def _has_rate(columns: Sequence[Column]) -> bool:
-    return any(column.kind == "number" and is_called_rate(column.name) for column in columns)
-
-
-def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
-    """Return whether the names are those of runs at several numbers of processors, and of no curve or trace."""
-    if options.time or options.start or options.end or options.location or options.state:
-        return False
-    bare = {without_row(split_name(column.name).bare) for column in columns}
-    if bare & set(SYNONYMS["start"]) and bare & set(SYNONYMS["end"]):
-        return False
-    numbers = {c.name for c in columns if c.kind == "number"}
-    roles = guess_roles([c.name for c in columns], numbers)
-    starts = bare & {*SYNONYMS["start"]}
-    ends = set() if _has_rate(columns) and not starts else bare & {*SYNONYMS["end"]}
-    moments = starts | ends | (bare & {*SYNONYMS["time"]})
-    in_columns = numbered_runs([c.name for c in columns]) or levels_of_columns([c.name for c in columns])
-    if in_columns is not None and len(in_columns.columns) < len(columns) and (roles.parameters or not moments):
-        return True
-    measured = {name for name in numbers if not (is_run_identifier(name) or called("version", [name]))}
-    if measured == {roles.value} and bare & _VERSIONS:
-        return True
-    if "command" in bare and roles.value is not None and not bare & {*SYNONYMS["start"], *SYNONYMS["end"]}:
-        return True
-    names = [column.name for column in columns if column.name in numbers]
-    if not roles.parameters and not moments and any(map(is_size, names)):
-        return roles.value is not None or bool(alternatives_of(names))
-    if roles.parameters and parts_of_time(names):
-        return True
-    if not roles.parameters or (roles.value is None and not (roles.code or roles.system)):
-        # Several times, and none that counts on: the parts of a run, of which the user names those that are meant.
-        times = [c for c in columns if c.kind == "number" and (unit := unit_in_name(c.name)) and unit.kind == "time"]
-        several = bool(roles.parameters) and len(times) > 1 and not bare & set(SYNONYMS["time"])
-        return several or bool(options.parameters)
-    # A time and a number of processors could be a curve; the name of a code or of a system decides.
-    ambiguous = split_name(next(iter(roles.parameters.values()))).bare in SYNONYMS["value"]
-    return not ambiguous or bool(roles.code or roles.system or options.parameters)
-
-
-def _is_swept(sweep: Sweep, columns: Sequence[Column], options: TableOptions, look: Table | None) -> bool:
-    """Return whether the times are how long runs took, and not when samples were taken."""
-    if options.time or options.start or options.end or options.duration or options.value or options.change:
-        return False
-    if sweep.may_be_moments and sweep.may_be_log:
-        return look is not None and look.goes_back(sweep.columns[1])
-    texts = [column for column in columns if column.kind == "text"]
-    follows = bool(guess_roles([c.name for c in texts], ()).category or _RESULTS & {*words_of(sweep.columns[0].name)})
-    if texts and follows and look is not None and look.names_rows(*texts):
-        return False  # calls of each function, or iterations that each solver took
-    return not sweep.may_be_moments or (look is not None and look.is_sweep(*sweep.columns))
-
-
-def _plain_measurements(columns: Sequence[Column], options: TableOptions, look: Table | None) -> Roles | None:
-    """Return measurements of the last column over the others that look like levels, if all are numbers without
-    moments.
-    """
-    named = (options.time, options.start, options.end, options.duration, options.change, options.location)
-    if look is None or options.kind not in ("auto", "measurements") or any(named) or options.value:
-        return None
-    moments = frozenset(words("trace", "not_varied"))
-    names_of = [set(plain_name(column.name).split("_")) for column in columns]
-    if any(column.kind != "number" for column in columns) or any(names & moments for names in names_of):
-        return None
-    if ways_of_columns([column.name for column in columns]) and look.are_alike(columns):
-        return Roles("measurements", varied=tuple(columns[:1]))
-    named_columns = list(zip(columns, names_of, strict=True))
-    while len(named_columns) > 2 and look.is_constant(named_columns[-1][0]):
-        named_columns.pop()  # such as a status, which is 0 in all runs
-    *before, (value, _) = named_columns
-    varied = [column for column, names in before if not names & _RUNS]
-    counted = guess_roles([c.name for c in varied], {c.name for c in varied}).parameters.values()
-    varied = [c for c in varied if c.name in counted or not is_processors(c.name)]  # as nodes follow from ranks
-    if any(_taken_for(column) in ("time", "rate") for column in varied):
-        return None  # of several times none is what was varied
-    if any(look.are_results(column, [other for other in varied if other is not column]) for column in varied):
-        return None
-    if not 0 < len(varied) <= _MOST_VARIED or not all(map(look.holds_levels, varied)):
-        return None
-    over = listing([one_line(column.name) for column in varied])
-    note = f"assumed: {one_line(value.name)}, the last column, is measured over {over} (--value, --parameter)"
-    return Roles("measurements", varied=tuple(varied), values=(value,), notes=(note,))
-
-
-class _Finder:
-    def __init__(self, columns: Sequence[Column], source: str) -> None:
-        self.columns = columns
-        self.source = source
-
-    def named(self, name: str) -> Column:
+    def _named(self, name: str) -> Column:
         try:
             wanted = existing_column(name.strip(), [column.name for column in self.columns])
         except UnknownNameError:
@@ -450,7 +512,7 @@ class _Finder:
     def find(self, role: str, name: str | None, but: AbstractSet[Column | None] = frozenset()) -> Column | None:
         """Return the column that an option names, else the first synonym that is there."""
         if name is not None:
-            return self.named(name)
+            return self._named(name)
         exact = self._called(SYNONYMS[role], but, timed=role in TIMES)
         if exact is not None or role not in ("start", "end", "duration"):
             return exact
@@ -468,10 +530,10 @@ class _Finder:
                     return column
         return None
 
-    def location(self, names: Sequence[str], but: AbstractSet[Column | None]) -> tuple[Column, ...]:
+    def _location(self, names: Sequence[str], but: AbstractSet[Column | None]) -> tuple[Column, ...]:
         """Return the columns that an option names; else one that says all, or the levels that qualify one another."""
         if names:
-            return tuple(self.named(name) for name in names)
+            return tuple(self._named(name) for name in names)
         by_level = {level: self._called(words, but) for level, words in LEVELS.items()}
         if by_level["whole"] is not None:
             return (by_level["whole"],)
@@ -481,21 +543,21 @@ class _Finder:
         of_node = by_level["process"] is None or split_name(by_level["process"].name).bare.endswith("pid")
         return tuple(column for column in (by_level["node"] if of_node else None, *inner) if column is not None)
 
-    def values(self, names: Sequence[str], but: AbstractSet[Column], several: bool = True) -> tuple[Column, ...]:
+    def _values(self, names: Sequence[str], but: AbstractSet[Column], several: bool = True) -> tuple[Column, ...]:
         """Return the columns that an option names; else all numbers; of several the one that is called a value."""
         if names:
-            return tuple(self.named(name) for name in names)
-        numbers = tuple(c for c in self.columns if c.kind == "number" and c not in but)
+            return tuple(self._named(name) for name in names)
+        numbers = tuple(column for column in self.numbers if column not in but)
         if len(numbers) > 1 and not several:
             called = [c for c in numbers if c.name.strip().lower() in SYNONYMS["value"]]
             return tuple(called[:1]) if len(called) == 1 else numbers
         return numbers
 
-    def unit(self, options: TableOptions, *columns: Column) -> str:
+    def _unit(self, *columns: Column) -> str:
         """Return the unit by option, ending of names, or kind: timestamps are seconds; empty if nothing says it."""
-        if options.time_unit is not None:
-            return options.time_unit
-        durations = [column for column in columns if column is self.find("duration", options.duration)]
+        if self.options.time_unit is not None:
+            return self.options.time_unit
+        durations = [column for column in columns if column is self.find("duration", self.options.duration)]
         times = [column for column in columns if column not in durations]
         if any(column.kind == "timestamp" for column in times):
             return "s"
