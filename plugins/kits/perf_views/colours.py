@@ -15,7 +15,7 @@ from __future__ import annotations
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 # Their yellow is fine as an area; then P. Tol's indigo and wine.
 AREAS = (*SERIES[:6], "#F0E442", "#332288", "#882255", "#8a8f98")
-DATA, MODEL = SERIES[:2]
+MODEL = SERIES[1]
 
 INK, PAPER = "#000000", "#ffffff"  # a dark page exchanges them
 DARK, RULE, LIGHT, FAINT, PALE, GRID = "#595959", "#999999", "#b8b8b8", "#d6d6d6", "#efefef", "#ebebeb"

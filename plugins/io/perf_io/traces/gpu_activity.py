@@ -20,7 +20,7 @@ import numpy as np
 from perf_io.traces.chrome import ChromeReader
 from perf_io.traces.converted import by_process
 from perf_io.traces.gpu_tables import GpuTableReader
-from perf_io.traces.intervals import UNLAUNCHED, clip_at_next, clock_jumps
+from perf_io.traces.intervals import UNLAUNCHED, clip_at_next, clock_jumps, first_calls, launch_of
 from perf_io.traces.json_array import ArrayPieces, TraceEvent
 from perf_io.traces.nsight import NsightReader
 from perf_io.traces.rocprofv3 import RocprofReader
@@ -399,10 +399,8 @@ def _activity(
 
 def _transfers(library: LibraryEvents, host: dict[str, Ints], pieces: dict[str, Ints], n: int) -> RankCalls | None:
     """Return what kernels of the library transfer; their locations are those of the pieces."""
-    calls = np.flatnonzero((host["category"] == CALL) & (host["correlation"] >= 0))
-    calls = calls[np.lexsort((host["end"][calls], host["correlation"][calls]))]
-    numbers, first = np.unique(host["correlation"][calls], return_index=True)
-    launches = numbers, host["end"][calls][first], host["location"][calls][first]
+    calls = (host["category"] == CALL) & (host["correlation"] >= 0)
+    launches = first_calls(*(host[name][calls] for name in ("correlation", "end", "location")))
     place = np.full(n, -1, np.int64)
     place[pieces["location"]] = pieces["location"]
     return library.rank_calls(launches, place, 0)
@@ -467,8 +465,4 @@ def _launches(host: dict[str, Ints], correlation: Ints) -> Ints:
     """Return the runtime call with each correlation number, -1 if there is none; of several the earliest."""
     calls = np.flatnonzero((host["category"] == CALL) & (host["correlation"] >= 0))
     calls = calls[np.lexsort((host["start"][calls], host["correlation"][calls]))]
-    if not len(calls):
-        return np.full(len(correlation), -1)
-    numbers = host["correlation"][calls]
-    place = np.minimum(np.searchsorted(numbers, correlation), len(numbers) - 1)
-    return np.where((correlation >= 0) & (numbers[place] == correlation), calls[place], -1)
+    return np.append(calls, -1)[launch_of(host["correlation"][calls], correlation)]

@@ -169,14 +169,24 @@ def clock_jumps(rows: Mapping[str, AnyIntegers], launched: Booleans, names: Sequ
     ]
 
 
+def launch_of(numbers: AnyIntegers, correlation: AnyIntegers) -> Ints:
+    """Return which of sorted numbers of launches each interval has, -1 of none; of several equal ones the first."""
+    position = np.searchsorted(numbers, correlation)
+    is_launched = (correlation >= 0) & (np.append(numbers, -1)[position] == correlation)
+    return np.where(is_launched, position, -1)
+
+
 def launch_ends(numbers: Ints, ends: Ints, correlation: Ints) -> Ints:
     """Return when the call that launched each interval had returned, by a number that both have; numbers are sorted."""
-    launched = np.full(len(correlation), UNKNOWN_NS, np.int64)
-    position = np.searchsorted(numbers, correlation)
-    matched = np.flatnonzero((correlation >= 0) & (position < len(numbers)))
-    matched = matched[numbers[position[matched]] == correlation[matched]]
-    launched[matched] = ends[position[matched]]
-    return launched
+    return np.append(ends, UNKNOWN_NS)[launch_of(numbers, correlation)]
+
+
+def first_calls(numbers: AnyIntegers, ends: AnyIntegers, location: AnyIntegers) -> tuple[Any, Any, Any]:
+    """Return the numbers of calls that launch work, sorted, and the end and location of the first that ends of each."""
+    # A call of the run-time system may be one of the driver, which returns first: then the work is submitted.
+    order = np.lexsort((ends, numbers))
+    unique, first = np.unique(numbers[order], return_index=True)
+    return unique, ends[order[first]], location[order[first]]
 
 
 def add_launch_gaps(

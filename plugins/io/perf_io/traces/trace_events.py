@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.traces.intervals import pair_events
+from perf_io.traces.intervals import first_calls, launch_of, pair_events
 from perf_io.traces.json_array import MISSING, TraceEvent
 from perf_traces.messages.communication import COLLECTIVE, COLUMNS, ITSELF, RECEIVE, SEND, UNTOLD, RankCalls
 from perf_traces.messages.kernels import last_not_after
@@ -277,12 +277,8 @@ def bytes_of(kind: str, elements: int) -> int:
 def _launched(kernels: Columns, launches: Sequence[npt.NDArray[Any]]) -> tuple[Ints, Ints]:
     """Return when and on which thread each kernel was launched; the thread is -1 where that is not known."""
     numbers, returned, thread = launches
-    count = len(kernels["start"])
-    if not len(numbers):
-        return np.zeros(count, np.int64), np.full(count, -1, np.int64)
-    launch = np.minimum(np.searchsorted(numbers, kernels["correlation"]), len(numbers) - 1)
-    has_launch = (kernels["correlation"] >= 0) & (numbers[launch] == kernels["correlation"])
-    return returned[launch], np.where(has_launch, thread[launch], -1).astype(np.int64)
+    launch = launch_of(numbers, kernels["correlation"])
+    return np.append(returned, 0)[launch], np.append(thread, -1)[launch].astype(np.int64)
 
 
 def _launched_within(records: Columns, launched: tuple[Ints, Ints]) -> Ints:
@@ -409,15 +405,8 @@ class EventColumns:
         """Return sorted correlations of the calls that launch work, when each returned, and on which location."""
         is_call = np.array([*(name.lower() in CALLS for name in self.categories), False])
         columns = {name: np.frombuffer(self._columns[name], _TYPES[name]) for name in _TYPES}
-        calls = np.flatnonzero(
-            is_call[columns["category"]] & (columns["correlation"] >= 0) & (columns["phase"] == _COMPLETE)
-        )
-        numbers, ends = columns["correlation"][calls], columns["end"][calls]
-        # A call of the run-time system may be one of the driver, which returns first: then the work is submitted.
-        order = np.lexsort((ends, numbers))
-        calls, numbers, ends = calls[order], numbers[order], ends[order]
-        first = np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]
-        return numbers[first], ends[first], columns["location"][calls[first]]
+        calls = is_call[columns["category"]] & (columns["correlation"] >= 0) & (columns["phase"] == _COMPLETE)
+        return first_calls(*(columns[name][calls] for name in ("correlation", "end", "location")))
 
     def intervals(self, is_wanted: Callable[[str], bool]) -> dict[str, npt.NDArray[Any]]:
         """Hand over the intervals of the categories that are wanted."""

@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 Array = npt.NDArray[Any]
-Bits = Annotated[int, msgspec.Meta(ge=0, le=62)]
 
 VERSION = 5
 MOST_MARKERS = 1 << 12
