@@ -226,7 +226,7 @@ def test_the_tail_of_a_sampled_result_survives_being_written_down():
 
 def test_a_bounded_normal_is_the_truncated_normal():
     """Johnson, Kotz and Balakrishnan, "Continuous Univariate Distributions" 1, equation 13.134, for its mean."""
-    share, normal = evaluate("x", {"x": "normal:0.9,0.2 within 0,1"}).value, NormalDist()
+    share, normal = evaluate("x", {"x": {"normal": [0.9, 0.2], "within": [0, 1]}}).value, NormalDist()
     a, b = (0.0 - 0.9) / 0.2, (1.0 - 0.9) / 0.2
     mean = 0.9 + 0.2 * (normal.pdf(a) - normal.pdf(b)) / (normal.cdf(b) - normal.cdf(a))
     assert share.mean == pytest.approx(mean, rel=1e-9)
@@ -237,9 +237,9 @@ def test_a_bounded_normal_is_the_truncated_normal():
 
 @pytest.mark.parametrize("method", ["exact", "sample"])
 def test_bounds_are_kept_in_operations(method):
-    found = evaluate("100*x + 3*x", {"x": "normal:0.9,0.2 within 0,1"}, method="sample")
+    found = evaluate("100*x + 3*x", {"x": {"normal": [0.9, 0.2], "within": [0, 1]}}, method="sample")
     assert 0.0 <= found.statistics["lowest"] <= found.statistics["highest"] <= 103.0
-    quotient = evaluate("1/x", {"x": "normal:0.9,0.2 within 0.1,1"}, method=method, quantile="0.999")
+    quotient = evaluate("1/x", {"x": {"normal": [0.9, 0.2], "within": [0.1, 1]}}, method=method, quantile="0.999")
     levels = NormalDist(0.9, 0.2)
     place = levels.inv_cdf(levels.cdf(0.1) + 0.001 * (levels.cdf(1.0) - levels.cdf(0.1)))
     assert quotient.statistics["p99.9"] == pytest.approx(1.0 / place, rel=0.03)

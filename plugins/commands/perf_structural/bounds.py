@@ -17,7 +17,6 @@ from perfcore.stochastic import StochasticValue, as_value, default_representatio
 
 Range = tuple[float, float]
 
-_WORD = " within "
 _LEAST = 0.5  # probability that must be left: a distribution that is mostly outside is a mistake
 _NOTEWORTHY = 0.01
 
@@ -107,12 +106,6 @@ def check_within(samples: npt.ArrayLike, bounds: Range | None, column: str = "",
         others = f"; so are {len(outside) - 1} more" if len(outside) > 1 else ""
         place = f"sample {first + 1} of {len(values)} is {values[first]:.6g}"
         raise DataError(f"{place}, outside of {lower:g} to {upper:g}{others}")
-
-
-def typed_within(text: str) -> tuple[str, Range | None]:
-    """Return what a user types, and the bounds behind it: ``normal:0.9,0.2 within 0,1``."""
-    words, separator, bounds = text.partition(_WORD)
-    return words.strip(), parse_bounds(bounds) if separator else None
 
 
 def parse_bounds(text: str) -> Range:

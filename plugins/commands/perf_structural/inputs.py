@@ -14,7 +14,7 @@ import msgspec
 import numpy.typing as npt
 
 from perf_structural.algebra import Place
-from perf_structural.bounds import check_within, typed_within, within
+from perf_structural.bounds import check_within, within
 from perf_structural.composition import parse_unit, places
 from perf_structural.samples import read_samples, read_text
 from perf_tables.arguments import parse_named
@@ -55,8 +55,7 @@ def _typed(text: str) -> Any:
         name, colon, _ = text.partition(":")
     if colon and name.strip().replace("-", "_").isidentifier():
         return text
-    path, bounds = typed_within(text)
-    return {"file": path} if bounds is None else {"file": path, "within": bounds}
+    return {"file": text}
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"representation": "as"}):
@@ -110,9 +109,7 @@ def read_input(entry: Any, folder: Path) -> Input:
         named = {name: content for name in _SOURCES if (content := getattr(table, name)) is not None} | named
         return _copied(rest, named, table, folder) if table.each is None else _each(table.each, table, folder, named)
     if isinstance(entry, str) and ":" in entry:
-        words, bounds = typed_within(entry)
-        value = from_text(words)
-        return Input({(): value if bounds is None else within(value, *bounds)}, {})
+        return Input({(): from_text(entry)}, {})
     return Input({(): _number(entry)}, {})
 
 
