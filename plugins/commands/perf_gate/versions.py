@@ -12,22 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_gate.benchmark_runs import LongTable, Runs, are_other_machines, machine_difference, match, quantile
-from perf_statistics.gating import (
-    FEWEST_ROUNDS,
-    SURE,
-    Estimates,
-    Judged,
-    Outcome,
-    Sessions,
-    SessionVariation,
-    adjusted,
-    blocked_test,
-    judge,
-    paired_test,
-    resolution,
-    session_test,
-    verdicts,
-)
+from perf_statistics import gating
 from perf_statistics.student import stdtr, stdtrit
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError
@@ -75,12 +60,13 @@ def detect_run_order(
 
     ``seconds`` are those in one unit of the values, 0 where they are no times.
     """
-    sides, enough = (first, second), min(len(first.value), len(second.value)) >= FEWEST_ROUNDS
+    sides, enough = (first, second), min(len(first.value), len(second.value)) >= gating.FEWEST_ROUNDS
     (noise, number), (other_noise, other_number) = map(_within, sides)
 
     def run_order(design: str, reason: str, a: Floats, b: Floats, series: Any = (), is_second: Any = ()) -> RunOrder:
         one, other, logs = ((-1.0 if larger else 1.0) * np.log(values) for values in (a, b, np.asarray(series)))
-        rounding = resolution(first.value) + resolution(second.value) if enough else 0.0  # as so many values show it
+        # as so many values show it
+        rounding = gating.resolution(first.value) + gating.resolution(second.value) if enough else 0.0
         marks = np.asarray(is_second, dtype=np.bool_)
         return RunOrder(
             design, reason, one, other, rounding, logs, marks, (noise, other_noise), (number, other_number),
@@ -95,7 +81,7 @@ def detect_run_order(
                 return run_order("interleaved", reason, *pairs)
     if design == "interleaved":
         ordered = [side.medians(side.session)[1] for side in sides]
-        if min(map(len, ordered)) < FEWEST_ROUNDS:
+        if min(map(len, ordered)) < gating.FEWEST_ROUNDS:
             ordered = [side.in_time().value for side in sides]
         count = min(map(len, ordered))
         return run_order("interleaved", "--design", ordered[0][:count], ordered[1][:count])
@@ -170,7 +156,7 @@ def _by_order(first: Runs, second: Runs, seconds: float) -> tuple[Floats, Floats
 def _by_row(first: Runs, second: Runs, seconds: float) -> tuple[Floats, Floats] | None:
     """Return runs next to each other in a table whose rows are of both versions in turn, in any order within a pair."""
     count = len(first.row)
-    if count < FEWEST_ROUNDS or len(second.row) != count or (first.row == second.row).any():
+    if count < gating.FEWEST_ROUNDS or len(second.row) != count or (first.row == second.row).any():
         return None
     turns = np.stack([first.row, second.row])
     return (first.value, second.value) if (turns.max(axis=0)[:-1] < turns.min(axis=0)[1:]).all() else None
@@ -218,7 +204,7 @@ def common_shift(orders: Sequence[RunOrder], ratios: Floats, log_threshold: floa
     sample = values
     if {order.design for order in orders} == {"interleaved"} and len({len(order.first) for order in orders}) == 1:
         sample = np.median(np.stack([order.second - order.first for order in orders]), axis=0)
-    if len(sample) < FEWEST_ROUNDS:
+    if len(sample) < gating.FEWEST_ROUNDS:
         return None
     middle = float(np.mean(sample))
     side = float(stdtrit(len(sample) - 1, 0.975) * np.std(sample, ddof=1) / np.sqrt(len(sample)))
@@ -248,8 +234,8 @@ class VersionGate(Result):
     units: tuple[str, ...]
     larger_is_better: npt.NDArray[np.bool_]  # (n,)
     orders: tuple[RunOrder, ...]  # the design of each, and what shows it
-    estimates: Estimates
-    judged: Judged
+    estimates: gating.Estimates
+    judged: gating.Judged
     session_cv: Floats  # (n,) standard deviation of a session's level, as a share; NaN of other designs
     cv_sources: tuple[str, ...]  # what each comes from (`perf_statistics.gating.SessionVariation`)
     errors: str  # {"fwer", "fdr"}
@@ -260,7 +246,7 @@ class VersionGate(Result):
     only: tuple[tuple[str, ...], tuple[str, ...]]  # benchmarks that one version alone has
     computed: tuple[str, ...]  # rows that the others give, such as a total
     missing_fails: bool
-    undecided: Outcome  # what undecided counts as
+    undecided: gating.Outcome  # what undecided counts as
     is_strict: bool  # whether pass means that all are below the limit with 95% confidence
     reader: str  # format of the files
     program: str  # that ran the benchmarks, if the files name it
@@ -276,16 +262,16 @@ class VersionGate(Result):
         return f"the {what} differ" if are_other_machines(self.machines, self.between) else ""
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> gating.Outcome:
         """Of all together; benchmarks that are missing fail where that was asked for."""
         if self.missing_fails and any(self.only):
-            return Outcome.FAILED
+            return gating.Outcome.FAILED
         return self.judged.outcome
 
     @property
     def status(self) -> int:
         """Exit status: 0 passed, 1 failed, 3 undecided."""
-        return (self.undecided if self.outcome is Outcome.UNDECIDED else self.outcome).status
+        return (self.undecided if self.outcome is gating.Outcome.UNDECIDED else self.outcome).status
 
     @property
     def resolution(self) -> Floats:
@@ -306,9 +292,11 @@ class VersionGate(Result):
         noise = np.array([max(0.0, *order.noise) for order in self.orders])
         apart = replace(
             self.estimates,
-            standard_error=np.where(sessions, math.sqrt(2.0 / FEWEST_ROUNDS) * noise, self.estimates.standard_error),
-            freedom=np.where(sessions, FEWEST_ROUNDS - 1.0, self.estimates.freedom),
-            rounds=np.where(sessions, FEWEST_ROUNDS, self.estimates.rounds),
+            standard_error=np.where(
+                sessions, math.sqrt(2.0 / gating.FEWEST_ROUNDS) * noise, self.estimates.standard_error
+            ),
+            freedom=np.where(sessions, gating.FEWEST_ROUNDS - 1.0, self.estimates.freedom),
+            rounds=np.where(sessions, gating.FEWEST_ROUNDS, self.estimates.rounds),
         )
         needed = apart.rounds_that_decide(log_threshold)
         more = np.where(needed > 0, np.maximum(needed - np.where(sessions, 0, self.estimates.rounds), 1), -1)
@@ -372,7 +360,7 @@ def gate_versions(
     between: float | None = None,
     design: str | None = None,
     missing_fails: bool = False,
-    undecided: Outcome = Outcome.UNDECIDED,
+    undecided: gating.Outcome = gating.Outcome.UNDECIDED,
     is_strict: bool = False,
     plan: Sequence[InterimAnalysis] | None = None,
 ) -> VersionGate:
@@ -387,14 +375,14 @@ def gate_versions(
     values = np.array([[quantile(side.value) for side in each.runs] for each in benchmarks]).T
     rounding = np.array([order.rounding for order in orders])
     log_threshold, machines = math.log(threshold), ""
-    variation = SessionVariation(np.full(len(orders), np.nan), ("",) * len(orders))
+    variation = gating.SessionVariation(np.full(len(orders), np.nan), ("",) * len(orders))
     if plan is None:
         times = np.array(list(map(_seconds, values.mean(axis=0).tolist(), units)))
         estimates, variation = _estimates(orders, rounding, log_threshold, between, times)
         if "sessions" in [order.design for order in orders]:
             machines = machine_difference(first, second)
             estimates = replace(estimates, decides=estimates.decides & (not are_other_machines(machines, between)))
-        judged = judge(estimates, threshold, errors, is_strict)
+        judged = gating.judge(estimates, threshold, errors, is_strict)
     else:
         apart = [name for name, order in zip(matched.benchmarks, orders, strict=True) if order.design != "interleaved"]
         if apart:
@@ -445,7 +433,7 @@ def _seconds(value: float, unit: str) -> float:
 
 def _estimates(
     orders: Sequence[RunOrder], rounding: Floats, log_threshold: float, between: float | None, seconds: Floats
-) -> tuple[Estimates, SessionVariation]:
+) -> tuple[gating.Estimates, gating.SessionVariation]:
     """Return the estimates of each benchmark by the method of its design."""
     designs, session_cv = np.array([order.design for order in orders]), np.full(len(orders), np.nan)
     sources, joined = [""] * len(orders), dict[str, Any]()
@@ -454,25 +442,25 @@ def _estimates(
         of_design = [orders[k] for k in chosen.tolist()]
         first, second = [order.first for order in of_design], [order.second for order in of_design]
         if design == "interleaved":
-            estimates = paired_test(first, second, rounding[chosen])
+            estimates = gating.paired_test(first, second, rounding[chosen])
         elif design == "blocked":
             series, is_second = [order.series for order in of_design], [order.is_second for order in of_design]
-            estimates = blocked_test(series, is_second, log_threshold, rounding[chosen])
+            estimates = gating.blocked_test(series, is_second, log_threshold, rounding[chosen])
         elif design == "counts":
             zero, one = np.zeros(len(chosen)), np.ones(len(chosen), np.int64)
             ratios = np.array([b[0] - a[0] for a, b in zip(first, second, strict=True)])
-            estimates = Estimates(ratios, zero, zero, zero, one, one > 0)
+            estimates = gating.Estimates(ratios, zero, zero, zero, one, one > 0)
         else:
             noise, runs = (np.array([getattr(order, name) for order in of_design]).T for name in ("noise", "runs"))
-            before, after = (Sessions(levels, noise[k], runs[k]) for k, levels in enumerate((first, second)))
-            estimates, variation = session_test(before, after, seconds[chosen], between, rounding[chosen])
+            before, after = (gating.Sessions(levels, noise[k], runs[k]) for k, levels in enumerate((first, second)))
+            estimates, variation = gating.session_test(before, after, seconds[chosen], between, rounding[chosen])
             session_cv[chosen] = variation.cv
             for k, source in zip(chosen.tolist(), variation.source, strict=True):
                 sources[k] = source
         for field in ("log_ratio", "standard_error", "freedom", "rounding", "rounds", "decides", "least"):
             values = np.asarray(getattr(estimates, field))
             joined.setdefault(field, np.empty(len(orders), values.dtype))[chosen] = values
-    return Estimates(**joined), SessionVariation(session_cv, tuple(sources))
+    return gating.Estimates(**joined), gating.SessionVariation(session_cv, tuple(sources))
 
 
 # Interim analyses: rounds are added until the gate decides or the budget ends, at error rates that hold for all looks.
@@ -496,15 +484,15 @@ class InterimAnalysis(NamedTuple):
 
 def sequential_plan(budget: int, benchmarks: int = 1) -> tuple[InterimAnalysis, ...]:
     """After how many rounds to look: 5, 8, 12, 18, 27 and so on to the budget."""
-    if budget < FEWEST_ROUNDS:
-        raise OptionError(f"a budget of {budget} rounds decides nothing; {FEWEST_ROUNDS} at least are needed")
+    if budget < gating.FEWEST_ROUNDS:
+        raise OptionError(f"a budget of {budget} rounds decides nothing; {gating.FEWEST_ROUNDS} at least are needed")
     rounds: list[int] = []
     next_analysis = _FIRST
     while next_analysis * math.sqrt(_GROWTH) < budget:
         rounds.append(next_analysis)
         next_analysis = math.ceil(next_analysis * _GROWTH)
     rounds.append(budget)
-    level = _SPENT * (1.0 - SURE)
+    level = _SPENT * (1.0 - gating.SURE)
     alone = _levels(rounds, level)
     together = benchmarks * _levels(rounds, level / benchmarks)
     return tuple(map(InterimAnalysis, rounds, together.tolist(), alone.tolist()))
@@ -523,24 +511,24 @@ def judge_sequentially(
     errors: str = "fwer",
     resolutions: Floats | None = None,
     is_strict: bool = False,
-) -> tuple[Estimates, Judged]:
+) -> tuple[gating.Estimates, gating.Judged]:
     """Judge rounds so far by the looks that they reach."""
-    log_threshold, level = math.log(threshold), 1.0 - SURE
+    log_threshold, level = math.log(threshold), 1.0 - gating.SURE
     sizes = np.array([len(each) for each in first])
     p_slow, p_not_slower = np.ones(len(first)), np.ones(len(first))
     reached = [look for look in plan if (sizes >= look.rounds).any()]
     for look in reached:
         begun = [[side[: look.rounds] for side in sides] for sides in (first, second)]
-        look_estimates = paired_test(begun[0], begun[1], resolutions)
+        look_estimates = gating.paired_test(begun[0], begun[1], resolutions)
         counts = sizes >= look.rounds
-        slow = adjusted(np.where(counts, look_estimates.p_slow(log_threshold), 1.0), errors)
+        slow = gating.adjusted(np.where(counts, look_estimates.p_slow(log_threshold), 1.0), errors)
         not_slower = np.where(counts, look_estimates.p_not_slower(log_threshold), 1.0)
         is_open = (p_slow > level) & (p_not_slower > level)
         p_slow = np.where(is_open, np.minimum(p_slow, level / look.slower * slow), p_slow)
         p_not_slower = np.where(is_open, np.minimum(p_not_slower, level / look.not_slower * not_slower), p_not_slower)
     latest = reached[-1] if reached else plan[0]
-    estimates = replace(paired_test(first, second, resolutions), sure=1.0 - latest.not_slower)
-    return estimates, verdicts(estimates, threshold, p_slow, p_not_slower, is_strict)
+    estimates = replace(gating.paired_test(first, second, resolutions), sure=1.0 - latest.not_slower)
+    return estimates, gating.verdicts(estimates, threshold, p_slow, p_not_slower, is_strict)
 
 
 def _levels(rounds: Sequence[int], alpha: float) -> Floats:

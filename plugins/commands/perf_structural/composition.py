@@ -9,22 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from perf_formulas.parser import (
-    COMPARISON,
-    FUNCTIONS,
-    INFIX,
-    PREFIX,
-    QUANTILE,
-    FormulaError,
-    Node,
-    Number,
-    Operation,
-    Parser,
-    Variable,
-    assembled,
-    folded,
-    variables,
-)
+from perf_formulas import parser
 from perf_structural.algebra import (
     EQUATION_FUNCTIONS,
     OVER_COPIES,
@@ -119,21 +104,21 @@ def _power(label: str, power: Fraction) -> str:
 def parse_unit(text: str) -> Unit:
     """Return a unit as a person writes it: labels joined by ``*``, ``/`` and whole powers, ``1`` for none."""
     try:
-        return _unit_of(Parser(text, {}).formula())
-    except (FormulaError, ValueError):
+        return _unit_of(parser.Parser(text, {}).formula())
+    except (parser.FormulaError, ValueError):
         raise DataError(f"unit {text!r}: labels joined by * and / are expected, such as s, MB/s or flop") from None
 
 
-def _unit_of(node: Node) -> Unit:
+def _unit_of(node: parser.Node) -> Unit:
     match node:
-        case Variable(label):
+        case parser.Variable(label):
             return Unit(((label, Fraction(1)),))
-        case Number(1.0):
+        case parser.Number(1.0):
             return PLAIN
-        case Operation(rule, (left, right)) if rule.symbol in {"*", "/"}:
+        case parser.Operation(rule, (left, right)) if rule.symbol in {"*", "/"}:
             sign = 1 if rule.symbol == "*" else -1
             return _unit_of(left).times(_unit_of(right).power(Fraction(sign)))
-        case Operation(rule, (base, Number(exponent))) if rule.symbol == "^" and exponent.is_integer():
+        case parser.Operation(rule, (base, parser.Number(exponent))) if rule.symbol == "^" and exponent.is_integer():
             return _unit_of(base).power(Fraction(exponent))
     raise ValueError
 
@@ -262,9 +247,9 @@ class Composer:
             raise UnknownNameError("index", over, self.sizes)
         node = parsed(text)
         # Of a long equation sums and products are one operation each: term by term they would take quadratic time.
-        if folded(node, lambda _, below: 1 + sum(below)) > _LONG:
-            node = folded(node, _flat)
-        return self.in_unit(folded(node, lambda part, below: self._part(part, below, over))[1], unit)
+        if parser.folded(node, lambda _, below: 1 + sum(below)) > _LONG:
+            node = parser.folded(node, _flat)
+        return self.in_unit(parser.folded(node, lambda part, below: self._part(part, below, over))[1], unit)
 
     def in_unit(self, quantity: Indexed, unit: str | None) -> Indexed:
         """Return a quantity converted to a unit; one without unit takes it as its label."""
@@ -277,23 +262,23 @@ class Composer:
             raise DataError(f"the result is in {quantity.unit}, which cannot be converted to {target}")
         return converted(quantity, target, self.algebra)
 
-    def _part(self, node: Node, below: Sequence[tuple[str, Indexed]], over: str | None) -> tuple[str, Indexed]:
-        text = assembled(node, [text for text, _ in below])
+    def _part(self, node: parser.Node, below: Sequence[tuple[str, Indexed]], over: str | None) -> tuple[str, Indexed]:
+        text = parser.assembled(node, [text for text, _ in below])
         if len(text) > _LONGEST:
             text = f"{text[:_LONGEST]}..."
         match node:
-            case Number(value):
+            case parser.Number(value):
                 return text, Indexed(text, {(): self.algebra.constant(value)})
-            case Variable(name):
+            case parser.Variable(name):
                 try:
                     return text, self.known[name]
                 except KeyError:
                     raise UnknownNameError("component or input", name, self.known) from None
         rule, parts = node.rule, [part for _, part in below]
-        if rule.symbol in EQUATION_FUNCTIONS and rule.symbol not in FUNCTIONS:
+        if rule.symbol in EQUATION_FUNCTIONS and rule.symbol not in parser.FUNCTIONS:
             return text, self._call(text, rule.symbol, parts, over)
         try:
-            return text, self._operation(text, rule.symbol, rule.ufunc, parts, rule.level == COMPARISON)
+            return text, self._operation(text, rule.symbol, rule.ufunc, parts, rule.level == parser.COMPARISON)
         except DataError as error:
             # The innermost operation is named: what it joins is what is wrong.
             message = str(error)
@@ -358,7 +343,7 @@ class Composer:
                 return self._pipeline(text, parts, over)
             if symbol in OVER_COPIES:
                 return self._over_copies(text, symbol, parts, over)
-            if symbol == QUANTILE:
+            if symbol == parser.QUANTILE:
                 return joined(text, self._quantile, parts, self.sizes, parts[0].unit)
             need_numbers("the place", parts[:1])
             values, unit = aligned(symbol, parts[1:], self.algebra)
@@ -404,7 +389,7 @@ class Composer:
     def _quantile(self, operand: Expression, level: Expression) -> Expression:
         if not isinstance(level, Constant) or not 0.0 < level.value < 1.0:
             raise DataError("the level of a quantile is a number between 0 and 1, such as 0.95")
-        return operand if isinstance(operand, Constant) else self.algebra.call(QUANTILE, [operand, level])
+        return operand if isinstance(operand, Constant) else self.algebra.call(parser.QUANTILE, [operand, level])
 
     def _pipeline(self, text: str, parts: Sequence[Indexed], over: str | None) -> Indexed:
         times, room = parts
@@ -425,18 +410,18 @@ class Composer:
         return Indexed(text, {(): self.algebra.call("pipeline_over", [*in_order, capacity, stages])}, (), times.unit)
 
 
-def _flat(node: Node, operands: Sequence[Node]) -> Node:
-    if not isinstance(node, Operation):
+def _flat(node: parser.Node, operands: Sequence[parser.Node]) -> parser.Node:
+    if not isinstance(node, parser.Operation):
         return node
     if len(operands) != 2 or node.rule.symbol not in _FLAT:
-        return Operation(node.rule, tuple(operands))
-    (left, right), joint = operands, INFIX[_FLAT[node.rule.symbol]]
+        return parser.Operation(node.rule, tuple(operands))
+    (left, right), joint = operands, parser.INFIX[_FLAT[node.rule.symbol]]
     if node.rule.symbol == "-":
-        right = Operation(PREFIX["-"], (right,))
+        right = parser.Operation(parser.PREFIX["-"], (right,))
     elif node.rule.symbol == "/":
-        right = Operation(node.rule, (Number(1.0), right))
-    before = left.operands if isinstance(left, Operation) and left.rule is joint else (left,)
-    return Operation(joint, (*before, right))
+        right = parser.Operation(node.rule, (parser.Number(1.0), right))
+    before = left.operands if isinstance(left, parser.Operation) and left.rule is joint else (left,)
+    return parser.Operation(joint, (*before, right))
 
 
 @dataclass(frozen=True)
@@ -486,7 +471,7 @@ class Composing(Composer):
                     self.known[name] = self.compose(component.equation, component.unit, component.over)
         with error_context(self.source, "equation"):
             result = self.compose(equation, unit)
-            used = set(variables(parsed(equation)))
+            used = set(parser.variables(parsed(equation)))
         with error_context(self.source, "correlations"):
             pairs = correlated_pairs(correlations, self.copies)
         waiting = list(used)  # what the equation needs, directly or through components
@@ -514,9 +499,9 @@ class Composing(Composer):
         """Return names on which a component depends."""
         with error_context(self.source, f"components.{name}"):
             if component.equation is not None:
-                return set(variables(parsed(component.equation)))
+                return set(parser.variables(parsed(component.equation)))
             texts = [str(equation) for name, equation in component.at.items() if name not in component.model.levels]
-            return {needed for text in texts for needed in variables(parsed(text))}
+            return {needed for text in texts for needed in parser.variables(parsed(text))}
 
     def fitted(self, name: str, component: Component) -> Indexed:
         """Return predictions of a fitted model, one for each place of the equations in ``at``."""

@@ -19,21 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from perf_structural.algebra import (
-    Call,
-    Constant,
-    Expression,
-    Extremum,
-    Leaf,
-    Pair,
-    Place,
-    Product,
-    Sum,
-    compute,
-    leaves,
-    ordered,
-    shown,
-)
+from perf_structural import algebra
 from perf_tables import thread_count
 from perfcore.base import grouped
 from perfcore.base.arrays import Floats
@@ -55,10 +41,14 @@ _FEWEST_POINTS = 1024
 _MOST_INPUTS = 21_201  # dimensions of scipy's Sobol points
 
 
-def correlated_pairs(correlations: Mapping[str, float], copies: Mapping[str, Mapping[Place, str]]) -> dict[Pair, float]:
+def correlated_pairs(
+    correlations: Mapping[str, float], copies: Mapping[str, Mapping[algebra.Place, str]]
+) -> dict[algebra.Pair, float]:
     """Return correlations of names as correlations of quantities."""
     coefficients = {}
-    known: dict[str, Mapping[Place, str]] = {leaf: {(): leaf} for cells in copies.values() for leaf in cells.values()}
+    known: dict[str, Mapping[algebra.Place, str]] = {
+        leaf: {(): leaf} for cells in copies.values() for leaf in cells.values()
+    }
     known.update(copies)
     for key, value in correlations.items():
         names = _names(key)
@@ -80,7 +70,7 @@ def _names(key: str) -> tuple[str, str]:
     raise DataError(f"{key!r}: two inputs with a comma between them are expected, such as 'load,delay'")
 
 
-def _pairs(key: str, first: Mapping[Place, str], second: Mapping[Place, str]) -> Iterable[Pair]:
+def _pairs(key: str, first: Mapping[algebra.Place, str], second: Mapping[algebra.Place, str]) -> Iterable[algebra.Pair]:
     if first == second:
         if len(first) == 1:
             raise DataError(f"{key!r}: a quantity is always correlated with itself")
@@ -92,7 +82,7 @@ def _pairs(key: str, first: Mapping[Place, str], second: Mapping[Place, str]) ->
     raise DataError(f"{key!r}: {len(first)} copies and {len(second)} have no places in common; name single copies")
 
 
-def factor_of(names: Sequence[str], pairs: Mapping[Pair, float]) -> npt.NDArray[np.float64]:
+def factor_of(names: Sequence[str], pairs: Mapping[algebra.Pair, float]) -> npt.NDArray[np.float64]:
     """Return a matrix that makes independent normal scores correlated."""
     matrix = np.eye(len(names))
     for i, j in itertools.combinations(range(len(names)), 2):
@@ -141,23 +131,23 @@ class _Crossing:
 class PointwiseEvaluation:
     """Evaluates an expression at many points, and remembers which divisors came to both sides of zero."""
 
-    def __init__(self, root: Expression, supports: Mapping[str, tuple[float, float]]) -> None:
+    def __init__(self, root: algebra.Expression, supports: Mapping[str, tuple[float, float]]) -> None:
         self.root, self.supports = root, supports
-        self.nodes = ordered(root)
+        self.nodes = algebra.ordered(root)
         last = {operand: node for node in self.nodes for operand in node.operands}
         self.released = grouped((node, operand) for operand, node in last.items())
-        self.crossings: dict[Expression, _Crossing] = {}
+        self.crossings: dict[algebra.Expression, _Crossing] = {}
         always = {root}
         for node in reversed(self.nodes):
             if node in always:
-                is_branching = isinstance(node, Call) and node.ufunc == "where"
+                is_branching = isinstance(node, algebra.Call) and node.ufunc == "where"
                 always.update(node.operands[:1] if is_branching else node.operands)
         # Nodes that count only where an `if` chooses them, so that they may be undefined elsewhere.
         self.branches = frozenset(self.nodes) - always
 
     def values_at(self, quantities: Mapping[str, Floats]) -> Floats:
         """Return the expression at each point."""
-        node_values: dict[Expression, Floats] = {}
+        node_values: dict[algebra.Expression, Floats] = {}
         with np.errstate(all="ignore"):
             for node in self.nodes:
                 node_values[node] = self._value(node, [node_values[operand] for operand in node.operands], quantities)
@@ -166,34 +156,34 @@ class PointwiseEvaluation:
         size = len(next(iter(quantities.values()))) if quantities else 1
         return np.broadcast_to(node_values[self.root], (size,))
 
-    def _value(self, node: Expression, operands: Sequence[Floats], quantities: Mapping[str, Floats]) -> Floats:
+    def _value(self, node: algebra.Expression, operands: Sequence[Floats], quantities: Mapping[str, Floats]) -> Floats:
         match node:
-            case Constant():
+            case algebra.Constant():
                 return np.asarray(node.value)
-            case Leaf():
+            case algebra.Leaf():
                 return quantities[node.name]
-            case Sum():
+            case algebra.Sum():
                 total = node.weights[0] * operands[0] + node.constant
                 for weight, operand in zip(node.weights[1:], operands[1:], strict=True):
                     total += operand if weight == 1.0 else weight * operand
                 return self._defined(node, total, operands)
-            case Product():
+            case algebra.Product():
                 return self._product(node, operands)
-            case Extremum():
+            case algebra.Extremum():
                 choose = np.maximum if node.largest else np.minimum
                 best = operands[0]
                 for operand in operands[1:]:
                     best = choose(best, operand)
                 return best
-            case Call():
+            case algebra.Call():
                 try:
-                    called = compute(node.ufunc, *operands)
+                    called = algebra.compute(node.ufunc, *operands)
                 except DataError as error:
-                    raise DataError(f"{shown(node)}: {error}") from None
+                    raise DataError(f"{algebra.shown(node)}: {error}") from None
                 return self._defined(node, called, operands)
         raise TypeError(node)
 
-    def _product(self, node: Product, operands: Sequence[Floats]) -> Floats:
+    def _product(self, node: algebra.Product, operands: Sequence[Floats]) -> Floats:
         """Whole powers, multiplied; what has a negative power is a divisor."""
         result: Floats = np.asarray(node.factor)
         for expression, operand, power in zip(node.operands, operands, node.powers, strict=True):
@@ -204,11 +194,11 @@ class PointwiseEvaluation:
                 result = result * (operand if power == 1 else operand**power)
         return self._defined(node, result, operands)
 
-    def _watched_divisor(self, divisor: Expression, values: Floats) -> Floats:
+    def _watched_divisor(self, divisor: algebra.Expression, values: Floats) -> Floats:
         """Refuse a bounded divisor that comes to both sides of zero; count how often an unbounded one does."""
-        crossing, names = self.crossings.setdefault(divisor, _Crossing()), leaves(divisor)
+        crossing, names = self.crossings.setdefault(divisor, _Crossing()), algebra.leaves(divisor)
         crossing.add(values)
-        if isinstance(divisor, Leaf):
+        if isinstance(divisor, algebra.Leaf):
             # Points come close to zero without meeting it; the bounds are known.
             crossing.add(np.array([end for end in self.supports[divisor.name] if math.isfinite(end)]))
         ends = [end for name in names for end in self.supports[name]]
@@ -216,32 +206,32 @@ class PointwiseEvaluation:
             beyond = crossing.share(min(crossing.below, crossing.above) + crossing.zero)
             share = f"for {100.0 * beyond:.2g}% of {names[0]}" if len(names) == 1 else f"with probability {beyond:.2g}"
             raise DataError(
-                f"the divisor {shown(divisor)} can be zero: it was {crossing.low:.4g} to {crossing.high:.4g}, "
+                f"the divisor {algebra.shown(divisor)} can be zero: it was {crossing.low:.4g} to {crossing.high:.4g}, "
                 f"0 or beyond {share}; {self._fix_of(divisor, crossing)}"
             )
         return values
 
-    def _fix_of(self, divisor: Expression, crossing: _Crossing) -> str:
+    def _fix_of(self, divisor: algebra.Expression, crossing: _Crossing) -> str:
         """Return what keeps a divisor on the side of zero where it is most often."""
-        names = leaves(divisor)
-        is_sum = isinstance(divisor, Sum) and len(names) == len(divisor.operands) == 1
-        if not isinstance(divisor, Leaf) and not (is_sum and isinstance(divisor.operands[0], Leaf)):
+        names = algebra.leaves(divisor)
+        is_sum = isinstance(divisor, algebra.Sum) and len(names) == len(divisor.operands) == 1
+        if not isinstance(divisor, algebra.Leaf) and not (is_sum and isinstance(divisor.operands[0], algebra.Leaf)):
             return f"--support LOW,HIGH keeps {' and '.join(names)} where it is not"
         weight, root = 1.0, 0.0
-        if isinstance(divisor, Sum):
+        if isinstance(divisor, algebra.Sum):
             weight, root = divisor.weights[0], -divisor.constant / divisor.weights[0]
         low, high = self.supports[names[0]]
         is_above = (crossing.above >= crossing.below) == (weight > 0.0)  # the quantity, of its root
         ends = (root, high) if is_above else (min(low, 0.0), root)
         return f"--support {ends[0]:.4g},{ends[1]:.4g} leaves these out"
 
-    def _defined(self, node: Expression, result: Floats, operands: Sequence[Floats]) -> Floats:
+    def _defined(self, node: algebra.Expression, result: Floats, operands: Sequence[Floats]) -> Floats:
         """Return the result, unless an operation is not defined at some point."""
         if node in self.branches or np.isfinite(result).all():
             return result
         ranges = ", ".join(f"{operand.min():.4g} to {operand.max():.4g}" for operand in operands[:_MOST_RANGES])
         ranges += ", ..." if len(operands) > _MOST_RANGES else ""
-        raise DataError(f"{shown(node)} is not defined everywhere: its operands were {ranges}")
+        raise DataError(f"{algebra.shown(node)} is not defined everywhere: its operands were {ranges}")
 
     @property
     def reaches_zero(self) -> bool:
@@ -252,15 +242,15 @@ class PointwiseEvaluation:
         """Return a warning about each divisor that reaches zero."""
         notes = []
         for divisor, crossing in self.crossings.items():
+            named = f"the divisor {algebra.shown(divisor)}"
             if crossing.both:
                 share = crossing.share(min(crossing.below, crossing.above))
                 notes.append(
-                    f"the divisor {shown(divisor)} is beyond zero with probability {share:.2g}: go by the quantiles; "
-                    "unless it keeps away from zero, there is no mean and no standard deviation"
+                    f"{named} is beyond zero with probability {share:.2g}: go by the quantiles; unless it keeps away "
+                    "from zero, there is no mean and no standard deviation"
                 )
             elif crossing.zero:
-                reached = f"the divisor {shown(divisor)} comes down to zero"
-                notes.append(f"{reached}: the result has quantiles, but perhaps no mean")
+                notes.append(f"{named} comes down to zero: the result has quantiles, but perhaps no mean")
         return tuple(notes)
 
 
@@ -272,15 +262,15 @@ class PointwiseEvaluation:
 class Formula:
     """An expression, and the quantities that its leaves stand for."""
 
-    root: Expression
+    root: algebra.Expression
     values: Mapping[str, StochasticValue]  # at least the expression's leaves
-    correlations: Mapping[Pair, float]  # of leaves
+    correlations: Mapping[algebra.Pair, float]  # of leaves
     keys: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def supports(self) -> dict[str, tuple[float, float]]:
         """Smallest and largest value of each leaf."""
-        return {leaf: self.values[leaf].support for leaf in leaves(self.root)}
+        return {leaf: self.values[leaf].support for leaf in algebra.leaves(self.root)}
 
     def key(self, leaf: str) -> str:
         """Return the quantity that a leaf stands for."""
