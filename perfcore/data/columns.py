@@ -153,9 +153,8 @@ def roles_of(table: pd.DataFrame) -> MeasurementRoles:
     for column in guessed.parameters.values():
         if table[column].nunique(dropna=False) == 1 and (others := guess_roles(columns, numeric - {column}).parameters):
             guessed = replace(guessed, parameters=others)
-    machines = table.groupby(
-        [*guessed.system] or table.index * 0
-    )  # of which few may have one number of processors each
+    # Of the machines few may have one number of processors each.
+    machines = table.groupby([*guessed.system] or table.index * 0)
     if all(table[c].nunique() < _LEVELS and machines[c].nunique().max() <= 1 for c in guessed.parameters.values()):
         sizes = [c for c in columns if c in numeric and is_size(c) and c != guessed.value and table[c].nunique() > 1]
         if sizes := without_copies(table, sizes):
@@ -276,10 +275,11 @@ def missing_roles(roles: MeasurementRoles, columns: Sequence[str]) -> str | None
 
 def _is_given(column: str) -> bool:
     """Return whether a column holds an input or the number of a run, or a percentile or a count of its result."""
+    bare = split_unit(column)[0] if column.endswith((")", "]")) else column  # a time in [min] is no smallest one
     return (
         is_size(column)
         or is_run_identifier(column)
-        or _STATISTIC_WORD.search(f"{plain_name(column)} {' '.join(words_of(column))}") is not None
+        or _STATISTIC_WORD.search(f"{plain_name(bare)} {' '.join(words_of(bare))}") is not None
         or not _WORDS["cost"].isdisjoint(words_of(column))
     )
 

@@ -43,6 +43,15 @@ SHAPES = {
     "key: value with decimal commas": ("p: 1, time: 8,00\np: 2, time: 4,5\np: 4, time: 2,5\n", "txt"),
     "processors in prose": ("".join(f"Run on {p} processes\nmesh of 99 nodes\nstep 1 time: .1 s\nFinished in {t} sec\n"
         for p, t in zip((1, 2, 4), TIMES, strict=True)), "log"),
+    "levels and times in sentences": ("Threads in use: 4\n" + "".join(f"Elapsed (parallel, {p} thread{'s' * (p > 1)}): "
+        f"{t} sec.\nIt is {8 / t:.2f} times as fast\n" for p, t in zip((1, 2, 4), TIMES, strict=True)), "log"),
+    "pairs before a time": ("N = 7, p = 1: 8 s (1x)\nN = 7, p = 2: 4.5 s (2x)\nN = 7, p = 4: 2.5 s (3x)\n", "log"),
+    "commands of a shell": ("+ mpirun -np 1 ./a\nElapsed: 8 s\n+ mpirun -np 2 ./a\nElapsed: 4.5 s\n"
+        "+ srun --ntasks=4 ./a\nElapsed: 2.5 s\n", "log"),
+    "counts with a word": ("|Setup|Time|\n|--|--|\n|1 GPU|~8 s|\n|2 GPUs|4.5 s|\n|4 GPUs|2.5 s|\n", "md"),
+    "counts of a column": ("cores,Time (9 frames),Gain\n1 core,8 s,1x\n2 cores,4.5 s,2x\n4 cores,2.5 s,3x\n", "csv"),
+    "about": ("p,time_s\n1,~8\n2,≈4.5\n4,2.5\n", "csv"),
+    "hours and minutes": ("threads,took\n1,1h 8s\n2,30 min 4.5 s\n4,15m2.5s\n", "csv"),
     "a line of blanks": ("p,time_s\n1,8\n2,4.5\n   \n4,2.5\n  \n", "csv"),
     "first column without a name": (",time_s\n1,8\n2,4.5\n4,2.5\n", "csv"),
     "numbers of rows": (",p,time_s\n0,1,8\n2,2,4.5\n5,4,2.5\n", "csv"),
@@ -82,9 +91,21 @@ def test_shapes_of_tables(tmp_path, shape):
     (tmp_path / f"runs.{ending}").write_text(text, newline="")
     data = perfcore.read(tmp_path / f"runs.{ending}")
     assert isinstance(data, Measurements)
-    least = {"minutes and hours": 900 * np.array([4, 2, 1])}.get(shape, 0)
+    least = 900 * np.array([4, 2, 1]) if shape in ("minutes and hours", "hours and minutes") else 0
     assert rows(data) == pytest.approx(np.array(TIMES) + least)
     assert list(data.table[data.roles.parameters.get("p", "threads")]) == [1, 2, 4]
+
+
+def test_empty_cells_of_merged_rows(tmp_path):
+    """Of a problem that is named once for each block of rows; what has a name in any row is none, nor what repeats."""
+    lines = "size,p,time_s\n10,1,8\n,2,4.5\n,4,2.5\n20,1,16\n,2,9\n,4,5\n"
+    (tmp_path / "runs.csv").write_text(lines)
+    data = perfcore.read(tmp_path / "runs.csv")
+    assert data.table["size"].tolist() == [10, 10, 10, 20, 20, 20]
+    assert "assumed: an empty cell of size is as the one above" in data.notes
+    for text in (lines.replace("20", "10"), lines.replace("\n,", "\n30,", 1), lines.replace("10,1", ",1")):
+        (tmp_path / "runs.csv").write_text(text)
+        assert perfcore.read(tmp_path / "runs.csv").table["size"].isna().any()
 
 
 def test_encodings_endings_and_repeated_names(tmp_path, read):

@@ -36,7 +36,17 @@ _IN = re.compile(
     r".*\b(?:(?:completed|done|executed|finished|ran|run|solved) in|took) (?P<value>[0-9.]+ ?[A-Za-zµμ]+)\b",
     re.IGNORECASE,
 )
+_LAUNCH = re.compile(
+    r".*\b(?:mpirun|mpiexec|srun|prun|jsrun|aprun)\b.*?\s(?:-n|-np|--np|--ntasks)[\s=]*(?P<value>[0-9]+)\b"
+)
+# `Time with 4 threads: 2.9 s`: a number with the words before it, and with its unit.
+_NUMBER = re.compile(
+    r"(?P<before>[A-Za-z_][\w -]*?)?\W{0,3}(?<![\w.])(?P<value>[0-9]+m[0-9.]+s|[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)"
+    r"[ -]?(?P<unit>[A-Za-zµμ]+)?(?![\w.]\w)"
+)
+_PLURAL = re.compile(r"(?<=[a-z])(?:(?<=s)es|s)\b")
 _FEWEST_LINES = 2
+_FEWEST_ALIKE = 3
 _AROUND = " \t\r\n,;|"
 
 
@@ -80,12 +90,41 @@ def _line_pairs(line: str) -> dict[str, str]:
 def _stated(line: str) -> dict[str, str]:
     """Return how many processors a line of a log says that there were, how large the problem, or how long it took."""
     pairs = {f"{match['key']}s".replace("sss", "sses"): match["value"]} if (match := _COUNT.match(line)) else {}
+    pairs |= {"processes": match["value"]} if (match := _LAUNCH.match(line)) else {}
     pairs |= {"time": match["value"]} if (match := _IN.match(line)) else {}
     if (match := _LINE_PAIR.fullmatch(line)) is None:
         return pairs
     key, value = match["key"], match["value"]
     is_told = is_processors(key) or is_size(key) or (is_called_time(key) and is_number(value.partition(" ")[0]))
     return pairs | ({key: value} if is_told else {})
+
+
+def _skeleton(line: str) -> str:
+    """Return a line without its numbers and plurals, which is the same for each of several runs."""
+    return _PLURAL.sub(
+        "", re.sub(r"[0-9]+m[0-9.]+s|[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", "#", line.strip()).lower()
+    )
+
+
+def _run_of_line(line: str) -> dict[str, str]:
+    """Return how many processors a line speaks of, and what time they took; nothing unless it says both, each once."""
+    run = dict[str, str]()
+    for match in _NUMBER.finditer(line):
+        before, word = (match["before"] or "").strip(), match["unit"] or ""
+        unit, joined = unit_of_text(word), line[match.end("before") : match.start("value")].strip()
+        is_time = re.search("m.*s", match["value"]) is not None or (unit is not None and unit.kind == "time")
+        if is_processors(f"n_{word}"):
+            run.setdefault(word if word.endswith("s") else f"{word}s", match["value"])
+        elif is_time or (is_called_time(before) and not word):
+            run.setdefault("time", f"{match['value']} {word}".strip())
+        elif before and joined[:1] in ("=", ":"):
+            run.setdefault(before, match["value"])
+    return run if "time" in run and sum(map(is_processors, run)) == 1 else {}
+
+
+def _row_of_run(skeleton: str, line: str) -> str:
+    """Return the row of a line that differs from others in its numbers alone; any other line is none."""
+    return ",".join(_run_of_line(line).values()) if _skeleton(line) == skeleton else ""
 
 
 class _Blocks:
@@ -128,6 +167,12 @@ def _key_values(lines: Sequence[str]) -> tuple[tuple[str, ...], Callable[[str], 
     last = next(filter(str.isidentifier, reversed(headings)), "value")  # the name of a number behind the pairs
     found = [tuple(pairs) for line in lines if len(pairs := _pairs(line, last)) > 1]
     names, count = Counter(found).most_common(1)[0] if found else ((), 0)
+    alike = {_skeleton(line): line for line in lines if _run_of_line(line)}
+    if len(alike) == 1 and not any(map(is_called_time, names)):
+        skeleton, line = alike.popitem()
+        if sum(_skeleton(line) == skeleton for line in lines) >= _FEWEST_ALIKE:
+            names, note = tuple(_run_of_line(line)), f"read from the lines {skeleton!r}"
+            return _unlike(names), functools.partial(_row_of_run, skeleton), (note,)
     if count >= _FEWEST_LINES and 2 * count > len(lines):
         above = itertools.takewhile(lambda line: len(_pairs(line)) < _FEWEST_LINES, lines)
         counts = {} if any(map(is_processors, names)) else {k: v for line in above for k, v in _stated(line).items()}

@@ -134,6 +134,18 @@ def _repetitions_in_columns(tidy: Tidy, named: Set[str]) -> None:
     )
 
 
+def _merged_cells(tidy: Tidy, named: Set[str]) -> None:
+    """Fill the empty cells of leading columns in which each block of rows is named once, as in merged cells."""
+    for column in tidy.frame.columns:
+        cells = tidy.frame[column]
+        names = cells.dropna()
+        blocks = cells.notna().cumsum().value_counts()  # rows by number of the name above; 0 if there is none
+        if 0 in blocks or len(names) < 2 or blocks.min() < 2 or not names.is_unique:
+            return
+        tidy.frame = tidy.frame.assign(**{str(column): cells.ffill()})
+        tidy.notes.append(f"assumed: an empty cell of {column} is as the one above")
+
+
 def levels_of_columns(columns: Sequence[str]) -> Group | None:
     """Return columns such as ``1,2,4,8`` or ``p=1,p=2,p=4``, whose names are levels of a parameter, or versions."""
     versions = [c for c in columns if _VERSION.fullmatch(c) or split_unit(c)[0].lower() in _VERSIONS]
@@ -511,7 +523,8 @@ def _ways_in_rows(tidy: Tidy, named: Set[str]) -> None:
 
 
 _STEPS = (
-    _repetitions_in_columns, _levels_in_columns, _parts_in_columns, _ways_in_columns, _commands, _total_processors,
+    _merged_cells, _repetitions_in_columns, _levels_in_columns, _parts_in_columns, _ways_in_columns, _commands,
+    _total_processors,
     _processes_with_threads, _half_widths, _slowest_ranks, _time_of_unit, _ways_in_rows,
 )  # fmt: skip
 

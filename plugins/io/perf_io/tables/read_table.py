@@ -41,7 +41,10 @@ _GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?\s*")
 _SURELY_GROUPED = re.compile(r"\s*[+-]?[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]*|(?:,[0-9]{3}){2,})\s*")
 _CLOCK = r"(?:(?:([0-9]+)-)?([0-9]+):)?([0-9]+):([0-5][0-9](?:\.[0-9]*)?)"  # days-hours:minutes:seconds
 _TWO_NUMBERS = re.compile(r"\s*[0-9]+:[0-9]+\s*")
-_MINUTES = r"(?:([0-9]+)h)?([0-9]+)m([0-9]+(?:\.[0-9]*)?)s"  # as bash's time writes
+# As bash's time writes, 2m3.5s, and people: 3 min 21 s, 1 hour 5 min.
+_HOURS = r"(?:([0-9]+) ?h(?:r|ours?)? ?)?(?:([0-9]+) ?m(?:in)? ?)?(?:([0-9]+(?:\.[0-9]*)?) ?s(?:ec)?)?"
+_COUNTED = r"\s*([0-9]+)[ x-]{0,3}([A-Za-z]+)\s*(?:\(.*\))?\s*"  # 4 GPUs, 2 nodes (80 cores)
+_ABOUT = " ~\N{ALMOST EQUAL TO}"
 _FORMAT_OF_CLOCK = re.compile(r"\s*[(\[](?:d+-)?h+:m+:s+[)\]]$", re.IGNORECASE)
 _WITH_UNIT = re.compile(rf"\s*({_NUMBER})(\s*)({_UNIT})\s*")
 _MAGNITUDE = re.compile(rf"\s*({_PLAIN})\s*([kKMGT])\s*")
@@ -155,6 +158,7 @@ class _Notation(NamedTuple):
     sql: str
     label: str | None
     note: str = ""
+    name: str = ""  # of the column, if its cells say it better
 
 
 def with_spreads(table: Table) -> Table:
@@ -197,7 +201,9 @@ def parse_numeric_cells(table: Table, kilo: str = "auto") -> Table:
         name = column.name
         if name == "t/s" and all(other.kind == "number" for other in table.columns):  # else tokens, of a model
             name, notation = "t [s]", notation or _Notation(cell, None)
-        if notation is not None and notation.label is not None and unit_in_name(name) is None:
+        if notation is not None and notation.name:
+            name = notation.name
+        elif notation is not None and notation.label is not None and unit_in_name(name) is None:
             name = f"{_FORMAT_OF_CLOCK.sub('', name)} [{notation.label}]"
         if notation is None or (name != column.name and name in table.types):
             parts.append(quoted_name(column.name))
@@ -242,6 +248,12 @@ def _swapped(text: str, decimal: str) -> str:
 
 def _notation(table: Table, column: Column, cell: str, texts: Sequence[str], kilo: str) -> _Notation | None:
     """Return how the cells of a column are written, where some are in groups of digits, or most have a unit."""
+    if any(text.lstrip(_ABOUT) != text.lstrip() for text in texts):
+        bare = [text.lstrip(_ABOUT) for text in texts]
+        cell = f"ltrim({cell}, {quoted(_ABOUT)})"
+        return _notation(table, column, cell, bare, kilo) or (
+            _Notation(cell, None) if all(map(is_number, bare)) else None
+        )
     others = [text for text in texts if not is_number(text) and not is_mark(text)]
     if not others or (all(map(_TWO_NUMBERS.fullmatch, others)) and split_name(column.name).bare in _MOMENTS):
         return None
@@ -255,18 +267,25 @@ def _notation(table: Table, column: Column, cell: str, texts: Sequence[str], kil
         return _Notation(f"CAST({' / '.join(sides)} AS VARCHAR)", None)
     if 2 * len(others) <= len(texts):
         return None
+    counts = [match for text in others if (match := re.fullmatch(_COUNTED, text))]
+    words = {match[2].lower().removesuffix("s").removesuffix("e") for match in counts}
+    if len(counts) == len(others) and len(words) == 1 and is_processors(word := max(m[2] for m in counts)):
+        number = f"nullif(regexp_extract({cell}, {quoted(f'^{_COUNTED}$')}, 1), '')"
+        return _Notation(number, None, name="" if is_processors(column.name) else word)
     if (label := _LABEL.fullmatch(column.name)) is not None and _unit(label[1]) is None:  # W, MHz: as in the name
         pattern = rf"\s*({_PLAIN})\s*{re.escape(label[1])}\s*"
         if all(re.fullmatch(pattern, text) for text in others):
             return _Notation(f"nullif(regexp_extract({cell}, {quoted(f'^{pattern}$')}, 1), '')", None)
     if all(re.fullmatch(_FACTOR, text) for text in others):
         return _Notation(f"nullif(regexp_extract({cell}, {quoted(f'^{_FACTOR}$')}, 1), '')", None)
-    for parts, sizes in ((_CLOCK, (86400, 3600, 60, 1)), (_MINUTES, (3600, 60, 1))):
-        if all(re.fullmatch(rf"\s*{parts}\s*", text) for text in others):
+    for parts, sizes in ((_CLOCK, (86400, 3600, 60, 1)), (_HOURS, (3600, 60, 1))):
+        clocks = [re.fullmatch(rf"\s*{parts}\s*", text) for text in others]
+        if all(clocks) and any(len(clock.groups()) > clock.groups().count(None) + 1 for clock in clocks if clock):
             pattern = quoted(rf"^\s*{parts}\s*$")
             group = f"TRY_CAST(regexp_extract({cell}, {pattern}, {{}}) AS DOUBLE)"
             terms = (f"coalesce({group.format(k)}, 0) * {size}" for k, size in enumerate(sizes, start=1))
-            seconds = f"CASE WHEN regexp_matches({cell}, {pattern}) THEN CAST({' + '.join(terms)} AS VARCHAR) END"
+            is_clock = f"trim({cell}) <> '' AND regexp_matches({cell}, {pattern})"
+            seconds = f"CASE WHEN {is_clock} THEN CAST({' + '.join(terms)} AS VARCHAR) END"
             is_short = parts == _CLOCK and all(map(_TWO_NUMBERS.fullmatch, others))
             note = f"{one_line(column.name)}: {others[0].strip()} is read as minutes:seconds" if is_short else ""
             return _Notation(seconds, _unit_wanted(table, column, [(others[0], _SECOND)]).label, note)
