@@ -141,8 +141,12 @@ SAMPLES = {
     "gpu-tables": [("kernels.csv", sample("rocprof_table")), ("cuda_gpu_trace.csv", sample("nsys_table"))],
     "gpu-sums": [("cuda_gpu_kern_sum.csv", NSYS_SUMS), ("averages.txt", TORCH_TABLE)],
     "json-records": [("runs.jsonl", JSON_LINES), ("series.json", JSON_ARRAY), ("history.jsonl", HISTORY)],
-    "csv": [("curve.csv", CURVE), ("series.tsv", SERIES.replace(",", "\t")), ("t.csv", TRACE),
-        ("runs.csv", MEASUREMENTS)],
+    "csv": [
+        ("curve.csv", CURVE),
+        ("series.tsv", SERIES.replace(",", "\t")),
+        ("t.csv", TRACE),
+        ("runs.csv", MEASUREMENTS),
+    ],
     "pj_dump": [("dump.csv", sample("pj_dump")), ("starvz.csv", sample("starvz"))],
     "paje": [("states.trace", sample("paje"))],
     "paraver": [("run.prv", sample("paraver"))],
@@ -177,12 +181,14 @@ SAMPLES = {
     "jmh": [("jmh.json", JMH)],
     "vllm": [("serving.json", VLLM), ("serving.csv", VLLM_CSV)],
     "extrap-json": [("now.json", sample("extrap_json")), ("older.json", sample("extrap_json_older"))],
-    "extrap-archive": [("means.extra-p", extrap_archive(EXTRAP_MEANS)),
-        ("runs.extra-p", extrap_archive(sample("extrap_runs")))],
+    "extrap-archive": [
+        ("means.extra-p", extrap_archive(EXTRAP_MEANS)),
+        ("runs.extra-p", extrap_archive(sample("extrap_runs"))),
+    ],
     "talp": [("talp.json", TALP), ("older.json", TALP_OLDER)],
     "model-factors": [("modelfactors.csv", MODEL_FACTORS)],
     "summary": [("run.summary", summary())],
     "caliper": [("run.cali", CALIPER)],
     "cube": [("profile.cubex", cube())],
     **TRACE_SAMPLES,
-}  # fmt: skip
+}

@@ -18,22 +18,39 @@ FOLDER = REPOSITORY / "tests" / "golden"
 
 # One model of each fitter: data, options, and where to predict.
 MODELS: dict[str, tuple[str, dict[str, Any], Any]] = {
-    "phases": ("examples/cholesky/cholesky_trace.csv.gz", {"phases": "auto", "degree": "2", "refine": True},
-        [400_000.0, 1_000_000.0, 3_000_000.0, 6_000_000.0]),
-    "worley": ("examples/cholesky/cholesky_trace.csv.gz", {"phases": "4", "degree": "2"},
-        [400_000.0, 1_000_000.0, 3_000_000.0, 6_000_000.0]),
+    "phases": (
+        "examples/cholesky/cholesky_trace.csv.gz",
+        {"phases": "auto", "degree": "2", "refine": True},
+        [400_000.0, 1_000_000.0, 3_000_000.0, 6_000_000.0],
+    ),
+    "worley": (
+        "examples/cholesky/cholesky_trace.csv.gz",
+        {"phases": "4", "degree": "2"},
+        [400_000.0, 1_000_000.0, 3_000_000.0, 6_000_000.0],
+    ),
     "individual": ("examples/npb/timings.csv", {"terms": 2}, {"p": [4, 16, 64], "code": "LU", "system": "T3D"}),
-    "strohmaier": ("examples/npb/timings.csv", {"operations": "examples/npb/codes.csv",
-        "peak": "examples/npb/systems.csv"}, {"p": [4, 16, 64], "code": "MG", "system": "PCArray"}),
-    "lca": ("tests/golden/by_category.csv", {"parameter": "P", "where": "D=256"},
-        {"P": [4, 16, 64], "category": "total"}),
-    "modgen": ("tests/golden/by_category.csv", {"parameter": "P,D",
-        "models": "standard,examples/lost_cycles/models.toml"},
-        {"P": [4, 16, 64], "D": [64, 256, 512], "category": "total"}),
-    "scaling": ("examples/scaling_laws/runs.jsonl", {"parameter": "n=n,m=m", "at": "n=512,m=64"},
-        {"n": [128, 256, 512], "m": [16, 32, 64], "path": "correlate"}),
+    "strohmaier": (
+        "examples/npb/timings.csv",
+        {"operations": "examples/npb/codes.csv", "peak": "examples/npb/systems.csv"},
+        {"p": [4, 16, 64], "code": "MG", "system": "PCArray"},
+    ),
+    "lca": (
+        "tests/golden/by_category.csv",
+        {"parameter": "P", "where": "D=256"},
+        {"P": [4, 16, 64], "category": "total"},
+    ),
+    "modgen": (
+        "tests/golden/by_category.csv",
+        {"parameter": "P,D", "models": "standard,examples/lost_cycles/models.toml"},
+        {"P": [4, 16, 64], "D": [64, 256, 512], "category": "total"},
+    ),
+    "scaling": (
+        "examples/scaling_laws/runs.jsonl",
+        {"parameter": "n=n,m=m", "at": "n=512,m=64"},
+        {"n": [128, 256, 512], "m": [16, 32, 64], "path": "correlate"},
+    ),
     "forecast": ("examples/sor/recorded/availability.csv", {"column": "cpu 0 available"}, [1, 5, 30]),
-}  # fmt: skip
+}
 
 _GOLDEN = "tests/golden/models"
 # Commands with --json; "{models}" is the folder of the models above.

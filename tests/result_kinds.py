@@ -33,8 +33,11 @@ def golden(name):
 
 def versions(judge=perfcore.gate):
     """Two versions in turn, of which the second is slower."""
-    rows = [(version, k, "b", slow * time) for version, slow in (("old", 1.0), ("new", 1.3))
-            for k, time in enumerate(RNG.lognormal(0.0, 0.02, 8))]  # fmt: skip
+    rows = [
+        (version, k, "b", slow * time)
+        for version, slow in (("old", 1.0), ("new", 1.3))
+        for k, time in enumerate(RNG.lognormal(0.0, 0.02, 8))
+    ]
     return judge(pd.DataFrame(rows, columns=["version", "round", "bench", "time_s"]))
 
 

@@ -53,12 +53,15 @@ def test_cholesky_solves_and_records_every_worker_without_gaps(tmp_path, size):
             assert {one["state"], two["state"]} == {"computing", "waiting"}
 
 
-def test_the_shipped_trace_has_four_workers_and_breaks_at_the_barriers():
+def test_the_shipped_trace_has_four_workers_that_compute_or_wait():
     trace = perfcore.read(EXAMPLES / "cholesky" / "cholesky_trace.csv.gz")
     assert sorted(trace.locations) == [f"worker {rank}" for rank in range(4)]
     curve = trace.utilization(busy=["computing"])
     assert curve.heights.max() == 4
     assert curve.end == pytest.approx(6511793.628)  # README: the run's end in us
+
+
+def test_refined_breaks_of_the_shipped_trace_lie_at_the_barriers():
     model = perfcore.fit(EXAMPLES / "cholesky" / "cholesky_trace.csv.gz", phases=5, degree=2, refine=True)
     starts = np.array([phase.start for phase in model.phases])
     # The barriers' times, as the program printed them (README); 0.3 % of the run.
@@ -99,6 +102,11 @@ def column_of(path, name):
     """A column of a table of runs."""
     with path.open() as lines:
         return np.array([float(row[name]) for row in csv.DictReader(lines)])
+
+
+def values_of(path):
+    """Recorded predictions, one in each line."""
+    return [from_dict(json.loads(line)) for line in path.read_text().splitlines()]
 
 
 # The example program, its model and its recorded run do what their texts say.
@@ -194,9 +202,7 @@ def test_the_model_is_its_equation():
 
 def test_recorded_predictions_come_from_the_recorded_samples():
     model, samples = StructuralModel.read(RECORDED / "sor.toml"), perfcore.read(RECORDED / "availability.csv")
-    until_s = column_of(RECORDED / "runs.csv", "until_s")
-    lines = (RECORDED / "predictions-histogram.json").read_text().splitlines()
-    made = [from_dict(json.loads(line)) for line in lines]
+    until_s, made = column_of(RECORDED / "runs.csv", "until_s"), values_of(RECORDED / "predictions-histogram.json")
     for run in (0, len(until_s) // 2, len(until_s) - 1):
         how = {"window": "60s", "until": until_s[run], "rule": "width"}
         cpu = [perfcore.value(samples, "histogram", column=column, **how).value for column in samples.columns]
@@ -408,9 +414,15 @@ def bodies(monkeypatch):
     sys.modules.pop("bodies")
 
 
-def test_transforms_and_correlations_are_products_and_every_function_is_timed(bodies):
+def test_transform_is_that_of_walsh_and_hadamard(bodies):
     places = np.arange(16.0) ** 2
     assert np.array(bodies.transform(places.tolist())) == pytest.approx(hadamard(16) @ places)
+
+
+def test_correlate_is_a_matrix_product(bodies):
     matrix = np.random.default_rng(1).standard_normal((8, 8))
     assert np.array(bodies.correlate(matrix.tolist())) == pytest.approx(matrix @ matrix)
+
+
+def test_every_function_is_timed(bodies):
     assert set(bodies.run(16, 2)) == set(bodies.FUNCTIONS)

@@ -17,7 +17,10 @@ START_S = 1_718_000_000
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """Folder into which pip installs both plugins once for all workers, without downloads."""
+    """Folder into which both plugins are installed by pip: once for all workers.
+
+    The build backend and the libraries come from this environment, so nothing is downloaded.
+    """
     base = tmp_path_factory.getbasetemp()
     home = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "third_parties"
     pip = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps"]
@@ -75,12 +78,15 @@ def printed(home, folder):
     return dict(zip(LINES, texts, strict=True))
 
 
-def test_plugins_are_listed_checked_and_fit_a_log(printed):
+def test_plugins_are_listed_with_their_origin_and_checked_alone(printed):
     for name in ("ruptures", "loadlog"):
         assert any(name in line.split() and "perfcore-ruptures" in line for line in printed["listed"].splitlines())
     assert "4 implementations: all can be imported" in printed["checked"]
     assert "did you mean 'perfcore-amdahl'" in printed["misspelt"]
     assert printed["misspelt"].endswith("status 2")
+
+
+def test_its_reader_and_its_segmenter_fit_a_log(printed):
     starts = [phase["start"] for phase in json.loads(printed["phases"])["model"]["phases"]]
     assert starts == [START_S + 10 * steps for steps in (0, 40, 100)]
     assert "did you mean 'bottom-up'" in printed["refused"]

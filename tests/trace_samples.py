@@ -204,13 +204,22 @@ def otf2_files() -> dict[str, bytes]:
 TRACE_SAMPLES: dict[str, list[tuple[str, str | bytes]]] = {
     "chrome": [("threads.json", CHROME), ("kineto.json", KINETO)],
     "otf2": [("run.otf2.tar", tarred(otf2_files()))],
-    "projections": [("run.tar", tarred({"run/cell.sts": PROJECTIONS_STS.encode(),
-        **{f"run/cell.{pe}.log": log.encode() for pe, log in enumerate(PROJECTIONS_LOGS)},
-        "run/cell.sum.sts": b"VERSION 9.0\n"}))],
+    "projections": [
+        (
+            "run.tar",
+            tarred(
+                {
+                    "run/cell.sts": PROJECTIONS_STS.encode(),
+                    **{f"run/cell.{pe}.log": log.encode() for pe, log in enumerate(PROJECTIONS_LOGS)},
+                    "run/cell.sum.sts": b"VERSION 9.0\n",
+                }
+            ),
+        )
+    ],
     "nsight": [("report.sqlite", nsight())],
     "rocprofv3": [("1234_results.json", rocprof_text())],
     "xplane": [("host.xplane.pb", jax())],
-}  # fmt: skip
+}
 
 
 def pieces(trace):

@@ -173,11 +173,15 @@ def test_what_a_log_of_gromacs_tells_beside_the_times_is_no_factor():
     )
 
 
-def test_runs_of_several_classes_are_refused_or_have_a_model_each():
+def codes_at_classes():
+    """Two codes at three numbers of processors, in two classes of problems, of which one takes fifty times as long."""
     index = pd.MultiIndex.from_product([["lu", "cg"], ["S", "A"], [1, 2, 4]], names=["code", "class", "p"])
     data = index.to_frame(index=False)
-    times = np.where(data["class"] == "A", 50.0, 1.0) / data["p"]
-    data = Measurements(data.assign(time_s=times), source="runs.csv")
+    return data.assign(time_s=np.where(data["class"] == "A", 50.0, 1.0) / data["p"])
+
+
+def test_runs_of_several_classes_are_refused_or_have_a_model_each():
+    data = Measurements(codes_at_classes(), source="runs.csv")
     refusal = r"differ in class \(A, S\) and are up to 50-fold apart.*code,class', or choose"
     with pytest.raises(OptionError, match=refusal):
         perfcore.fit(data, fitter="individual")

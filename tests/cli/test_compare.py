@@ -10,8 +10,12 @@ import perfcore
 
 def times(work, start):
     """A table of times by category, over processors P and sizes D."""
-    rows = [f"{p},{d},{name},{time}" for p in (2, 4, 8, 16) for d in (10, 20, 40, 80)
-            for name, time in (("work", work * d / p), ("start", start(p)))]  # fmt: skip
+    rows = [
+        f"{p},{d},{name},{time}"
+        for p in (2, 4, 8, 16)
+        for d in (10, 20, 40, 80)
+        for name, time in (("work", work * d / p), ("start", start(p)))
+    ]
     return "\n".join(["P,D,category,time_s", *rows, ""])
 
 
@@ -50,15 +54,11 @@ def test_models_and_json(inside, perf):
     assert (work["first"], work["second"]) == (pytest.approx(120.0), pytest.approx(200.0))
 
 
-def test_mistakes_of_comparisons_and_validations(inside, refused):
+def test_mistakes_of_comparisons(inside, refused):
     words = ["compare", "old.json", "new.json"]
     assert "unknown variable 'Q'" in refused(*words, "--at", "Q=2", "--at", "D=3")
     assert "leave out --at category" in refused(*words, "--at", "P=2", "--at", "D=3", "--at", "category=work")
     assert "no such file" in refused("compare", "a.json", "b.json", "--at", "P=2").lower()
-    assert "there is no such file" in refused("validate", "none.json", "m.csv")
-    assert "coverage must be above 0" in refused("validate", "m.json", "m.csv", "--interval", "2")
-    assert "the ending must be one of" in refused("validate", "m.json", "m.csv", "--plot", "v.txt")
-    assert "no row has D=7" in refused("validate", "m.json", "m.csv", "--where", "D=7")
 
 
 def test_what_could_not_be_fitted_has_a_status(folder, perf):
@@ -77,6 +77,13 @@ def test_prints_groups_categories_and_points(inside, perf):
     assert "Categories, held-out points, largest error first" in lines
     assert lines[-1] == f"picture: {inside / 'v.svg'}"
     assert (inside / "v.svg").exists()
+
+
+def test_mistakes_of_validations(inside, refused):
+    assert "there is no such file" in refused("validate", "none.json", "m.csv")
+    assert "coverage must be above 0" in refused("validate", "m.json", "m.csv", "--interval", "2")
+    assert "the ending must be one of" in refused("validate", "m.json", "m.csv", "--plot", "v.txt")
+    assert "no row has D=7" in refused("validate", "m.json", "m.csv", "--where", "D=7")
 
 
 # Projections.

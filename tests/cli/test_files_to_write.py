@@ -140,12 +140,15 @@ def test_a_result_of_another_kind_is_kept(perf, refused, folder):
     assert refused("convert", "trace.csv", "-o", "value.json") == message
 
 
-def test_files_of_a_trace_and_behind_standard_input_are_inputs(refused, folder):
+def test_files_that_belong_to_a_trace_are_inputs(refused, folder):
     for name in ("run.prv", "run.pcf", "run.row"):
         (folder / name).write_text("mine")
     for name in ("run.pcf", "run.row"):
         message = f"{name}: belongs to the input run.prv; name another"
         assert refused("whatif", "run.prv", "--noise", "5%", "-o", name, "--overwrite") == message
+
+
+def test_the_file_behind_standard_input_is_an_input(folder):
     source = folder / "runs.csv"
     source.write_text("p,time_s\n1,10.2\n2,5.3\n4,2.9\n")
     command = [sys.executable, "-m", "perfcore", "fit", "-", "-o", "runs.csv", "--overwrite"]

@@ -65,9 +65,12 @@ def test_python_and_the_command_line_are_the_same_call(perf, words, options):
     assert printed == json.loads(json.dumps(model.to_dict()))
 
 
-def test_options_and_files_are_checked_before_the_data_are_read(refused, folder):
+def test_mistakes_in_options_are_found_before_the_data_are_read(refused):
     assert "--phases" in refused("fit", "no such file", "--fitter", "worley", "--phases", "0")
     assert "cannot draw" in refused("fit", "no such file", "--plot", "x.jpg")
+
+
+def test_files_that_are_not_there(refused, folder):
     assert refused("fit", "none.csv") == "none.csv: there is no such file"
     assert "holds a trace, and" in refused("fit", folder)
     assert "Missing argument 'DATA'" in refused("fit")
@@ -92,8 +95,12 @@ def time(code, system, p):
     return w_1 / r_1 / p + w_2 / r_2 / p**0.5
 
 
-LINES = [f"{code},{system},{p},{time(code, system, p) * (1 + 0.01 * (-1) ** k):.6g}" for code in WORK
-         for system in SPEED for k, p in enumerate((4, 8, 16, 32, 64))]  # fmt: skip
+LINES = [
+    f"{code},{system},{p},{time(code, system, p) * (1 + 0.01 * (-1) ** k):.6g}"
+    for code in WORK
+    for system in SPEED
+    for k, p in enumerate((4, 8, 16, 32, 64))
+]
 
 
 @pytest.fixture

@@ -38,16 +38,10 @@ def test_nothing_heavy_is_imported_to_say_what_there_is(words):
     assert not HEAVY & set(ended.modules)
 
 
-def test_unknown_commands_and_errors_of_several_lines_are_said_in_one(refused, monkeypatch, folder):
+def test_unknown_commands_are_refused_with_the_nearest(refused):
     assert refused("fti").startswith("unknown command 'fti': did you mean 'fit'? Choose from ")
     assert "No such option" in refused("--fitter", "worley")
     assert "did you mean 'list'" in refused("experiment", "lits")
-
-    def fit(*_, **__):
-        raise DataError("one\ntwo\n")
-
-    monkeypatch.setattr(perfcore, "fit", fit)
-    assert refused("fit", folder / "curve.csv") == "one two"
 
 
 @pytest.mark.parametrize(("words", "message"), [
@@ -67,6 +61,14 @@ def test_every_command_has_help_with_an_example(perf, name):
         assert f"\n  perf {name} " in text
 
 
+def test_an_error_of_several_lines_becomes_one(refused, monkeypatch, folder):
+    def fit(*_, **__):
+        raise DataError("one\ntwo\n")
+
+    monkeypatch.setattr(perfcore, "fit", fit)
+    assert refused("fit", folder / "curve.csv") == "one two"
+
+
 def test_a_bug_keeps_its_traceback(monkeypatch, folder):
     def fit(*_, **__):
         raise ZeroDivisionError
@@ -77,11 +79,14 @@ def test_a_bug_keeps_its_traceback(monkeypatch, folder):
         perfcore.__main__.main()
 
 
-def test_data_from_standard_input_and_a_device_without_end(program):
+def test_data_from_standard_input_and_the_result_alone_on_stdout(program):
     words = ["fit", "-", "--fitter", "worley", "--phases", "2", "--degree", "0", "--json"]
     outcome = program(*words, input="time,value\n0,1\n4,5\n10,\n")
     assert (outcome.status, outcome.err) == (0, "")
     assert [phase["coefficients"] for phase in json.loads(outcome.out)["model"]["phases"]] == [[1], [5]]
+
+
+def test_a_device_without_end_is_refused_as_standard_input():
     with Path("/dev/zero").open() as endless:
         done = subprocess.run([PERF, "info", "-"], stdin=endless, capture_output=True, text=True, check=False)
     assert done.returncode == 2
@@ -161,23 +166,35 @@ def complete(perf, monkeypatch):
     return complete
 
 
-def test_the_shell_completes_commands_options_and_names(complete):
+def test_commands(complete):
     assert set(complete("perf ")) >= {"convert", "fit", "info", "plot", "plugins", "predict", "rank"}
     assert set(complete("perf p")) == {"plot", "plugins", "predict", "profile", "project"}
+
+
+def test_options_of_the_fitter_and_of_the_selected_part(complete):
     assert {"--phases", "--degree", "--no-refine", "--json"} <= set(complete("perf fit x.csv --"))
     assert "--tolerance" in set(complete("perf fit x.csv --fitter worley --"))
     assert "--tolerance" not in set(complete("perf fit x.csv --segmenter hill-climb --"))
+
+
+def test_names_of_registered_things(complete):
     assert set(complete("perf fit x.csv --fitter ")) >= {"individual", "phases", "scaling", "strohmaier", "worley"}
     assert set(complete("perf rank x.csv --fitter s")) == {"scaling", "strohmaier"}
     assert set(complete("perf fit x.csv --segmenter ")) >= {"bounded", "greedy", "hill-climb", "least-squares"}
     assert set(complete("perf fit x.csv --reader par")) == {"paraver", "parquet"}
     assert {"check", "worley", "csv", "exp"} <= set(complete("perf plugins "))
+
+
+def test_functions_of_the_fitter(complete):
     characteristic = {"1/p^2", "1/p", "log(p)/p", "1/sqrt(p)", "1", "log(p)", "p"}
     assert set(complete("perf fit x.csv --fitter strohmaier --functions ")) == {*characteristic, "all"}
     assert set(complete("perf fit x.csv --fitter individual --functions ")) == {*characteristic, "all", "each"}
     assert set(complete("perf rank x.csv --functions lo")) == {"log(p)", "log(p)/p"}
     assert complete("perf rank x.csv --fitter strohmaier --functions 1/p,1/s") == ["1/p,1/sqrt(p)"]
     assert set(complete("perf fit x.csv --fitter strohmaier --intervals ")) == {"asymptotic", "profile", "bootstrap"}
+
+
+def test_other_shells(complete):
     # zsh is given a call of _arguments, fish one word a line.
     assert '"knee"' in complete("perf fit x.csv --rule ", "zsh")[-2]
     assert complete("perf fit x.csv --rule p", "fish") == ["penalty"]

@@ -73,12 +73,13 @@ HEADER = ["path", "time", "note"]
 NASTY = 'a,b "c"\nd'
 
 
+def declared(title, header, rows):
+    return Table([Column(name, k, key=name) for k, name in enumerate(header)], rows, title, drops_empty=False)
+
+
 class Tables(Result):
     def __init__(self, *tables):
-        self.given = [
-            Table([Column(name, k, key=name) for k, name in enumerate(header)], rows, title, drops_empty=False)
-            for title, header, rows in tables
-        ]
+        self.given = [declared(*each) for each in tables]
 
     def report(self, data=None):
         return Report("Tables", "Some.", tables=self.given)
@@ -89,10 +90,13 @@ def printed(capsys, table_format, *tables):
     return capsys.readouterr().out
 
 
-def test_csv_is_what_a_reader_gives_back_and_latex_aligns_numbers_and_words(capsys):
+def test_csv_is_what_a_reader_gives_back(capsys):
     rows = [[NASTY, "1.5", ""], ["ü -> ß", "-2", "#1"]]
     text = printed(capsys, "csv", ("", HEADER, rows))
     assert list(csv.reader(io.StringIO(text))) == [HEADER, *rows]
+
+
+def test_latex_aligns_numbers_and_words(capsys):
     text = printed(capsys, "latex", ("A title", HEADER, [["f", "1.5", ""], ["g", "2 .. 3", ""]]))
     assert text.splitlines() == [
         r"\begin{table}",

@@ -127,7 +127,7 @@ def statistics(printed):
     return {row[0]: row[1:] for row in rows[at + 1 :]}
 
 
-def test_a_sum_of_normals_and_a_quantity_that_occurs_twice(perf):
+def test_a_sum_of_normals(perf):
     printed = perf("stochastic", "eval", "2*a + b", "--with", "a=normal:10,2", "--with", "b=normal:3,3")
     # 23 and 23 -+ 1.6449*5
     assert printed.lines[0] == "2*a + b: median 23 [14.8, 31.2] (90% of outcomes)"
@@ -135,7 +135,10 @@ def test_a_sum_of_normals_and_a_quantity_that_occurs_twice(perf):
     assert printed.lines[-1].startswith("Next: perf stochastic eval '2*a + b' --with a=normal:10,2 --with b=normal:3,3")
     assert statistics(printed)["mean"] == ["23"]
     assert statistics(printed)["std"] == ["5"]
-    # x - x is 0; what cannot be collected is sampled, with errors.
+
+
+def test_a_quantity_that_occurs_twice(perf):
+    """x - x is 0; what cannot be collected is sampled, with errors."""
     assert statistics(perf("stochastic", "eval", "x - x", "--with", "x=normal:5,2"))["std"] == ["0"]
     found = statistics(perf("stochastic", "eval", "x*(1 + x)", "--with", "x=normal:5,2"))
     assert float(found["mean"][0]) == pytest.approx(5 + 25 + 4, rel=1e-3)
@@ -204,7 +207,7 @@ def test_solve(perf, refused):
     assert "the probability is 2; a number between 0 and 1" in refused(*words, "--probability", "2")
 
 
-def test_a_structural_model_predicts_also_with_other_inputs(perf):
+def test_a_structural_model_predicts(perf):
     printed = perf("predict", "demo.toml")
     assert printed.lines[0].startswith("demo: median ")
     header = next(line for line in printed.lines if line.startswith("statistic"))
@@ -212,6 +215,9 @@ def test_a_structural_model_predicts_also_with_other_inputs(perf):
     assert any("the arithmetic of moments would miss probabilities by up to" in line for line in printed.lines)
     exact = perf("predict", "demo.toml", "--method", "exact")
     assert next(line for line in exact.lines if line.startswith("statistic")).split() == ["statistic", "value", "[s]"]
+
+
+def test_inputs_are_replaced(perf):
     found = [json.loads(perf("predict", "demo.toml", *words, "--json").out) for words in ((), ("--with", "steps=20"))]
     assert found[1]["statistics"]["mean"] == pytest.approx(2 * found[0]["statistics"]["mean"])
 

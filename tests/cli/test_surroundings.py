@@ -57,10 +57,19 @@ def plain_picture(tmp_path_factory):
 
 # What libraries, Python and tools around it read of themselves in some folder: theirs, the user's, or this one.
 MODULES = (
-    *("sitecustomize", "usercustomize", "conftest", "setup", "ipython_config", "numpy", "numba", "matplotlib",
-        "duckdb"),
+    *(
+        "sitecustomize",
+        "usercustomize",
+        "conftest",
+        "setup",
+        "ipython_config",
+        "numpy",
+        "numba",
+        "matplotlib",
+        "duckdb",
+    ),
     *("pandas", "typing", "json", "perfcore", "msgspec", "pluggy", "typer", "rich", "perfcore_plugins"),
-)  # fmt: skip
+)
 SETTINGS = {
     ".numba_config.yaml": "disable_jit: 1\ncache_dir: planted\n", ".duckdbrc": ".shell touch ran\n",
     ".env": "MPLBACKEND=none\nNUMBA_DISABLE_JIT=1\n", "pyproject.toml": "[tool.perfcore]\n",

@@ -21,13 +21,16 @@ from perfcore.base.errors import InputError, error_lines
 CPU_TABLE = sample("torch_cpu_table")
 
 
-def test_averages_of_pytorch_with_and_without_a_gpu(perf, tmp_path):
+def test_kernels_of_pytorchs_averages_add_up_to_its_total(perf, tmp_path):
     """The operator repeats the 9 ms of the kernel that it launched; PyTorch's total of 12 ms has it once."""
     (tmp_path / "averages.txt").write_text(TORCH_TABLE)
     table = perfcore.read(tmp_path / "averages.txt").table
     assert dict(zip(table["kernel"], table["time"], strict=True)) == {"ampere_sgemm_64x64": 9e6, "Memcpy HtoD": 3e6}
     assert table["calls"].tolist() == [200, 2]
     assert "75.0% of the time (12 ms) is ampere_sgemm_64x64" in perf("profile", tmp_path / "averages.txt").out
+
+
+def test_operators_of_pytorch_without_a_gpu(tmp_path):
     (tmp_path / "averages.txt").write_text(CPU_TABLE)
     assert perfcore.read(tmp_path / "averages.txt").table["time"].tolist() == [2.5e6, 250e3]
     (tmp_path / "cut.txt").write_text(CPU_TABLE.replace("             4\n", "\n"))
@@ -50,10 +53,13 @@ def test_a_history_is_known_as_one(perf, tmp_path):
     assert f"Next: perf gate {tmp_path}/history.jsonl" in text
 
 
-@pytest.mark.parametrize(("columns", "counted", "option"), [
-    ("commit,time,time_s", "12 measurements of time_s [s]", ""),
-    ("commit,time,one,two", "12 measurements", " --value one"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("columns", "counted", "option"),
+    [
+        ("commit,time,time_s", "12 measurements of time_s [s]", ""),
+        ("commit,time,one,two", "12 measurements", " --value one"),
+    ],
+)
 def test_a_table_of_commits_is_a_history_and_no_curve(perf, tmp_path, columns, counted, option):
     values = ",".join(["{}"] * (columns.count(",") - 1))
     rows = [f"c{k:03},{1_700_000_000 + 86400 * k}," + values.format(1000 + k % 3, 7) for k in range(12)]
@@ -109,13 +115,18 @@ EVENTED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("files", "expected"), [
-    ({"run.txt": PSTATS}, {"{method 'join' of 'str' objects}": 1_500_000_000, "app.py:1(<module>)": 1_000_000}),
-    ({"profile.0.0.0": TAU.format(own=4000), "profile.1.0.0": TAU.format(own=2000)},
-        {"MPI_Send()": 5_000_000, "main": 3_000_000}),
-    ({"a.json": json.dumps({"profiles": [SAMPLED], "shared": FRAMES})}, {"main": 10**8, "dot": 3 * 10**8}),
-    ({"a.json": json.dumps({"shared": FRAMES, "profiles": [EVENTED]})}, {"main": 50, "dot": 40}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"run.txt": PSTATS}, {"{method 'join' of 'str' objects}": 1_500_000_000, "app.py:1(<module>)": 1_000_000}),
+        (
+            {"profile.0.0.0": TAU.format(own=4000), "profile.1.0.0": TAU.format(own=2000)},
+            {"MPI_Send()": 5_000_000, "main": 3_000_000},
+        ),
+        ({"a.json": json.dumps({"profiles": [SAMPLED], "shared": FRAMES})}, {"main": 10**8, "dot": 3 * 10**8}),
+        ({"a.json": json.dumps({"shared": FRAMES, "profiles": [EVENTED]})}, {"main": 50, "dot": 40}),
+    ],
+)
 def test_profiles_of_other_tools_become_tables_of_functions(perf, tmp_path, files, expected):
     for name, text in files.items():
         (tmp_path / name).write_text(text)
@@ -197,10 +208,13 @@ def test_an_object_of_s3_is_read(perf, folder, monkeypatch):
         server.stop()
 
 
-@pytest.mark.parametrize("text", [
-    "main;solve;dot 12\r\nmain;solve 5\r\nmain 1\r\n",
-    "app     9/9     198791.127353: cpu-clock: \n\t             643 beta (/work/app)\n",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "main;solve;dot 12\r\nmain;solve 5\r\nmain 1\r\n",
+        "app     9/9     198791.127353: cpu-clock: \n\t             643 beta (/work/app)\n",
+    ],
+)
 def test_profiles_of_samples_are_named(tmp_path, text):
     path = tmp_path / "profile.txt"
     path.write_text(text, newline="")

@@ -17,8 +17,11 @@ from perfcore.models.model import Model, Origin, Parameter
 
 def profile(work, start, unit="time_s", names=("work", "start")):
     """Times work D/P and start P, exact."""
-    rows = [(p, d, name, time) for p, d in itertools.product((2, 4, 8, 16), (10, 20, 40, 80))
-            for name, time in zip(names, (work * d / p, start * p), strict=True)]  # fmt: skip
+    rows = [
+        (p, d, name, time)
+        for p, d in itertools.product((2, 4, 8, 16), (10, 20, 40, 80))
+        for name, time in zip(names, (work * d / p, start * p), strict=True)
+    ]
     return pd.DataFrame(rows, columns=["P", "D", "category", unit])
 
 
@@ -45,14 +48,10 @@ def test_ratio_and_the_category_that_makes_the_difference(pair):
     assert np.isnan(found.part_ratio(1)).tolist() == [True, False]
 
 
-def test_parts_of_one_model_alone_or_of_other_kinds_have_no_ratio(pair):
+def test_a_part_of_one_model_alone_has_no_ratio(pair):
     found = compare(pair[0], model(3.0, 0.5, names=("work", "startup")), {"p": 2.0, "D": 20.0})
     assert (found.only_in(0), found.only_in(1)) == (["start"], ["startup"])
     assert np.isnan(found.part_ratio(0)).tolist() == [False, True, True]
-    # Categories of one model, paths of the other.
-    found = perfcore.compare(*(perfcore.fit(by_category(1.0), fitter=name) for name in ("modgen", "scaling")), at="p=8")
-    assert (found.what, found.parts, found.growth) == ("", (), {})
-    assert found.ratio == pytest.approx([1.0], rel=0.01)
 
 
 def test_refusals(pair):
@@ -146,9 +145,12 @@ def test_columns_by_variables_and_the_value_as_the_table_says():
     assert len(repr(verification).splitlines()) <= 10
 
 
-def test_models_without_a_target_bounds_or_a_unit():
+def test_a_point_must_be_named_where_no_target_stands_for_it():
     with pytest.raises(OptionError, match=r"the model is one of k; give at='k="):
         perfcore.predict(Reciprocal(ORIGIN, 12.0), at=())
+
+
+def test_without_bounds_and_unit():
     verification = perfcore.validate(Unbounded(ORIGIN, 12.0), RUNS)
     assert verification.unit == "s"
     assert np.isnan(verification.lower).all()
@@ -212,6 +214,13 @@ def test_the_kind_of_data_chooses_the_fitter_once(make, kind, notes):
     assert comparison.ratio[0] > 1.0
 
 
+def test_parts_of_different_kinds_are_not_compared():
+    """Categories of one model, paths of the other."""
+    found = perfcore.compare(*(perfcore.fit(by_category(1.0), fitter=name) for name in ("modgen", "scaling")), at="p=8")
+    assert (found.what, found.parts, found.growth) == ("", (), {})
+    assert found.ratio == pytest.approx([1.0], rel=0.01)
+
+
 def test_models_files_and_data_are_the_same(tmp_path):
     options = {"fitter": "individual", "functions": "1/p,1"}
     for name, rest in (("old", 1.0), ("new", 2.0)):
@@ -237,9 +246,7 @@ def model_of_verification(profile_of_verification):
     return perfcore.fit(profile_of_verification, fitter="modgen", parameter="P,D", set_aside="25%", seed=3)
 
 
-def test_figures_are_those_of_their_definitions_and_the_worst_category_comes_first(
-    model_of_verification, profile_of_verification
-):
+def test_exact_data_are_predicted_at_all_points(model_of_verification, profile_of_verification):
     found = perfcore.validate(model_of_verification, Measurements(profile_of_verification))
     assert list(found.groups) == ["not fitted", "fitted"]
     assert [int(kept.sum()) for kept in found.groups.values()] == [4, 12]
@@ -247,7 +254,10 @@ def test_figures_are_those_of_their_definitions_and_the_worst_category_comes_fir
     figures = found.figures(found.groups["not fitted"])
     assert figures["r2_centered"] == pytest.approx(1.0)
     assert figures["median_relative_error"] == pytest.approx(0.0, abs=1e-8)
-    # Measured times 10% higher: every relative error is 1/1.1 - 1, which the bounds of exact data hold as well.
+
+
+def test_figures_are_those_of_their_definitions(model_of_verification, profile_of_verification):
+    """Measured times 10% higher: every relative error is 1/1.1 - 1, which the bounds of exact data hold as well."""
     higher = profile_of_verification.assign(time_s=1.1 * profile_of_verification["time_s"])
     found = perfcore.validate(model_of_verification, higher)
     kept = found.groups["fitted"]
@@ -258,6 +268,9 @@ def test_figures_are_those_of_their_definitions_and_the_worst_category_comes_fir
     assert figures["max_relative_error"] == pytest.approx(1.0 / 11.0)
     low, high = model_of_verification.predict_array(dict(found.points), interval=0.95)[:, 1:].T
     assert figures["coverage"] == np.mean((low <= found.measured) & (found.measured <= high), where=kept)
+
+
+def test_the_worst_category_comes_first(model_of_verification, profile_of_verification):
     wrong = profile_of_verification.copy()
     wrong.loc[wrong["category"] == "start", "time_s"] *= 2.0
     first, second = perfcore.validate(model_of_verification, wrong).category_figures(np.ones(16, dtype=bool))

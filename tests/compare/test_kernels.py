@@ -81,28 +81,37 @@ def test_probability_that_a_ratio_is_above(factor):
     assert found == pytest.approx(norm.cdf(np.log(1.5 / factor) / np.hypot(0.1, 0.2)), abs=0.003)
 
 
-def test_probabilities_of_small_and_plain_differences():
+def test_small_probabilities():
     """Pairs resolve what either side alone could not: 1 in 2,000 with 256 draws."""
     found = probability_above(lognormal(1.0, 0.1), lognormal(1.0, 0.1), np.exp(3.29 * np.hypot(0.1, 0.1)))[0]
     assert found == pytest.approx(norm.sf(3.29), rel=0.3)
-    found = probability_beyond(PLACES[None], PLACES[None] + 1.0, 0.5)[0]
-    assert found == pytest.approx(norm.cdf(0.5 / np.sqrt(2.0)), abs=0.003)
 
 
-def test_values_that_agree_are_missing_or_zero():
+def test_values_that_agree_are_neither_larger_nor_smaller():
     exact = np.full((1, 64), 0.3)
     assert probability_above(exact, exact * (1.0 + 1e-12), 1.0).tolist() == [0.5]
     assert probability_above(exact, 1.1 * exact, 1.1).tolist() == [0.5]
     assert probability_above(exact, 1.2 * exact, 1.1).tolist() == [1.0]
     assert probability_above(exact, 1e6 * exact * (1.0 + 1e-12), 1e6).tolist() == [0.5]  # also where it is large
+
+
+def test_nothing_is_said_without_draws():
     missing = np.full((1, 64), np.nan)
     assert np.isnan(ratio_bounds(missing, missing)).all()
     assert np.isnan(probability_above(missing, np.ones((1, 64)), 1.0)).all()
     assert not is_confident(np.array([np.nan]), 0.5).any()
-    # What takes no time in either version did not change.
+
+
+def test_zeros():
+    """What takes no time in either version did not change."""
     zero = np.zeros((1, 64))
     assert ratio_bounds(zero, zero).tolist() == [[1.0, 1.0]]
     assert probability_above(zero, zero, 1.1).tolist() == [0.5]
+
+
+def test_differences():
+    found = probability_beyond(PLACES[None], PLACES[None] + 1.0, 0.5)[0]
+    assert found == pytest.approx(norm.cdf(0.5 / np.sqrt(2.0)), abs=0.003)
 
 
 def test_holm_by_hand():

@@ -94,13 +94,25 @@ CASES = {
     "joint": ("strohmaier", TIMES, {"functions": ("1/p", "1")}, NEW_PLACES),
     "best joint": ("strohmaier", TIMES, {"criterion": "bic", "terms": "1..2", "validate": False}, PLACES),
     "joint, function twice": ("strohmaier", TIMES, {"functions": ("1", "1")}, PLACES),
-    "joint, prepared": ("strohmaier", TIMES, {"functions": ("1/p",), "operations": {"lu": 1e9, "cg": 3e9},
-        "intervals": "profile", "loss": "linear"}, NEW_PLACES),
-    "joint, robust": ("strohmaier", TIMES, {"functions": ("1/p", "1"), "loss": "huber", "intervals": "bootstrap",
-        "draws": 10, "drop_outliers": True}, PLACES),
+    "joint, prepared": (
+        "strohmaier",
+        TIMES,
+        {"functions": ("1/p",), "operations": {"lu": 1e9, "cg": 3e9}, "intervals": "profile", "loss": "linear"},
+        NEW_PLACES,
+    ),
+    "joint, robust": (
+        "strohmaier",
+        TIMES,
+        {"functions": ("1/p", "1"), "loss": "huber", "intervals": "bootstrap", "draws": 10, "drop_outliers": True},
+        PLACES,
+    ),
     "default models": ("lca", CATEGORIES, {}, {"p": [1, 3, 64], "category": ["compute", "total", "wait"]}),
-    "default models, as the paper": ("lca", CATEGORIES, {"criterion": "r2", "weights": "equal", "show": "wait"},
-        {"p": [1, 3, 64]}),
+    "default models, as the paper": (
+        "lca",
+        CATEGORIES,
+        {"criterion": "r2", "weights": "equal", "show": "wait"},
+        {"p": [1, 3, 64]},
+    ),
     "generated": ("modgen", CATEGORIES, {}, {"p": [1, 3, 64], "category": ["compute", "total", "wait"]}),
     "sum of categories": ("projection", CATEGORIES, {"at": "p=64"}, np.array([1.0, 3.0, 64.0])),
     "law of one series": ("scaling", ONE_SERIES, {}, np.array([1.0, 3.0, 64.0])),
@@ -108,15 +120,23 @@ CASES = {
     "law of two parameters": ("scaling", TWO_PARAMETERS, {"at": "p=64,n=80"}, {"p": [2, 8], "n": [10, 80]}),
     "laws that drift": ("scaling", BROKEN, {"show": "halo"}, {"p": [3, 256, 256], "path": ["halo", "halo", "solve"]}),
     "formula": ("regression", ONE_SERIES, {"formula": "a + b/p"}, np.array([1.0, 3.0, 64.0])),
-    "formula of groups": ("regression", TIMES, {"formula": "a + b/p", "by": "code,system", "weights": "relative"},
-        {"p": [1, 3, 64], "code": ["lu", "lu", "cg"], "system": ["old", "slow", "new"]}),
-    "nonlinear formula": ("regression", TWO_PARAMETERS,
-        {"formula": "a*n^b/p + c*n^2", "start": "b=3", "family": "gamma"}, {"p": [2, 8], "n": [10, 80]}),
+    "formula of groups": (
+        "regression",
+        TIMES,
+        {"formula": "a + b/p", "by": "code,system", "weights": "relative"},
+        {"p": [1, 3, 64], "code": ["lu", "lu", "cg"], "system": ["old", "slow", "new"]},
+    ),
+    "nonlinear formula": (
+        "regression",
+        TWO_PARAMETERS,
+        {"formula": "a*n^b/p + c*n^2", "start": "b=3", "family": "gamma"},
+        {"p": [2, 8], "n": [10, 80]},
+    ),
     "formula, robust": ("regression", TIMES, {"formula": "a + b/p", "robust": "huber"}, {"p": [1, 3]}),
     "throughputs": ("usl", THROUGHPUTS, {}, np.array([1.0, 3.0, 64.0])),
     "times": ("usl", ONE_SERIES, {}, np.array([1.0, 3.0, 64.0])),
     "forecast": ("forecast", LOAD, {"column": "cpu", "within": "0,1", "horizon": 4}, np.array([1, 2, 4])),
-}  # fmt: skip
+}
 MODELS = {}  # by case
 
 
@@ -150,9 +170,12 @@ class TestFitters(FitterSuite):
         return self._points
 
 
-def test_every_bundled_fitter_has_a_case_and_every_kind_a_suite():
+def test_every_bundled_fitter_has_a_case():
     bundled = {name for name, entry in registry().entries("fitters").items() if entry.distribution == "perfcore"}
     assert bundled == {name for name, *_ in CASES.values()}, "add a case for the new fitter to CASES"
+
+
+def test_every_kind_of_thing_has_a_suite():
     suites = {f"{name.removesuffix('Suite').lower()}s" for name in testing.__all__}
     assert suites == set(KINDS) - {"kinds", "classifiers", "models", "commands"}
 
@@ -246,22 +269,31 @@ def models(request):
     return read_models(request.param)
 
 
-def test_each_model_says_where_its_form_comes_from_and_has_independent_terms(models, tmp_path):
+def test_each_model_says_in_one_line_where_its_form_comes_from(models):
     assert models
     for model in models:
         assert model.origin.strip(), f"{model.formula} of {model.category} has no origin"
         assert len(model.origin.splitlines()) == 1
-    # From one processor, element or step to a million, so that no measured level is lost.
+
+
+def test_terms_are_finite(models):
+    """From one processor, element or step to a million, so that no measured level is lost."""
     for model in models:
         for term in model.terms:
             values = Formula(term).evaluate({VARIABLE: LEVELS})
             assert np.isfinite(values).all(), f"{term} of {model.formula} is not finite"
-    # No coefficient of a model can take the place of another.
+
+
+def test_terms_are_independent(models):
+    """No coefficient of a model can take the place of another."""
     for model in models:
         columns = np.stack([Formula(term).evaluate({VARIABLE: LEVELS}) for term in model.terms], axis=1)
         scaled = columns / np.linalg.norm(columns, axis=0)
         assert np.linalg.matrix_rank(scaled) == len(model.terms), f"{model.formula} has dependent terms"
-    # In the same order.
+
+
+def test_written_and_read_they_are_the_same(models, tmp_path):
+    """In the same order."""
     write_models(models, tmp_path / "models.toml")
     assert read_models(tmp_path / "models.toml") == models
 
@@ -279,6 +311,10 @@ LABELS = {"lu": "b lu", "cg": "a cg", "old": "3", "new": "2", "slow": "1", "halo
 def _reversed(words):
     """Names in another order, alone and as words of a path."""
     return " ".join(LABELS.get(word, word) for word in str(words).split(" "))
+
+
+def _unchanged(table, roles, options, points):
+    return table, roles, options, points
 
 
 def _shuffled(table, roles, options, points):
@@ -332,7 +368,7 @@ def _predicted(name, change, source):
 @pytest.mark.parametrize("name", TABLES)
 def test_of_measurements(name):
     """Predictions and their bounds."""
-    expected = _predicted(name, lambda *given: given, "a.csv")
+    expected = _predicted(name, _unchanged, "a.csv")
     for change in (_shuffled, _renamed_columns, _renamed_codes, _in_another_unit):
         found = _predicted(name, change, "b.csv")
         if change is _in_another_unit:

@@ -71,11 +71,14 @@ def test_a_sum_is_near_the_true_distribution():
     assert (1 / total).mean == pytest.approx((1 / drawn).mean(), rel=2e-3)
 
 
-def test_conversions_to_bounds_and_to_a_normal():
+def test_with_bounds_only_bounds_are_left():
     """Three standard deviations, but not below 0."""
     total = X + from_text("interval:1,2")
     assert total.support == pytest.approx((1.0 + max(0.0, X.mean - 3 * X.std), 2.0 + X.mean + 3 * X.std))
-    # A representation that ranks below it converts it, though it has never heard of it.
+
+
+def test_a_normal_of_it_says_how_far_off_it_is():
+    """A representation that ranks below it converts it, though it has never heard of it."""
     converted, lost = representation_named("normal").convert(X)
     assert (converted.mean, converted.std) == (X.mean, X.std)
     true = np.abs(converted.cdf(X.quantile(np.linspace(0.001, 0.999, 999))) - np.linspace(0.001, 0.999, 999)).max()

@@ -42,10 +42,13 @@ def test_what_is_no_curve_is_refused_in_one_line_with_its_place(edges, heights, 
     assert "\n" not in str(caught.value)
 
 
-def test_steps_of_zero_width_are_dropped_and_whole_edges_stay_whole():
+def test_steps_of_zero_width_are_dropped():
     curve = UtilizationCurve([0, 0, 1, 1, 1, 3, 3], [7, 1, 8, 9, 2, 6])
     assert curve.edges.tolist() == [0, 1, 3]
     assert curve.heights.tolist() == [1, 2]
+
+
+def test_whole_edges_stay_whole():
     first = 1_700_000_000_000_000_001  # nanoseconds since 1970: neighbours are one float64
     curve = UtilizationCurve([first, first + 1, first + 3], [4, 1], "ns")
     assert curve.edges.tolist() == [first, first + 1, first + 3]
@@ -179,6 +182,11 @@ def test_states_that_wait_are_idle_by_default():
     assert default_busy(("idle", "wait")) == ()
 
 
+def _counted(starts, ends, span):
+    """Intervals that cover each moment, counted one by one."""
+    return [sum(a <= t < b for a, b in zip(starts, ends, strict=True)) for t in range(*span)]
+
+
 @pytest.mark.parametrize("far", [0, 1 << 62])
 def test_a_curve_counts_the_intervals_at_each_moment_whatever_their_order(far):
     rng = np.random.default_rng(8)
@@ -189,8 +197,7 @@ def test_a_curve_counts_the_intervals_at_each_moment_whatever_their_order(far):
     times = np.array([*starts, *late[:1], *ends, *late[1:]], dtype=np.int64)
     curve = curve_from_intervals(times, span, "ns", n_locations=60, source="demo")
     steps = np.searchsorted(curve.edges, np.arange(50), side="right") - 1
-    counted = [sum(a <= t < b for a, b in zip(starts, ends, strict=True)) for t in range(50)]  # one by one
-    assert curve.heights[steps].tolist() == counted
+    assert curve.heights[steps].tolist() == _counted(starts, ends, (0, 50))
 
 
 def test_an_overlap_is_found_in_sorted_and_in_shuffled_columns():

@@ -218,10 +218,13 @@ def test_without_a_name_the_kind_of_data_chooses_and_a_note_says_so(data, option
     assert seen[0] == f"fitter: {fitter} (for {kind}; set with --fitter)"
 
 
-def test_options_and_rankings_are_those_of_the_fitter_that_is_chosen():
+def test_options_are_checked_against_the_fitter_that_is_chosen():
     with progress.collected() as seen, pytest.raises(UnknownNameError, match="unknown option of phases 'terms'"):
         fit(CURVE, terms=2)
     assert seen == []
+
+
+def test_what_ranks_is_registered_apart_from_what_fits():
     with progress.collected() as seen:
         assert len(perfcore.rank(RUNS, terms=1).candidates) == 8  # the seven functions, and the best of each pair
     assert seen == ["fitter: individual (for codes x systems; set with --fitter)"]
@@ -254,16 +257,11 @@ def test_an_interval_comes_as_a_table_indexed_by_the_points(fitter):
     assert len(model.predict()) == 1  # at the target
 
 
-def test_predictions_and_tables_of_the_screen_are_frames():
+def test_points_of_several_variables_are_levels_of_the_index():
     model = perfcore.fit(TWO, parameter=["p", "n"])
     table = model.predict({"p": [16, 32], "n": 400}, interval=0.5)
     assert table.index.equals(pd.MultiIndex.from_tuples([(16, 400), (32, 400)], names=["p", "n"]))
     assert table.equals(model.predict(pd.DataFrame({"p": [16, 32], "n": [400, 400]}), interval=0.5))
-    model = perfcore.fit(TIMES)
-    assert list(model.table["p"]) == [1, 2, 4, 8, 16, 32, 64]
-    assert model.table["measured"].iloc[0] == 8.21
-    assert model.to_frame()["predicted"].iloc[-1] == pytest.approx(model.predict([64.0])[0], rel=1e-9)
-    assert model.candidates["probability"].sum() == pytest.approx(1.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("fitter", [None, "regression"])
@@ -284,3 +282,11 @@ def test_errors_in_python_name_keywords(options, message):
     with pytest.raises(perfcore.PerfError, match=message) as raised:
         perfcore.fit(TIMES, **options)
     assert "--" not in str(raised.value)
+
+
+def test_tables_of_the_screen_are_frames():
+    model = perfcore.fit(TIMES)
+    assert list(model.table["p"]) == [1, 2, 4, 8, 16, 32, 64]
+    assert model.table["measured"].iloc[0] == 8.21
+    assert model.to_frame()["predicted"].iloc[-1] == pytest.approx(model.predict([64.0])[0], rel=1e-9)
+    assert model.candidates["probability"].sum() == pytest.approx(1.0, abs=1e-6)

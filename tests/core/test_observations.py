@@ -137,18 +137,24 @@ def runs():
     return pd.DataFrame({**names, **values})
 
 
-def test_given_roles_units_and_lines_stay_with_their_rows(runs):
+def test_roles_that_are_given_take_the_place_of_guesses(runs):
     data = Measurements(runs, "p=procs,n=size", "wait_ms", code=["code"], system=())
     assert data.roles.parameters == {"p": "procs", "n": "size"}
     assert (data.roles.value, data.roles.unit) == ("wait_ms", "ms")
     assert data.roles.system == ()
     assert repr(data) == "Measurements(4 rows, wait_ms [ms] over p=procs, n=size, code by code)"
+
+
+def test_several_units_are_refused_with_a_cure_that_works(runs):
     mixed = runs.rename(columns={"time_s": "time"}).assign(unit=["s", "s", "ms", "ms"])
     with pytest.raises(DataError, match=r"column 'unit' has several units \(s, ms\).*where='unit=s'"):
         Measurements(mixed).observations()
     chosen = Measurements(mixed).where("unit=s")
     assert chosen.roles.unit == "s"
     assert len(chosen.observations()) == 2
+
+
+def test_lines_of_the_source_stay_with_their_rows(runs):
     data = Measurements(runs, source="runs.csv", lines=range(2, 42, 10))
     assert [data.line(row) for row in range(4)] == [2, 12, 22, 32]
     chosen = data.where("procs>1").where("machine=SP2")
@@ -191,16 +197,12 @@ def test_the_examples(file, kind):
     assert kind_of(perfcore.read(FOLDER / file)) == kind
 
 
-def test_kinds_by_type_and_category():
+def test_types():
     assert kind_of(Trace([0], [0], [0], [1], ["a"], ["x"])) == "trace"
     assert kind_of(UtilizationCurve([0, 1], [1])) == "curve"
     assert kind_of(Series([0, 1], {"x": [1, 2]}, "s")) == "series"
     with pytest.raises(DataError, match="dict is no kind of data"):
         kind_of({})
-    data = table_of_kinds(list("xxyy"), list("abab"), category="mpi")
-    assert kind_of(Measurements(data)) == "times by category"
-    assert kind_of(Measurements(data.rename(columns={"p": "n"}))) == "categories"
-    assert kind_of(Measurements(data, category=())) == "codes x systems"
 
 
 @pytest.mark.parametrize(("codes", "systems", "kind"), [
@@ -211,6 +213,13 @@ def test_kinds_by_type_and_category():
 ])  # fmt: skip
 def test_codes_and_systems_must_have_pairs_in_common(codes, systems, kind):
     assert kind_of(Measurements(table_of_kinds(list(codes), list(systems)))) == kind
+
+
+def test_a_category_goes_before_codes_and_systems():
+    data = table_of_kinds(list("xxyy"), list("abab"), category="mpi")
+    assert kind_of(Measurements(data)) == "times by category"
+    assert kind_of(Measurements(data.rename(columns={"p": "n"}))) == "categories"
+    assert kind_of(Measurements(data, category=())) == "codes x systems"
 
 
 @pytest.mark.real_data

@@ -94,13 +94,16 @@ def chosen(path):
         return recognise(source)[0]
 
 
-def test_the_ending_decides_who_is_asked_first_and_an_unknown_format_is_refused(put):
+def test_the_ending_decides_who_is_asked_first_and_the_content_who_it_is(put):
     assert chosen(put("x.a", b"A")) == "alpha"
     assert chosen(put("x.b", b"AB")) == "beta"
     # alpha claims the ending and knows the content: nobody else is asked, nor imported.
     assert chosen(put("y.a", b"AB")) == "alpha"
     # beta claims the ending but declines.
     assert chosen(put("y.b", b"AC")) == "alpha"
+
+
+def test_an_unknown_format_is_refused_with_all_that_are_known_and_what_could_not_be_asked(put):
     with pytest.raises(InputError) as caught:
         read(put("x.z", b"?"))
     message = str(caught.value)

@@ -46,17 +46,11 @@ def registry_of(**modules):
     return found
 
 
-def test_entries_are_sorted_and_mistakes_of_plugins_reported():
+def test_entries_are_sorted_and_not_imported():
     found = registry_of(demo=plugin(register_fitters=[("zeta", "no_such_module:Z"), ("alpha", "no_such_module:A")]))
     assert list(found.entries("fitters")) == ["alpha", "zeta"]
     assert found.entry("fitters", "zeta").distribution == "dist-demo"
     assert found.problems == ()
-    found = registry_of(demo=plugin(register_fitters=[("lca", "a:A"), ("lca", "a:B")]))
-    assert "registered by dist-demo and by dist-demo" in found.problems[0]
-    found = registry_of(demo=plugin(register_fiters=[("lca", "a:A")], register_readers=[("x", "a:A")]))
-    assert "register_fiters" in found.problems[0]
-    assert "the hooks are register_kinds, register_readers, register_classifiers" in found.problems[0]
-    assert not found.entries("readers")
 
 
 def test_the_same_name_twice_names_both_distributions():
@@ -72,6 +66,11 @@ def test_the_same_name_twice_names_both_distributions():
     )
 
 
+def test_one_plugin_must_not_use_a_name_twice():
+    found = registry_of(demo=plugin(register_fitters=[("lca", "a:A"), ("lca", "a:B")]))
+    assert "registered by dist-demo and by dist-demo" in found.problems[0]
+
+
 def test_a_broken_plugin_is_named_and_skipped():
     found = registry_of(good=plugin("good", register_readers=[("x", "a:A")]))
 
@@ -82,6 +81,13 @@ def test_a_broken_plugin_is_named_and_skipped():
     assert found.problems == ("plugin bad of dist-bad is skipped: RuntimeError: needs another libc",)
     assert [p.name for p in found.plugins] == ["good", "bad"]
     assert list(found.entries("readers")) == ["x"]
+
+
+def test_a_misspelt_hook_is_reported():
+    found = registry_of(demo=plugin(register_fiters=[("lca", "a:A")], register_readers=[("x", "a:A")]))
+    assert "register_fiters" in found.problems[0]
+    assert "the hooks are register_kinds, register_readers, register_classifiers" in found.problems[0]
+    assert not found.entries("readers")
 
 
 @pytest.fixture
@@ -154,15 +160,18 @@ class Halves(Segmenter):
         return Segmentation(np.linspace(0.0, curve.duration, n_phases + 1))
 
 
-def test_sequences_and_functions_have_defaults():
+def test_a_sequence_is_made_of_segments_unless_overridden():
     found = Halves().sequence(UtilizationCurve([0, 4], [1]), [1, 2], Basis())
     assert [each.breaks.tolist() for each in found] == [[0, 4], [0, 2, 4]]
-    points = {"p": np.array([1.0, 8.0]), "n": np.array([64.0, 64.0]), "unused": np.zeros(2)}
-    assert Surface()(points) == pytest.approx([16.0, 4.0])
 
 
 class Surface(FormulaFunction):
     name, formula, variables = "surface", "(n/p)^(2/3)", ("n", "p")
+
+
+def test_a_function_is_its_formula():
+    points = {"p": np.array([1.0, 8.0]), "n": np.array([64.0, 64.0]), "unused": np.zeros(2)}
+    assert Surface()(points) == pytest.approx([16.0, 4.0])
 
 
 # Errors are one line that says where, what, and what is accepted.
@@ -191,10 +200,13 @@ def test_the_nearest_name_is_suggested_where_one_is_near(name, known, text):
 
 
 # The package: its public names come when they are asked for.
-def test_every_public_name_exists_and_others_do_not():
+def test_every_public_name_exists():
     assert set(perfcore.__all__) <= set(dir(perfcore))
     for name in perfcore.__all__:
         assert getattr(perfcore, name) is not None
+
+
+def test_other_names_do_not():
     with pytest.raises(AttributeError, match="module 'perfcore' has no attribute 'raed'"):
         perfcore.raed  # noqa: B018
 
@@ -226,9 +238,12 @@ def work():
     progress.note("done")
 
 
-def test_progress_is_silent_by_default_and_after_an_error(capfd):
+def test_silent_by_default(capfd):
     work()
     assert capfd.readouterr() == ("", "")
+
+
+def test_an_error_ends_the_block():
     recorder = Recorder()
     with pytest.raises(ZeroDivisionError), progress.show_with(recorder):
         raise ZeroDivisionError

@@ -165,9 +165,12 @@ def test_a_frame_of_zstd_that_is_skipped(tmp_path):
     assert read_all(path) == TEXT
 
 
-def test_devices_and_pipes_without_a_writer_are_refused(tmp_path, spool, monkeypatch):
+def test_a_device_is_no_file():
     with pytest.raises(InputError, match="is a device"):
         Source("/dev/zero")
+
+
+def test_a_pipe_into_which_nobody_writes_is_not_waited_for(tmp_path, spool, monkeypatch):
     monkeypatch.setattr("perfcore.reading.source._PIPE_WAITS_S", 0.01)
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(InputError, match="is a pipe that no program opened for writing within"):
@@ -176,7 +179,7 @@ def test_devices_and_pipes_without_a_writer_are_refused(tmp_path, spool, monkeyp
 
 
 # Files are written whole or not at all.
-def test_the_file_appears_with_its_content_and_one_that_exists_is_kept(tmp_path):
+def test_the_file_appears_with_its_content_and_the_usual_rights(tmp_path):
     target = tmp_path / "a folder" / "model.json"
     target.parent.mkdir()
     umask = os.umask(0o027)
@@ -187,15 +190,6 @@ def test_the_file_appears_with_its_content_and_one_that_exists_is_kept(tmp_path)
     assert target.read_bytes() == b"content"
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
     assert list(target.parent.iterdir()) == [target]
-    target = tmp_path / "report.html"
-    refuse_existing(target)
-    target.write_text("mine")
-    with pytest.raises(InputError, match=r"report\.html: exists and is no result of perf; overwrite= replaces it"):
-        refuse_existing(target)
-    refuse_existing(target, overwrite=True)
-    target.write_text('<meta name="generator" content="perfcore">')
-    refuse_existing(target)
-    refuse_existing("/dev/null")
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path):
@@ -221,3 +215,15 @@ def test_a_pipe_is_written_into_and_not_replaced(tmp_path):
     reader.join()
     assert received == [b"through the pipe"]
     assert pipe.is_fifo()
+
+
+def test_a_file_that_exists_is_kept_unless_told_otherwise(tmp_path):
+    target = tmp_path / "report.html"
+    refuse_existing(target)
+    target.write_text("mine")
+    with pytest.raises(InputError, match=r"report\.html: exists and is no result of perf; overwrite= replaces it"):
+        refuse_existing(target)
+    refuse_existing(target, overwrite=True)
+    target.write_text('<meta name="generator" content="perfcore">')
+    refuse_existing(target)
+    refuse_existing("/dev/null")

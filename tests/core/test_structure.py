@@ -77,14 +77,20 @@ def reachable(start, imports):
 def circles(imports):
     """Sets of modules that lead to one another."""
     leads_to = {module: reachable(module, imports) for module in imports}
-    return {tuple(sorted(other for other in reached if module in leads_to[other]))
-            for module, reached in leads_to.items() if module in reached}  # fmt: skip
+    return {
+        tuple(sorted(other for other in reached if module in leads_to[other]))
+        for module, reached in leads_to.items()
+        if module in reached
+    }
 
 
-def test_no_modules_import_one_another_in_a_circle():
+def test_circles_are_recognised():
     """Two circles that a bridge joins in one direction only, and a module beside them."""
     imports = {"a": {"b"}, "b": {"a", "c"}, "c": {"d"}, "d": {"e"}, "e": {"c"}, "f": {"a"}}
     assert circles(imports) == {("a", "b"), ("c", "d", "e")}
+
+
+def test_no_modules_import_one_another_in_a_circle():
     modules = source_files()
     imports = {name: imported_modules(name, file, modules) for name, file in modules.items()}
     assert len(imports) > 300, "modules were not found"
@@ -163,12 +169,15 @@ def test_the_core_is_small():
 
 # What recipes need is what `pyproject.toml` says.
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-LOWEST = {name: version for wanted in (*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["view"])
-          for name, version in [re.match(r"([\w-]+)>=([\d.]+)", wanted).groups()]}  # fmt: skip
+LOWEST = {
+    name: version
+    for wanted in (*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["view"])
+    for name, version in [re.match(r"([\w-]+)>=([\d.]+)", wanted).groups()]
+}
 OTHER_NAMES = {"python-duckdb": "duckdb", "matplotlib-base": "matplotlib"}  # of conda-forge
 
 
-def test_conda_and_spack_need_what_the_project_needs():
+def test_conda():
     recipe = yaml.safe_load((ROOT / "recipes" / "conda" / "recipe.yaml").read_text())
     needed = dict(re.match(r"([\w-]+) >=([\d.]+)", line).groups() for line in recipe["requirements"]["run"][1:])
     needed = {OTHER_NAMES.get(name, name): version for name, version in needed.items()}
@@ -177,6 +186,9 @@ def test_conda_and_spack_need_what_the_project_needs():
         "version": PROJECT["version"],
         "python_min": PROJECT["requires-python"].removeprefix(">="),
     }
+
+
+def test_spack():
     recipe = (ROOT / "recipes" / "spack" / "package.py").read_text()
     needed = re.findall(r'depends_on\("(?:py-)?([\w-]+)(?:\+\w+)?@([\d.]+):', recipe)
     assert dict(needed) == {**LOWEST, "python": PROJECT["requires-python"].removeprefix(">="), "hatchling": "1.24"}
@@ -270,9 +282,12 @@ def stubs():
     return module
 
 
-def test_the_stubs_are_up_to_date_and_their_packages_typed(stubs):
+def test_the_stubs_are_up_to_date(stubs):
     assert stubs.STUB.read_text() == stubs.stub_text(), "run `python plugins/stubs/write_stubs.py`"
     assert (stubs.STUB.parent / "py.typed").read_text() == "partial\n"
+
+
+def test_every_package_with_a_function_says_that_it_is_typed(stubs):
     for name in set(re.findall(r"^from (perf\w*)", stubs.stub_text(), re.MULTILINE)):
         assert (Path(importlib.util.find_spec(name).origin).parent / "py.typed").exists(), name
 

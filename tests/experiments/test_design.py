@@ -54,10 +54,13 @@ def test_a_fraction_is_balanced():
         assert set(Counter(column).values()) == {8}
 
 
-def test_latin_hypercubes_and_sobol_fill_evenly():
+def test_a_latin_hypercube_uses_every_level_once():
     factors = {"a": list(range(8)), "b": list(range(10, 18))}
     points = points_of(make_design(factors, "latin-hypercube", count=8, seed=5))
     assert [sorted(column) for column in zip(*points, strict=True)] == [list(levels) for levels in factors.values()]
+
+
+def test_sobol_fills_evenly_and_meets_constraints():
     factors = {"a": [0, 1, 2, 3], "b": [0, 1, 2, 3]}
     # The first 2^4 points of a Sobol' sequence in two dimensions put one into each cell of a 4 by 4 grid.
     points = points_of(make_design(factors, "sobol", count=16))
@@ -125,7 +128,7 @@ class Machine:
         return {"eth0": SimpleNamespace(bytes_recv=1000.0 * elapsed, bytes_sent=0.0)}
 
 
-def test_samples_of_processors_and_networks_also_of_an_interrupt(monkeypatch):
+def test_shares_of_busy_time(monkeypatch):
     Machine(monkeypatch)
     series = perfcore.sample("cpu", for_="3s", every="1s")
     assert list(series.columns) == ["cpu all busy", "cpu 0 busy", "cpu 1 busy"]
@@ -133,10 +136,16 @@ def test_samples_of_processors_and_networks_also_of_an_interrupt(monkeypatch):
         np.testing.assert_allclose(series.columns[name], share, rtol=1e-12)
     # The first sample is about the interval that ends a second after the start.
     np.testing.assert_allclose(series.times, 1.7e9 + np.array([6.0, 7.0, 8.0]), rtol=0, atol=1e-6)
+
+
+def test_bytes_per_second(monkeypatch):
     Machine(monkeypatch)
     series = perfcore.sample("network", for_="2s", every="0.5s")
     np.testing.assert_allclose(series.columns["network eth0 received B/s"], 1000.0)
     np.testing.assert_array_equal(series.columns["network eth0 sent B/s"], 0.0)
+
+
+def test_an_interrupt_keeps_what_was_measured(monkeypatch):
     Machine(monkeypatch).interrupt_after = 2
     series = perfcore.sample("cpu", for_=10.0, every=1.0)
     assert len(series.times) == 2

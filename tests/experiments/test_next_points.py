@@ -19,7 +19,10 @@ ONE_CODE = {"p": P, "time_s": (8.0 / P + 0.5 + 0.05 * P) * NOISE}
 
 
 def test_the_extrapolation_design_of_a_straight_line():
-    """P. G. Hoel, A. Levine, Ann. Math. Stat. 35 (1964): runs at -1 and 1 are as (z - 1) to (z + 1), for a target z."""
+    """P. G. Hoel, A. Levine, Ann. Math. Stat. 35 (1964): runs at -1 and at 1 are as (z - 1) to (z + 1), for a target z.
+
+    The optimal variance follows from y(z) = ((1 + z) y(1) + (1 - z) y(-1)) / 2.
+    """
     table = {"p": [1.0, 2.0, 3.0], "time_s": [1.0, 2.1, 2.9]}
     model = fitted(table, fitter="individual", functions="1,p", weights="equal", prepare="none")
     # The levels 1 to 3 are -1 to 1, and 5 is z = 3.
@@ -115,13 +118,9 @@ def seconds_of(point, **told_by):
     return perfcore.design({name: [level] for name, level in point.items()}, replications=1, **told_by).total_s
 
 
-def test_seconds_of_points_by_a_power_law_and_by_a_model(stored):
+def test_a_power_law_is_found_from_three_runs(stored):
     store = stored([(point, law(point)) for point in (POINTS[0], POINTS[1], POINTS[3])])
     assert [seconds_of(point, runs=store) for point in POINTS] == pytest.approx([law(point) for point in POINTS])
-    model = of_time(8.0)
-    assert [seconds_of({"p": p, "D": 5}, model=model) for p in (1, 2, 16)] == pytest.approx([8.0, 4.0, 0.5])
-    with pytest.raises(UnknownNameError, match="which is a variable of the model 'p'"):
-        seconds_of({"D": 5}, model=model)
 
 
 def test_noise_is_not_taken_for_an_effect(stored):
@@ -136,6 +135,13 @@ def of_time(seconds):
     """A model of so many seconds over p."""
     table = pd.DataFrame({"p": [1, 2, 4, 8], "time_s": seconds / np.array([1, 2, 4, 8])})
     return perfcore.fit(perfcore.Measurements(table), fitter="individual", functions="1/p")
+
+
+def test_a_model_is_asked():
+    model = of_time(8.0)
+    assert [seconds_of({"p": p, "D": 5}, model=model) for p in (1, 2, 16)] == pytest.approx([8.0, 4.0, 0.5])
+    with pytest.raises(UnknownNameError, match="which is a variable of the model 'p'"):
+        seconds_of({"D": 5}, model=model)
 
 
 def test_a_budget_leaves_out_the_dearest_first(stored):
@@ -157,10 +163,13 @@ def test_durations(seconds, text):
 
 
 # How many replications a precision needs: a textbook's example, a simulation, and the paper's step from two runs.
-def test_needed_replications_of_one_and_of_many_points():
+def test_the_example_of_jain():
     """R. Jain (1991), example 13.10: mean 20 s, standard deviation 5 s, known to 5 % with 95 %: 97 runs."""
     (found,) = needed_replications([run({"n": 1}, k, 20 + 5 * (-1) ** k) for k in range(10_000)], 0.05, 1000)
     assert found.needed == 97
+
+
+def test_two_runs_of_many_points_tell_how_many_more():
     rng = np.random.default_rng(3)
     runs = [run({"n": n}, k, n * (1 + 0.03 * rng.normal())) for n in range(1, 41) for k in (1, 2)]
     found = needed_replications(runs, 0.05)

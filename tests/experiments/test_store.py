@@ -32,11 +32,14 @@ def path(tmp_path):
     return file
 
 
-def test_a_run_reads_back_from_one_file(path):
+def test_a_run_reads_back(path):
     with Store.read(path) as store:
         assert store.study == {"command": ["app"]}
         assert vars(store.runs(1)[0]) == {**vars(WELL), "number": 1}
         assert store.runs()[0].stdout == b""
+
+
+def test_one_file_at_rest(path):
     assert [file.name for file in path.parent.iterdir()] == ["runs.db"]
 
 

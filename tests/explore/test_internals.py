@@ -20,7 +20,6 @@ from perf_explore import blocks, open_subjects, server
 from perf_explore.blocks import Writer, colour_sheet, shade_style
 from perf_explore.page import SCRIPTS, Frame, address, asset, document
 from perf_explore.timeline.shown import SortedIntervals, TimelineData
-from perf_traces.states import state_classes
 from perf_views import Action, Cell, Chart, Field, Form, Link, Notice, Table, Text, View, colours
 from perf_views.bokeh_marks import chart_content, window_content
 from perf_views.colours import CAREFUL, GOOD, ON_DARK, PAGE, QUIET, contrast
@@ -34,12 +33,18 @@ ALL = (
     Text(("f(x)\n",), kind="formula"),
     Table(("", "R^2"), (("row", Cell("0.35", Link("", ("y",)), 0.35)),), "heat"),
     Chart(lambda figure: figure.add_subplot().plot([1, 2], label="<i>"), "a <line>"),
-    Form((Field("n", "phases", "3", "range", minimum="1", maximum="9", step="1"),
-        Field("d", "degree", "1", "choice", ("0", "1"), help="of it"), Field("h", value='"', kind="hidden"),
-        Field("m", "number", "0.5", "number")), ("x",)),
+    Form(
+        (
+            Field("n", "phases", "3", "range", minimum="1", maximum="9", step="1"),
+            Field("d", "degree", "1", "choice", ("0", "1"), help="of it"),
+            Field("h", value='"', kind="hidden"),
+            Field("m", "number", "0.5", "number"),
+        ),
+        ("x",),
+    ),
     Action((Field("t", "formulas", "<1>\n", "lines"),), ("x",)),
     Notice("no", "error"),
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")
@@ -71,10 +76,13 @@ def test_every_control_has_a_label_and_every_heading_cell_a_scope(page):
     assert [each["aria-label"] for each in found.all("nav")] == ["Where you are", "Views"]
 
 
-def test_actions_carry_the_version_and_reports_have_none(page):
+def test_actions_carry_the_version_and_forms_are_in_the_address(page):
     methods = [(a["action"], a["method"]) for a in Elements(page).all("form")]
     assert methods == [("/-/undo", "post"), ("/x", "get"), ("/x", "post")]
     assert page.count('name="_version" value="7"') == 2
+
+
+def test_a_report_has_no_forms_and_links_only_where_something_is():
     writer = Writer(lambda path, query: "#x" if path == ("x",) else None, is_live=False)
     text = writer.blocks(ALL)
     assert "<form" not in text
@@ -182,7 +190,7 @@ def trace():
     return random_trace(markers=[("step#1", 1000, 9000), ("step#2", 9000, 20_000)])
 
 
-def test_times_of_states_and_what_lies_at_a_place(trace):
+def test_time_of_each_state_is_the_sum_over_all_intervals(trace):
     index = SortedIntervals.of(trace, np.arange(4), 4)
     rng = np.random.default_rng(2)
     for edges in (np.array([0, 30_000]), np.arange(990, 1090), np.unique(rng.integers(0, 22_000, 60))):
@@ -195,6 +203,9 @@ def test_times_of_states_and_what_lies_at_a_place(trace):
                 overlap = np.minimum(trace.end_ns[mine], high) - np.maximum(trace.start_ns[mine], low)
                 expected[row, state] = np.maximum(overlap, 0).sum(axis=1)
         assert (time == expected).all()
+
+
+def test_an_index_finds_what_lies_at_a_place_and_what_is_longest(trace):
     index = SortedIntervals.of(trace, np.array([0, 1, 1, 0]), 2)
     found = index.within(2, 5000, 6000)
     mine = (trace.location == 2) & (trace.start_ns < 6000) & (trace.end_ns > 5000)
@@ -216,7 +227,7 @@ def test_the_page_gets_the_class_of_most_time_and_its_share(trace):
     data = TimelineData(trace)
     classes = data.classes
     assert data.class_of_state == tuple(
-        "computing" if name == "other" else name for name in state_classes(trace.states)
+        "computing" if name == "other" else name for name in perf_classes(trace.states)
     )  # all that is not known counts as busy here
     edges = np.rint(np.linspace(2000, 10_000, 41)).astype(int)  # on the clock of the trace, as the command line
     in_class = np.array([classes.index(name) for name in data.class_of_state])
@@ -224,21 +235,32 @@ def test_the_page_gets_the_class_of_most_time_and_its_share(trace):
     assert (np.where(time.any(axis=0), time.argmax(axis=0), 255) == top[lane]).all()
     assert (np.ceil(time.max(axis=0) / np.diff(edges) * 255) == share[lane]).all()
     busy = trace.utilization()
-    cuts = np.clip(busy.edges, edges[0] / 1000, edges[1] / 1000)
-    mean = np.diff(cuts) @ busy.heights / (edges[1] - edges[0]) * 1000
-    assert said["busy"][0] == pytest.approx(mean, abs=1e-4)
+    assert said["busy"][0] == pytest.approx(mean_height(busy, edges[0] / 1000, edges[1] / 1000), abs=1e-4)
     assert said["search"].startswith("MPI_Wait: ")
     assert [name for name, _, _ in said["markers"]] == ["step#1", "step#2"][: len(said["markers"])]
 
 
+def perf_classes(states):
+    from perf_traces.states import state_classes
+
+    return state_classes(states)
+
+
+def mean_height(curve, start, end):
+    cuts = np.clip(curve.edges, start, end)
+    return float((np.diff(cuts) * curve.heights).sum() / (end - start))
+
+
 # Stretches of long curves: nothing is left out, and means are exact.
+def noisy(n_steps, seed=1):
+    rng = np.random.default_rng(seed)
+    edges = np.concatenate([[50.0], 50.0 + np.cumsum(rng.uniform(0.1, 2.0, n_steps))])
+    return UtilizationCurve(edges, rng.uniform(0.0, 9.0, n_steps))
 
 
 @pytest.mark.parametrize(("start", "end"), [(0.0, 1.0), (0.2, 0.9), (0.41, 0.42)])
 def test_bins_hold_extremes_and_means_of_their_own_steps(start, end):
-    rng = np.random.default_rng(1)
-    edges = np.concatenate([[50.0], 50.0 + np.cumsum(rng.uniform(0.1, 2.0, 50_000))])
-    curve = UtilizationCurve(edges, rng.uniform(0.0, 9.0, 50_000))
+    curve = noisy(50_000)
     first, last = (curve.start + share * curve.duration for share in (start, end))
     band, line = thinned([Steps(curve.edges, curve.heights)], (first, last))
     for mark in (band, line):

@@ -23,9 +23,12 @@ CURVE = UtilizationCurve(np.arange(301.0), np.repeat([2.0, 8.0, 4.0], 100) + np.
 
 
 def runs():
-    rows = [{"code": code, "system": system, "p": p, "time_s": work / speed / p + 0.1 * work}
-            for code, work in (("lu", 64.0), ("cg/x", 16.0)) for system, speed in (("old", 1.0), ("new", 4.0))
-            for p in (1, 2, 4, 8, 16)]  # fmt: skip
+    rows = [
+        {"code": code, "system": system, "p": p, "time_s": work / speed / p + 0.1 * work}
+        for code, work in (("lu", 64.0), ("cg/x", 16.0))
+        for system, speed in (("old", 1.0), ("new", 4.0))
+        for p in (1, 2, 4, 8, 16)
+    ]
     return Measurements(pd.DataFrame(rows), source="runs.csv")
 
 
@@ -238,8 +241,11 @@ def test_a_folder_of_runs_opens_each_of_them_and_compares_them(tmp_path):
 def test_a_table_of_commits_is_their_history_and_the_page_runs_and_writes_nothing(tmp_path):
     history = tmp_path / "history.jsonl"
     rng = np.random.default_rng(1)
-    rows = [{"benchmark": name, "commit": f"c{k}", "time_s": float((1.0 + (k >= 30) * step) * rng.normal(1.0, 0.005))}
-            for k in range(40) for name, step in (("sort", 0.2), ("parse", 0.0))]  # fmt: skip
+    rows = [
+        {"benchmark": name, "commit": f"c{k}", "time_s": float((1.0 + (k >= 30) * step) * rng.normal(1.0, 0.005))}
+        for k in range(40)
+        for name, step in (("sort", 0.2), ("parse", 0.0))
+    ]
     history.write_text("".join(json.dumps(row) + "\n" for row in rows))
     views = open_subjects([str(history)])
     view = views.view((), {"run": "true", "junit": str(tmp_path / "out.xml"), "summary": str(tmp_path / "out.md")})

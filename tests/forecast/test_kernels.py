@@ -117,7 +117,7 @@ def test_autoregressions_know_enough_and_do_not_leave_what_was_seen_far_behind()
     assert autoregression(-(2.0 ** np.arange(20)), [1], 3, 19)[:, 0] == pytest.approx([1 - 2.0**20] * 3)
 
 
-def test_damped_trends_and_theta_by_recursion_and_statsmodels():
+def test_damped_trends_by_their_recursion():
     """E. S. Gardner and E. McKenzie (1985), equations 1 to 3, in plain Python."""
     level, trend = VALUES[0], 0.0
     for value in VALUES[1:]:
@@ -126,19 +126,25 @@ def test_damped_trends_and_theta_by_recursion_and_statsmodels():
         trend = 0.1 * (level - before) + 0.9 * 0.9 * trend
     expected = [level + sum(0.9**k for k in range(1, steps + 1)) * trend for steps in range(1, 6)]
     np.testing.assert_allclose(damped_trend(VALUES, 0.3, 0.1, 0.9, 5)[:, -1], expected, rtol=1e-8)
+
+
+def test_theta_as_statsmodels_does_it():
     fitted = ThetaModel(VALUES, period=1, deseasonalize=False).fit()
     found = theta(VALUES, fitted.params["alpha"], 5, len(VALUES) - 1)[:, 0]
     np.testing.assert_allclose(found, fitted.forecast(5), rtol=1e-6)
 
 
-def test_seasons_are_continued_also_with_drift():
+def test_a_season_is_continued_by_what_came_at_the_same_place():
     values = np.tile([1.0, 5.0, 2.0, 7.0, 3.0], 8)
     found = forecasts_ahead(values, 7, (5,), 30)
     expected = [[values[origin + steps - 10] for origin in range(30, 40)] for steps in range(1, 8)]
     for name, forecast in found.items():
         if name.startswith("season"):
             np.testing.assert_allclose(forecast, expected, err_msg=name)
-    # The last known sample at the same place of the season, and what the series has been off it lately, fading out.
+
+
+def test_a_season_with_drift_by_its_definition():
+    """The last known sample at the same place of the season, and what the series has been off it lately, fading out."""
     found = forecasts_ahead(VALUES, 7, (5,), 60)["season of 5, mean of 1, off by smoothing 0.5, 0.9 kept"]
     values = VALUES.tolist()
     lately = [0.0] * 5 + [values[5] - values[0]]
@@ -187,13 +193,16 @@ def test_the_score_of_quantiles_of_a_uniform_distribution(actual, expected):
     assert _crps(LEVELS, actual) == pytest.approx(expected, abs=0.003)
 
 
-def test_no_forecast_knows_what_comes_after():
+def test_no_moving_forecast_knows_what_comes_after():
     changed = VALUES.copy()
     changed[100:] += 100.0
     before, after = (forecasts_ahead(values, 9, (7,), 20) for values in (VALUES, changed))
     for name, forecast in before.items():
         np.testing.assert_array_equal(forecast[:, :80], after[name][:, :80], err_msg=name)
-    # Whatever comes behind an origin, its forecasts stay; of origins in sequence, so that fits are among them.
+
+
+def test_no_autoregression_knows_the_next_sample():
+    """Whatever comes behind an origin, its forecasts stay; of origins in sequence, so that fits are among them."""
     before = autoregression(VALUES, [1, 2], 2, 60)
     for cut in range(90, 100):
         changed = VALUES.copy()
@@ -226,17 +235,10 @@ def test_quantiles_of_many_samples_are_those_of_their_distribution():
     assert found[[0, -1]] == pytest.approx(stats.norm.ppf([5e-4, 1 - 5e-4]), abs=0.1)  # in place of infinite ones
 
 
-def test_quantiles_of_weighted_symmetric_and_few_samples():
+def test_weights_count_as_copies():
     once = quantiles_of(np.array([1.0, 2.0, 2.0, 2.0, 4.0, 4.0] * 50), np.ones(300), 0.0, NO_BOUNDS)
     weighted = quantiles_of(np.array([1.0, 2.0, 4.0] * 50), np.array([1.0, 3.0, 2.0] * 50), 0.0, NO_BOUNDS)
     np.testing.assert_allclose(once[3:-3], weighted[3:-3], atol=0.05)
-    # Also of rounded ones, each of which stands for the values half a step to either side.
-    for samples in ([1.0, 2.0, 3.0], [1.0, 2.0, 2.0, 3.0, 3.0, 3.0, 4.0, 4.0, 5.0]):
-        found = quantiles_of(np.array(samples), np.ones(len(samples)), 1.0, NO_BOUNDS)
-        np.testing.assert_allclose(found + found[::-1], 2.0 * np.median(samples), atol=1e-9)
-    # One in n + 1, half of it on each side, and between them each sample has as much: 1/4, 1/2 and 3/4.
-    found = quantiles_of(np.array([-1.0, 0.0, 1.0]), np.ones(3), 0.0, NO_BOUNDS)
-    np.testing.assert_allclose(np.interp([0.25, 0.5, 0.75], LEVELS, found), [-1.0, 0.0, 1.0], atol=1e-12)
 
 
 def test_rounded_values_stand_for_what_is_rounded_to_them():
@@ -247,6 +249,19 @@ def test_rounded_values_stand_for_what_is_rounded_to_them():
     idle = quantiles_of(np.r_[np.zeros(90), np.ones(10)], np.ones(100), 1.0, (0.0, np.inf))
     assert idle[LEVELS <= 0.85].max() == 0.0  # at a bound a value keeps its probability
     assert resolution_of(RNG_OF_DISTRIBUTIONS.normal(size=100)) == 0.0
+
+
+def test_quantiles_of_symmetric_samples_are_symmetric():
+    """Also of rounded ones, each of which stands for the values half a step to either side."""
+    for samples in ([1.0, 2.0, 3.0], [1.0, 2.0, 2.0, 3.0, 3.0, 3.0, 4.0, 4.0, 5.0]):
+        found = quantiles_of(np.array(samples), np.ones(len(samples)), 1.0, NO_BOUNDS)
+        np.testing.assert_allclose(found + found[::-1], 2.0 * np.median(samples), atol=1e-9)
+
+
+def test_a_quarter_lies_outside_of_three_samples():
+    """One in n + 1, half of it on each side, and between them each sample has as much: 1/4, 1/2 and 3/4."""
+    found = quantiles_of(np.array([-1.0, 0.0, 1.0]), np.ones(3), 0.0, NO_BOUNDS)
+    np.testing.assert_allclose(np.interp([0.25, 0.5, 0.75], LEVELS, found), [-1.0, 0.0, 1.0], atol=1e-12)
 
 
 def test_how_central_a_value_is():
@@ -301,19 +316,25 @@ def test_errors_are_scaled_by_how_large_they_were_lately():
     np.testing.assert_allclose(found[0], expected, rtol=1e-9)
 
 
-def test_the_most_alike_forecasts_count_and_of_equal_ones_the_latest():
+def test_the_most_alike_forecasts_say_what_follows():
     values = np.tile([0.0, 10.0], 40)
     samples = Resampling("values", 50, 10).samples(values, np.roll(values, -1), np.array([70, 71]), 1, 0)
     assert (samples == [[10.0], [0.0]]).all()
+
+
+def test_of_equally_alike_forecasts_the_latest_count():
     found = Resampling("values", 20, 5).samples(np.zeros(80), np.arange(80.0), np.array([70]), 1, 0)
     assert sorted(found[0]) == [65.0, 66.0, 67.0, 68.0, 69.0]
 
 
-def test_candidates_are_chosen_by_later_origins_and_mixed_evenly():
+def test_a_choice_is_judged_by_the_later_half_of_its_origins():
     """Outcomes are 1 from the 300th on and forecasts 0: the last 64 of the 128 origins held out are off by 1."""
     mixer = Mixer({"last value": np.zeros(400)}, (np.arange(400) >= 300) * 1.0, 1, 0.0, NO_BOUNDS)
     assert mixer.choose(["last value"]).errors["last value"] == 1.0
-    # Five samples of 0, and fifty of which five are 0: 0 has the probability 0.55.
+
+
+def test_candidates_are_mixed_evenly_however_many_samples_they_have():
+    """Five samples of 0, and fifty of which five are 0: 0 has the probability 0.55."""
     mixer = Mixer({"last value": np.zeros(80)}, (np.arange(80) < 65) * 1.0, 1, 0.0, NO_BOUNDS)
     candidates = [Candidate("last value", Resampling("values", window)) for window in (5, 50)]
     (found,) = mixer.mixed(candidates, np.array([70]))
@@ -354,6 +375,9 @@ def test_a_season_must_have_been_seen_ten_times():
     assert find_seasons(week[:1680]) == (24, 168)
     assert find_seasons(week[:239]) == ()
     assert find_seasons(week[:240]) == (24,)
+
+
+def test_too_few_or_equal_samples_have_none():
     assert find_seasons(np.tile([1.0, 2.0, 3.0, 4.0], 9)) == ()
     assert find_seasons(np.ones(500)) == ()
 

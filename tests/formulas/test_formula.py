@@ -118,7 +118,7 @@ def test_what_is_undefined_is_nan(text):
     assert np.isnan(values_of(text, {"x": np.nan}))
 
 
-def test_evaluation_broadcasts_shapes_and_says_what_is_missing():
+def test_shapes_are_broadcast_and_inputs_kept():
     row, column = np.arange(1, 4), np.array([[2], [4]], dtype=np.int32)
     assert values_of("n/p", {"n": row, "p": column}).tolist() == [[0.5, 1.0, 1.5], [0.25, 0.5, 0.75]]
     for text, shape in [("1", (2, 3)), ("n", (2, 3)), ("n < p", (2, 3))]:
@@ -129,6 +129,9 @@ def test_evaluation_broadcasts_shapes_and_says_what_is_missing():
     given_values = np.array([1.0, 2.0])
     values_of("p", {"p": given_values})[:] = 0.0
     assert given_values.tolist() == [1.0, 2.0]
+
+
+def test_evaluation_says_what_is_missing():
     with pytest.raises(UnknownNameError, match="unknown variable of the formula 'procs': did you mean 'proc'"):
         values_of("1/procs", {"proc": [1, 2]})
     with pytest.raises(DataError, match=r"^formula 'n/p': the shapes of the values, \(2,\), \(3,\), do not broadcast$"):

@@ -179,20 +179,13 @@ def test_several_old_sessions_measure_how_they_vary(spread: float) -> None:
     assert found.freedom[0] == 7.0
 
 
-def test_the_last_digits_decide_constant_values_and_widen_intervals() -> None:
+def test_constant_values_decide_as_far_as_their_digits_do() -> None:
     old, slower = np.log(np.full(5, 0.02)), np.log(np.full(5, 0.03))
     digits = np.array([0.25 + 0.005 / 0.03])
     assert judge(paired_test([old], [slower]), 1.05).outcome is Outcome.FAILED
     assert judge(paired_test([old], [slower], digits), 1.05).outcome is Outcome.UNDECIDED
     assert judge(paired_test([old], [old + LOG]), 1.05).outcome is Outcome.UNDECIDED
     assert judge(paired_test([old], [old]), 1.05).outcome is Outcome.PASSED
-    one = np.ones(1)
-    plain = Estimates(0.1 * one, 0.01 * one, 10.0 * one, 0.0 * one, np.array([11]), np.array([True]))
-    low, high = plain.bounds()[0]
-    assert (low, high) == pytest.approx(0.1 + 0.01 * stats.t.ppf([0.025, 0.975], 10))
-    assert replace(plain, rounding=0.02 * one).bounds()[0] == pytest.approx([low - 0.02, high + 0.02])
-    # Of a variance of 11 the fewest k with k 0.049^2 >= 11 (1.645 + 1.282)^2 are 40,000.
-    assert replace(plain, standard_error=one).rounds_that_decide(LOG).tolist() == [0]
 
 
 # Adding rounds until it is decided: levels of published tables, errors at simulated truth.
@@ -207,11 +200,14 @@ def until_decided(first: np.ndarray, second: np.ndarray, plan: tuple[InterimAnal
     return judged, plan[-1].rounds
 
 
-def test_levels_of_several_looks_are_those_of_lan_and_demets() -> None:
+def test_levels_are_those_that_lan_and_demets_print() -> None:
     """Spending alpha t at five equal looks, one-sided .025, as they print them."""
     bounds = -stats.norm.ppf(_levels([1, 2, 3, 4, 5], 0.025))
     np.testing.assert_allclose(bounds, [2.58, 2.49, 2.41, 2.34, 2.28], atol=0.005)
-    # Less than 5 %, since statistics of Student's kind cross a little more often.
+
+
+def test_sums_of_normal_values_cross_as_often_as_planned() -> None:
+    """Less than 5 %, since statistics of Student's kind cross a little more often."""
     plan = sequential_plan(60)
     sums = np.random.default_rng(1).normal(size=(40_000, 60)).cumsum(axis=1)
     crossed = [sums[:, look.rounds - 1] / math.sqrt(look.rounds) > stats.norm.isf(look.slower) for look in plan]
@@ -304,6 +300,16 @@ def test_shared_variances_lie_between_and_count_for_more() -> None:
     three = rng.normal(size=(12, 3))  # as few rounds as decide anything
     shared = moderated(three.var(axis=1, ddof=1), np.full(12, 2.0))[0]
     assert paired_test(list(np.zeros((12, 3))), list(three)).standard_error ** 2 == pytest.approx(shared / 3.0)
+
+
+def test_intervals_are_wider_by_the_last_digit_on_both_sides() -> None:
+    one = np.ones(1)
+    plain = Estimates(0.1 * one, 0.01 * one, 10.0 * one, 0.0 * one, np.array([11]), np.array([True]))
+    low, high = plain.bounds()[0]
+    assert (low, high) == pytest.approx(0.1 + 0.01 * stats.t.ppf([0.025, 0.975], 10))
+    assert replace(plain, rounding=0.02 * one).bounds()[0] == pytest.approx([low - 0.02, high + 0.02])
+    # Of a variance of 11 the fewest k with k 0.049^2 >= 11 (1.645 + 1.282)^2 are 40,000.
+    assert replace(plain, standard_error=one).rounds_that_decide(LOG).tolist() == [0]
 
 
 def test_the_prior_of_variances_is_the_one_they_are_drawn_from() -> None:

@@ -138,7 +138,7 @@ def test_counts_are_compared_exactly_and_rates_by_their_inverse() -> None:
     assert verdict.report().closing()[0].startswith("Assumed: larger is better (MB/s), and ratios are old/new")
 
 
-def test_summaries_count_as_their_runs_also_of_asv(tmp_path: Path) -> None:
+def test_summaries_count_as_their_runs(tmp_path: Path) -> None:
     for name, mean in (("old", 1.0), ("new", 1.2)):
         rows = [{"command": "a", "mean": mean, "stddev": 0.01, "median": mean}]
         (tmp_path / f"{name}.json").write_text(json.dumps({"results": rows}))
@@ -148,6 +148,9 @@ def test_summaries_count_as_their_runs_also_of_asv(tmp_path: Path) -> None:
         verdict = perfcore.gate(*(tmp_path / f"{name}.{ending}" for name in ("old", "new")))
         assert (verdict.outcome.value, verdict.designs) == ("fail", ("sessions",))
         assert np.diff(verdict.estimates.bounds()[0])[0] < 0.1
+
+
+def test_two_results_of_asv_are_two_versions(tmp_path: Path) -> None:
     columns = ["result", "params", "stats_q_25", "stats_q_75", "stats_repeat"]
     for name, factor in (("c1", 1.0), ("c2", 1.5)):
         times, low, high = ([factor * x, None] for x in (0.1, 0.099, 0.101))
@@ -193,35 +196,19 @@ def test_files_in_turn_are_rounds_and_decide_like_the_table_of_the_same_runs(tmp
     assert set(perfcore.gate(*fewer).designs) == {"sessions"}
 
 
-def test_arguments_and_cells_that_some_benchmarks_lack_do_not_name_others(tmp_path: Path) -> None:
+def test_a_benchmark_without_an_argument_of_others_has_its_own_name(tmp_path: Path) -> None:
     for name in ("old", "new"):
         text = "BenchmarkDecode/size=small-8 \t 100 \t 286.5 ns/op\nBenchmarkEncode-8 \t 100 \t 99.5 ns/op\n"
         (tmp_path / f"{name}.txt").write_text(f"pkg: a/b\n{3 * text}")
     assert set(perfcore.gate(tmp_path / "old.txt", tmp_path / "new.txt").benchmarks) == {"Decode small", "Encode"}
-    # As BenchmarkDotNet prints in Markdown: collections of garbage are measured, a new one makes no new benchmark.
-    rows = "| Sort | {sort} ms | 0.1 ms | {gen} |\n| Scan | 50.0 ms | 0.1 ms | 1.0 |\n| Sum | 5.0 ms | 0.1 ms | - |\n"
-    heading = "| Method | Mean | StdDev | Gen 0 |\n|---|---|---|---|\n"
-    for name, sort, gen in (("old.md", 10.0, "-"), ("new.md", 15.0, "2.0")):
-        (tmp_path / name).write_text(heading + rows.format(sort=sort, gen=gen))
-    gate = perfcore.gate(str(tmp_path / "old.md"), str(tmp_path / "new.md"))
-    assert {row["benchmark"]: row["outcome"] for row in gate.to_dict()["benchmarks"]} == {
-        "Sort": "fail", "Scan": "pass", "Sum": "pass"
-    }  # fmt: skip
 
 
-def test_a_shift_of_all_is_said_and_of_rounds_the_mean_of_their_medians() -> None:
+def test_a_shift_of_all_is_said_and_not_subtracted() -> None:
     verdict = perfcore.gate(rounds({f"b{k}": 1.1 for k in range(12)}, noise=0.01))
     assert verdict.outcome == "fail"
     assert verdict.shift is not None
     assert verdict.shift.lower < 1.1 < verdict.shift.upper
     assert any("all 12 together 1." in line for line in verdict.report().closing())
-    table = rounds({"a": 1.1, "b": 1.1, "c": 1.1}, noise=0.01).assign(time_s=lambda t: 7.0 * t["time_s"])
-    logs = np.log(table.pivot_table(index="round", columns=["version", "bench"], values="time_s"))
-    medians = (logs["new"] - logs["old"]).median(axis=1)
-    side = stats.t.ppf(0.975, 9) * medians.std(ddof=1) / np.sqrt(10)
-    shift = perfcore.gate(table, base="old", new="new").shift
-    found = np.log([shift.ratio, shift.lower, shift.upper])
-    assert found == pytest.approx([medians.mean(), medians.mean() - side, medians.mean() + side], rel=1e-9)
 
 
 def test_a_shift_of_sessions_is_weighed_by_how_they_differ() -> None:
@@ -237,6 +224,16 @@ def test_a_shift_of_sessions_is_weighed_by_how_they_differ() -> None:
     assert np.log([shift.lower, shift.upper]) == pytest.approx([distance - side, distance + side], rel=1e-6)
     constant = (side.assign(time_s=side.groupby("bench")["time_s"].transform("median")) for side in (old, new))
     assert perfcore.gate(*constant).shift.usual is None  # nothing shows how sessions differ
+
+
+def test_a_shift_of_rounds_is_the_mean_of_their_medians() -> None:
+    table = rounds({"a": 1.1, "b": 1.1, "c": 1.1}, noise=0.01).assign(time_s=lambda t: 7.0 * t["time_s"])
+    logs = np.log(table.pivot_table(index="round", columns=["version", "bench"], values="time_s"))
+    medians = (logs["new"] - logs["old"]).median(axis=1)
+    side = stats.t.ppf(0.975, 9) * medians.std(ddof=1) / np.sqrt(10)
+    shift = perfcore.gate(table, base="old", new="new").shift
+    found = np.log([shift.ratio, shift.lower, shift.upper])
+    assert found == pytest.approx([medians.mean(), medians.mean() - side, medians.mean() + side], rel=1e-9)
 
 
 def test_sessions_of_rates_differ_as_those_of_their_times() -> None:
@@ -266,13 +263,16 @@ def test_a_shift_beyond_the_limit_fails(slower: float, outcome: str) -> None:
     assert perfcore.gate(table, base="old", new="new").shift.outcome == outcome
 
 
-def test_rows_and_files_that_are_not_in_turn_are_no_rounds(tmp_path: Path) -> None:
+def test_rows_of_one_version_behind_those_of_the_other_are_no_turns() -> None:
     """Rows 0 to 5 of a file against rows 1 to 6 of another are not taken in turn."""
     times = np.random.default_rng(8).lognormal(0.0, 0.01, 7)
     old = pd.DataFrame({"bench": list("aaaaaab"), "time_s": times})
     new = pd.DataFrame({"bench": list("baaaaaa"), "time_s": times})
     assert set(perfcore.gate(old, new).designs) == {"sessions"}
-    # Each file is of ten rounds of a second, and they were written four seconds after one another, or twelve.
+
+
+def test_files_written_sooner_than_their_runs_take_are_no_rounds(tmp_path: Path) -> None:
+    """Each file is of ten rounds of a second, and they were written four seconds after one another, or twelve."""
     for gap, design in ((4.0, "sessions"), (12.0, "interleaved")):
         for at in range(6):
             stats_of_file = {"mean": 1.0 + 0.001 * at, "stddev": 0.01, "rounds": 10}
@@ -294,21 +294,30 @@ def test_no_rounds_decide_what_the_last_digits_hide() -> None:
         assert perfcore.gate([1.1 + more] * 3, [1.2 + more] * 3, session_cv="10%").outcome == outcome
 
 
-@pytest.mark.parametrize(("seconds", "noise", "source"), [
-    (9e-7, 1e-4, "usual for times below 1 us"),
-    (4e-5, 1e-4, "usual for times below 1 ms"),
-    (2e-4, 1e-4, "from the run-to-run noise"),
-    (1.0, 0.02, "from the run-to-run noise"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("seconds", "noise", "source"),
+    [
+        (9e-7, 1e-4, "usual for times below 1 us"),
+        (4e-5, 1e-4, "usual for times below 1 ms"),
+        (2e-4, 1e-4, "from the run-to-run noise"),
+        (1.0, 0.02, "from the run-to-run noise"),
+    ],
+)
 def test_what_sessions_differ_by_is_said_with_its_source(seconds: float, noise: float, source: str) -> None:
-    """With 0.6% at 1 ms by time^-0.2 the 1% that counts as noise is exceeded below 78 us."""
+    """Runs of a microsecond differ by 2.4% from session to session, and those of a second as much as their noise.
+
+    With 0.6% at 1 ms by time^-0.2 the 1% that counts as noise is exceeded below 78 us.
+    """
     values = seconds * (1.0 + noise * np.random.default_rng(4).normal(size=(2, 12)))
     gate = perfcore.gate(*(pd.DataFrame({"bench": "a", "time_s": side}) for side in values))
     assert any(source in line for line in gate.report().notes_by_label()["Assumed"])
 
 
-def test_further_rounds_are_those_that_were_not_made() -> None:
-    """One of nine at p = 0.0103, by Holm 0.0927: k rounds need (t_.95 + t_.9)^2 <= k/7 of the squared statistic."""
+def test_one_more_round_is_asked_for() -> None:
+    """One of nine at p = 0.0103, which Holm makes 0.0927: 8 rounds would decide it alone, and there are 7.
+
+    Of k rounds, (t_.95 + t_.9)^2 of k - 1 degrees must be at most k/7 of the squared statistic of 7.
+    """
     statistic = stats.t.isf(0.0103, 6)
     assert min(
         k for k in range(3, 20) if (stats.t.ppf(0.95, k - 1) + stats.t.ppf(0.9, k - 1)) ** 2 <= k / 7 * statistic**2
@@ -322,19 +331,6 @@ def test_further_rounds_are_those_that_were_not_made() -> None:
     assert gate.judged.p_slow[0] == pytest.approx(0.0927)
     assert (gate.outcome, gate.more_rounds.tolist()) == ("inconclusive", [1] + [0] * 8)
     assert [row["more_rounds"] for row in gate.to_dict()["benchmarks"]] == [1] + [0] * 8
-    # Fewest k with k distance^2 >= variance (t_.95 + t_.9)^2 from the limit, less the five that were made.
-    table = rounds({"a": 1.12}, k=5, noise=0.06)
-    gate = perfcore.gate(table, base="old", new="new")
-    assert gate.outcome == "inconclusive"
-    logs = np.log(table.pivot_table(index="round", columns="version", values="time_s"))
-    differences, k = logs["new"] - logs["old"], np.arange(3, 200)
-    assert stats.ttest_1samp(differences, 0.0).pvalue < 0.05  # else no change is possible, at the limit's distance
-    quantiles = stats.t.ppf(0.95, k - 1) + stats.t.ppf(0.9, k - 1)
-    enough = k * (differences.mean() - np.log(1.05)) ** 2 >= differences.var(ddof=1) * quantiles**2
-    assert gate.more_rounds[0] == k[enough.argmax()] - 5
-    enough = k * LOG**2 >= np.diff(differences[:2]).item() ** 2 / 2.0 * quantiles**2  # two rounds leave no change open
-    few = table[table["round"] < 2]
-    assert perfcore.gate(few, base="old", new="new").more_rounds[0] == k[enough.argmax()] - 2
 
 
 @pytest.mark.parametrize(("old", "new", "design"), [
@@ -359,12 +355,15 @@ def test_the_order_of_runs_is_their_design(old: list[int], new: list[int], desig
     assert perfcore.gate(table, base="old", new="new").designs == (design,)
 
 
-def test_one_version_after_the_other_decides_only_clear_differences() -> None:
+def test_three_runs_of_each_version_one_after_the_other_suffice() -> None:
     times = [1.0, 1.001, 0.999, 3.0, 3.001, 2.999]
     table = pd.DataFrame({"version": ["old"] * 3 + ["new"] * 3, "order": range(6), "bench": "a", "time_s": times})
     for rows, outcome in ((table, "fail"), (table.drop(index=5), "inconclusive")):
         gate = perfcore.gate(rows, base="old", new="new", design="blocked")
         assert (gate.designs, gate.outcome) == (("blocked",), outcome)
+
+
+def test_more_of_one_version_after_the_other_decides_nothing() -> None:
     times = np.random.default_rng(8).lognormal(0.0, 0.03, 12)
     table = pd.DataFrame({"version": np.repeat(["old", "new"], 6), "order": range(12), "bench": "a", "time_s": times})
     gate = perfcore.gate(table, base="old", new="new", strict=True)
@@ -375,6 +374,22 @@ def test_the_noise_of_eight_runs_is_that_of_their_deciles() -> None:
     runs = np.random.default_rng(9).lognormal(0.0, 0.05, (2, 8))
     noise = [np.subtract(*np.percentile(own, [90, 10])) / (2.0 * stats.norm.ppf(0.9)) / np.median(own) for own in runs]
     assert perfcore.gate(*map(list, runs)).orders[0].noise == pytest.approx(noise, rel=1e-3)
+
+
+def test_rounds_that_were_made_are_not_asked_for_again() -> None:
+    """Fewest k with k distance^2 >= variance (t_.95 + t_.9)^2 from the limit, less the five that were made."""
+    table = rounds({"a": 1.12}, k=5, noise=0.06)
+    gate = perfcore.gate(table, base="old", new="new")
+    assert gate.outcome == "inconclusive"
+    logs = np.log(table.pivot_table(index="round", columns="version", values="time_s"))
+    differences, k = logs["new"] - logs["old"], np.arange(3, 200)
+    assert stats.ttest_1samp(differences, 0.0).pvalue < 0.05  # else no change is possible, at the limit's distance
+    quantiles = stats.t.ppf(0.95, k - 1) + stats.t.ppf(0.9, k - 1)
+    enough = k * (differences.mean() - np.log(1.05)) ** 2 >= differences.var(ddof=1) * quantiles**2
+    assert gate.more_rounds[0] == k[enough.argmax()] - 5
+    enough = k * LOG**2 >= np.diff(differences[:2]).item() ** 2 / 2.0 * quantiles**2  # two rounds leave no change open
+    few = table[table["round"] < 2]
+    assert perfcore.gate(few, base="old", new="new").more_rounds[0] == k[enough.argmax()] - 2
 
 
 def test_exit_status(perf, refused, tmp_path: Path) -> None:
@@ -458,7 +473,10 @@ def test_few_rounds_of_one_benchmark_are_students_paired_test(k: int) -> None:
 
 @pytest.mark.parametrize("k", [8, 10, 30])
 def test_many_rounds_are_yuens_trimmed_test(k: int) -> None:
-    """Wilcox, section 4.3: t = (trimmed mean - theta) / (s_w / ((1 - 2 cut) sqrt(k))), up to the factor of h and k."""
+    """Wilcox, section 4.3: t = (trimmed mean - theta) / (s_w / ((1 - 2 cut) sqrt(k))), up to the factor of h and k.
+
+    The degrees of freedom are those of a simulation: `test_degrees_of_freedom_of_trimmed_means`.
+    """
     table = rounds({"a": 1.05}, k=k, seed=k)
     differences, cut = differences_of(table, "a"), int(0.2 * k)
     h = k - 2 * cut
@@ -529,7 +547,10 @@ def test_two_old_files_count_one_degree_beside_those_of_the_rule(tmp_path: Path,
 
 @pytest.mark.parametrize("ratios", [(1.0, 1.1, 1.3), (1.0, 1.02, 1.05), (1.0, 1.025, 1.05)])
 def test_three_benchmarks_share_their_noise_and_their_scatter(ratios: tuple[float, ...]) -> None:
-    """By hand: the median noise for 15 of 15 + 2 x 9 degrees of freedom; 1.5 times the scatter, which counts 3 of 4."""
+    """By hand: the median noise for 15 of 15 + 2 x 9 degrees of freedom; 1.5 times the scatter, which counts 3 of 4.
+
+    What is more than twice the variance of the rule comes from the scatter.
+    """
     noise, ratios = np.array([0.01, 0.02, 0.04]), np.array(ratios)
     sides = (session(1.0, 1.0, 10, 3, 1e-3), session(1.0, 1.0, 10, 3, 1e-3).assign(mean_s=lambda s: s.mean_s * ratios))
     gate = perfcore.gate(*(side.assign(sd_s=noise * side.mean_s) for side in sides))
@@ -553,7 +574,11 @@ def test_the_last_digit_of_values(values: list[float], expected: float) -> None:
 @pytest.mark.parametrize("design", ["interleaved", "blocked", "sessions"])
 @pytest.mark.parametrize(("k", "rounding"), [(3, 0.0), (4, 0.01 / 1.01)])
 def test_the_last_digit_counts_unless_rounds_scatter_by_half_of_it(design: str, k: int, rounding: float) -> None:
-    """The ratio of hundredths is off by 0.01; rounds deviate by 0.00985 / sqrt(k), more than half of it for three."""
+    """Hundredths: both versions are off by 0.005, their ratio by 0.01; one round of k differs by 0.00985.
+
+    The deviation of the rounds is 0.00985 / sqrt(k): above a half of 0.0099 for three rounds, below for four. So is
+    that of all runs about their version's mean, with one of each version; and 1.4 times that of both sessions.
+    """
     rare = [1.01] * (k - 1) + [1.02]
     times = {"old": rare if design == "blocked" else [1.01] * k, "new": rare}
     rows = [(version, at, "a", time) for version, own in times.items() for at, time in enumerate(own)]
@@ -616,8 +641,11 @@ def test_a_store_is_compared_round_by_round_without_being_told_more(perf, tmp_pa
 
 
 def test_one_version_after_the_other_is_no_turn_whatever_the_numbers_say(tmp_path: Path) -> None:
-    rows = [(v, number, 10.0 * (number + 6 * (v == "new")), 1.0 + 0.001 * number) for v in ("old", "new")
-            for number in range(6)]  # fmt: skip
+    rows = [
+        (v, number, 10.0 * (number + 6 * (v == "new")), 1.0 + 0.001 * number)
+        for v in ("old", "new")
+        for number in range(6)
+    ]
     assert perfcore.gate(keep(tmp_path / "s.db", rows)).designs == ("blocked",)
     a_day_later = [(v, number, at + 86400.0 * (v == "new"), wall) for v, number, at, wall in rows]
     assert perfcore.gate(keep(tmp_path / "t.db", a_day_later)).designs == ("sessions",)
@@ -682,7 +710,7 @@ def drifting(k: int, noise: float, drift: float, seed: int = 1) -> pd.DataFrame:
     return pd.DataFrame({"bench": "sort", "order": np.arange(k), "time_s": np.exp(level + rng.normal(0.0, noise, k))})
 
 
-def test_the_machine_by_itself_also_by_earlier_files(perf, tmp_path: Path) -> None:
+def test_the_machine_by_itself(perf, tmp_path: Path) -> None:
     found = perfcore.gate_self_test(drifting(60, 0.01, 0.0))
     assert 0.008 < found.benchmarks[0]["noise"] < 0.013
     assert found.any_in_turn == 0.0
@@ -698,6 +726,9 @@ def test_the_machine_by_itself_also_by_earlier_files(perf, tmp_path: Path) -> No
     assert picture.stat().st_size > 1000
     with pytest.raises(DataError, match="4 runs of a benchmark, and 6 at least are needed"):
         perfcore.gate_self_test(drifting(4, 0.1, 0.0))
+
+
+def test_the_machine_by_any_earlier_files(tmp_path: Path) -> None:
     paths = [hyperfine(tmp_path / f"{k}.json", {"a": noisy(k, 1.0, 0.01)}) for k in range(2)]
     found = perfcore.gate_self_test(",".join(paths))
     assert found.benchmarks[0]["runs"] == 24
@@ -753,3 +784,15 @@ def test_two_commands_of_hyperfine_are_compared_whatever_differs(tmp_path: Path)
         gate = perfcore.gate(str(path))
         assert (gate.names, gate.outcome) == (("sort -n 1 x", "sort -n 2 x"), "fail")
         assert "sort -n 2 x against sort -n 1 x 1.300x" in gate.report().answer
+
+
+def test_cells_of_numbers_that_some_benchmarks_lack_name_none(tmp_path: Path) -> None:
+    """As BenchmarkDotNet prints in Markdown: collections of garbage are measured, a new one makes no new benchmark."""
+    rows = "| Sort | {sort} ms | 0.1 ms | {gen} |\n| Scan | 50.0 ms | 0.1 ms | 1.0 |\n| Sum | 5.0 ms | 0.1 ms | - |\n"
+    heading = "| Method | Mean | StdDev | Gen 0 |\n|---|---|---|---|\n"
+    for name, sort, gen in (("old.md", 10.0, "-"), ("new.md", 15.0, "2.0")):
+        (tmp_path / name).write_text(heading + rows.format(sort=sort, gen=gen))
+    gate = perfcore.gate(str(tmp_path / "old.md"), str(tmp_path / "new.md"))
+    assert {row["benchmark"]: row["outcome"] for row in gate.to_dict()["benchmarks"]} == {
+        "Sort": "fail", "Scan": "pass", "Sum": "pass"
+    }  # fmt: skip

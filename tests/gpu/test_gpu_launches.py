@@ -9,7 +9,7 @@ import perfcore
 from perfcore.base.errors import DataError, OptionError
 
 
-def test_delays_and_queues_by_stream_and_calls_of_a_graph(tmp_path):
+def test_delays_and_queues_by_stream(tmp_path):
     """A piece that begins before its call returns has no delay; overlapping work of a stream is clipped and named."""
     events = [*launched(1, "a", 0, 2, 10), *launched(2, "b", 10, 20, 30), *launched(3, "c", 15, 40, 10)]
     events += launched(4, "d", 12, 30, 5, tid=8)
@@ -20,12 +20,6 @@ def test_delays_and_queues_by_stream_and_calls_of_a_graph(tmp_path):
     assert (seven["most_queued"], seven["empty_share"], eight["mean_queued"]) == (2, 8 / 40, 1.0)
     assert (found.idle_ns["waiting for the host"], found.idle_ns["launched, not started"]) == (2_000, 6_000)
     assert "'b', by 10 us" in found.notes[0]
-    # Ten kernels of 3 us by one call of 20 us: each costs 2 us to launch.
-    kernels = [event("kernel", "k", 30 + 4 * k, 3, 7, correlation=1) for k in range(10)]
-    graph = event("cuda_runtime", "cudaGraphLaunch", 0, 20, correlation=1)
-    found = perfcore.overheads(write(tmp_path / "t.json", [graph, *kernels]), by="launch").all
-    assert (found["pieces"], found["shorter_than_call"], found["mean_call_ns"]) == (10, 0, 20_000)
-    assert found["mean_delay_ns"] == 10_000 + 4_500 * 4
 
 
 @pytest.mark.parametrize("category", ["cpu_op", "user_annotation"])
@@ -47,14 +41,21 @@ def test_a_data_loader_that_gpus_wait_for_is_named(tmp_path, category):
         path, by="launch").report().answer  # fmt: skip
 
 
-def test_what_launches_and_memory_need(tmp_path):
+def test_pieces_of_a_graph_share_their_call(tmp_path):
+    """Ten kernels of 3 us by one call of 20 us: each costs 2 us to launch."""
+    kernels = [event("kernel", "k", 30 + 4 * k, 3, 7, correlation=1) for k in range(10)]
+    graph = event("cuda_runtime", "cudaGraphLaunch", 0, 20, correlation=1)
+    found = perfcore.overheads(write(tmp_path / "t.json", [graph, *kernels]), by="launch").all
+    assert (found["pieces"], found["shorter_than_call"], found["mean_call_ns"]) == (10, 0, 20_000)
+    assert found["mean_delay_ns"] == 10_000 + 4_500 * 4
+
+
+def test_what_launches_need(tmp_path):
     bare = write(tmp_path / "bare.json", [event("kernel", "k", 0, 5, 7)])
     with pytest.raises(DataError, match="correlation"):
         perfcore.overheads(bare, by="launch")
     with pytest.raises(OptionError, match="labels"):
         perfcore.overheads(bare, by="launch", phases=2)
-    with pytest.raises(DataError, match="profile_memory=True"):
-        perfcore.profile(write(tmp_path / "t.json", launched(1, "k", 0, 10, 5)), by="memory")
 
 
 EXPECTED = {  # microseconds
@@ -112,6 +113,11 @@ def test_operators_around_changes(tmp_path):
     assert found.time_ns[found.peak] == 25_000
     assert found.save(tmp_path / "curve.csv")[0] == f"series: {tmp_path / 'curve.csv'}"
     assert list(perfcore.read(tmp_path / "curve.csv").columns) == ["allocated", "reserved"]
+
+
+def test_memory_must_be_recorded(tmp_path):
+    with pytest.raises(DataError, match="profile_memory=True"):
+        perfcore.profile(write(tmp_path / "t.json", launched(1, "k", 0, 10, 5)), by="memory")
 
 
 REAL = {  # peak, when, operators around it, most reserved, allocated, freed, live

@@ -23,7 +23,7 @@ def own(result, key="own_ns"):
     return {row["name"]: row[key] / 1000 for row in result.rows}
 
 
-def test_own_and_total_times_of_recursive_operators_and_modules(tmp_path):
+def test_own_and_total_time_of_recursive_operators(tmp_path):
     """An operator within one of its name counts once in its total; unlaunched work and launches outside have rows."""
     dims = {"Input Dims": [[2, 3], [3], []], "Input type": ["float", "c10::BFloat16", "Scalar"]}
     events = [
@@ -38,19 +38,6 @@ def test_own_and_total_times_of_recursive_operators_and_modules(tmp_path):
     assert own(found, "total_ns")["f"] == 35
     assert found.own_ns == 46_000
     assert own(perfcore.profile(tmp_path / "t.json", by="shape"))["f [[2,3],[3]] float,bfloat16"] == 5
-    events = [
-        event("python_function", "nn.Module: Net_0", 0, 100), event("python_function", "nn.Module: Linear_0", 10, 30),
-        event("python_function", "forward", 11, 20), event("cpu_op", "aten::mm", 12, 10),
-        *launched(1, "gemm", 13, 20, 9), *launched(2, "relu", 60, 70, 4),
-    ]  # fmt: skip
-    found = perfcore.profile(write(tmp_path / "t.json", events), by="module")
-    assert own(found) == {"nn.Module: Linear_0": 9, "nn.Module: Net_0": 4}
-    assert own(found, "total_ns")["nn.Module: Net_0"] == 13
-    functions = perfcore.profile(write(tmp_path / "f.json", [each for each in events if "nn.M" not in each["name"]]),
-                                 by="module")  # fmt: skip
-    assert own(functions) == {"forward": 9, "(no operator)": 4}
-    with pytest.raises(DataError, match="with_modules=True"):
-        perfcore.profile(write(tmp_path / "n.json", run([("a", 5)])), by="module")
 
 
 def test_traces_that_lack_something(tmp_path):
@@ -192,7 +179,7 @@ def test_kernels_and_steps(real_data):
     assert [round(v / 1000, 3) for v in steps.work_interval] == [3.450, 1.442, 5.457]
 
 
-def test_kernels_of_a_graph_belong_to_what_launches_or_captured_it(tmp_path):
+def test_kernels_of_a_graph_belong_to_what_launches_it(tmp_path):
     """One graph is launched within an operator, one outside of all: its kernels are of the launch call."""
     events = [
         event("cpu_op", "replay", 0, 50), event("cuda_runtime", "cudaGraphLaunch", 10, 5, correlation=1),
@@ -203,7 +190,10 @@ def test_kernels_of_a_graph_belong_to_what_launches_or_captured_it(tmp_path):
     ]  # fmt: skip
     found = perfcore.profile(write(tmp_path / "graph.json", events), by="operator")
     assert own(found) == {"cudaGraphLaunch": 40, "replay": 34, "(no operator)": 3}
-    # Two launches while a stream is captured run as two kernels of each replay; a graph of three is not recorded.
+
+
+def test_kernels_of_a_graph_belong_to_the_operators_that_captured_it(tmp_path):
+    """Two launches while a stream is captured run as two kernels of each replay; a graph of three is not recorded."""
     events = [
         event("cuda_runtime", "cudaStreamBeginCapture", 0, 2, correlation=1),
         event("cpu_op", "aten::mm", 10, 10), event("cuda_runtime", "cudaLaunchKernel", 12, 2, correlation=2),
@@ -241,6 +231,22 @@ def test_groups_by_kernel_operator_and_marker(tmp_path):
     table.write_text('[[group]]\nname = "solver"\nkernel = "x"\n')
     with pytest.raises(InputError, match="kernel"):
         perfcore.profile(trace, by="group", groups=table)
+
+
+def test_modules_have_own_and_total_time(tmp_path):
+    events = [
+        event("python_function", "nn.Module: Net_0", 0, 100), event("python_function", "nn.Module: Linear_0", 10, 30),
+        event("python_function", "forward", 11, 20), event("cpu_op", "aten::mm", 12, 10),
+        *launched(1, "gemm", 13, 20, 9), *launched(2, "relu", 60, 70, 4),
+    ]  # fmt: skip
+    found = perfcore.profile(write(tmp_path / "t.json", events), by="module")
+    assert own(found) == {"nn.Module: Linear_0": 9, "nn.Module: Net_0": 4}
+    assert own(found, "total_ns")["nn.Module: Net_0"] == 13
+    functions = perfcore.profile(write(tmp_path / "f.json", [each for each in events if "nn.M" not in each["name"]]),
+                                 by="module")  # fmt: skip
+    assert own(functions) == {"forward": 9, "(no operator)": 4}
+    with pytest.raises(DataError, match="with_modules=True"):
+        perfcore.profile(write(tmp_path / "n.json", run([("a", 5)])), by="module")
 
 
 def test_each_gpu_of_a_process_is_busy_by_itself(tmp_path):
@@ -294,7 +300,7 @@ def test_hundreds_of_streams_are_one_device(tmp_path):
 
 
 # Markers, steps, counters and facts of GPU traces.
-def test_markers_of_rocm_and_steps_by_markers_that_occur_equally_often(tmp_path):
+def test_markers_of_rocm_that_end_with_the_first_kernel(tmp_path):
     """Where they cover less than half of what was launched within the host's, the host's count."""
     events = [event("user_annotation", f"Step#{k}", 100 * k, 90) for k in (1, 2)]
     events += [event("gpu_user_annotation", f"Step#{k}", 100 * k + 10, 5, 7) for k in (1, 2)]
@@ -305,6 +311,9 @@ def test_markers_of_rocm_and_steps_by_markers_that_occur_equally_often(tmp_path)
     file = write(tmp_path / "rocm.json", events)
     assert perfcore.read(file, region="Step#1").span_ns == (0, 45_000)
     assert perfcore.read(file, region="good").span_ns == (0, 120_000)
+
+
+def test_steps_by_markers_that_occur_equally_often(tmp_path):
     events = [event("kernel", "k", 50 * k, 20, 7) for k in range(12)]
     for k in range(3):
         events += [event("gpu_user_annotation", "forward", 200 * k, 90, 7),

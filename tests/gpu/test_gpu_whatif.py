@@ -317,7 +317,10 @@ def test_collectives_of_one_operation_and_size_take_no_longer_than_the_fastest_o
 
 @pytest.mark.parametrize(("earlier", "begun"), [(100, 110), (0, 20)])
 def test_ranks_meet_in_collectives(tmp_path, earlier, begun):
-    """300 us of work determine when the collective of 40 us begins; the clock of the other rank began 7 us later."""
+    """The rank with 300 us of work determines when the collective of 40 us begins; the other may have no work.
+
+    The clock of the first began 7 us later.
+    """
     for rank, events in enumerate([rank_events(earlier, begun), rank_events(300, 310, shift=7)]):
         base = 1_700_000_000 * 10**9 - 7000 * rank
         facts = {"distributedInfo": {"rank": rank, "world_size": 2}, "baseTimeNanoseconds": base}

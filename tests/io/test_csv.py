@@ -19,19 +19,21 @@ from perfcore.data.units import NANOSECONDS
 FILE = "data.csv"
 
 
-def test_steps_samples_and_gaps(write):
+def test_steps(write):
     # (10 * 1 + 10 * 4 + 10 * 2) / 30 = 7 / 3
     curve = perfcore.read(write("start,end,value\n0,10,1\n10,20,4\n20,30,2\n"))
     assert repr(curve) == "UtilizationCurve(3 steps, 0.0 to 30.0 us, mean 2.33333)"
+
+
+def test_samples_end_at_the_row_without_value(write):
     curve = perfcore.read(write("time_ms,value\n0,1\n2,4\n3,\n"))
     assert curve.edges.tolist() == [0, 2, 3]
     assert curve.heights.tolist() == [1, 4]
     assert curve.time_unit == "ms"
+
+
+def test_last_sample_lasts_as_long_as_the_median_one(write):
     assert perfcore.read(write("t,cpu\n0,1\n2,4\n4,0\n")).edges.tolist() == [0, 2, 4, 6]
-    series = perfcore.read(write("time_s,user,system,host\n0,1,,a\n1,2,5,a\n"))
-    assert list(series.columns) == ["user", "system"]
-    assert series.columns["user"].tolist() == [1, 2]
-    assert np.isnan(series.columns["system"][0])
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -42,7 +44,14 @@ def test_delimiters_comments_blank_lines_and_line_ends(write, delimiter):
     assert (curve.time_unit, curve.edges.tolist(), curve.heights.tolist()) == ("s", [0, 1, 2], [1, 2])
 
 
-def test_timestamps_are_seconds_since_1970_and_dates_that_repeat_averaged(write):
+def test_several_value_columns_are_a_series_with_gaps(write):
+    series = perfcore.read(write("time_s,user,system,host\n0,1,,a\n1,2,5,a\n"))
+    assert list(series.columns) == ["user", "system"]
+    assert series.columns["user"].tolist() == [1, 2]
+    assert np.isnan(series.columns["system"][0])
+
+
+def test_timestamps_are_seconds_since_1970(write):
     # date -u -d '2014-02-14 14:30:00' +%s gives 1392388200; an offset of +02:00 is two hours earlier.
     plain = perfcore.read(write("timestamp,value\n2014-02-14 14:30:00,1\n2014-02-14 14:35:00,2\n"))
     assert plain.edges.tolist() == [1392388200, 1392388500, 1392388800]
@@ -54,13 +63,6 @@ def test_timestamps_are_seconds_since_1970_and_dates_that_repeat_averaged(write)
     )
     assert nanoseconds.edges.tolist() == [0, 2]
     assert nanoseconds.notes[-1] == "times count from the first, at 1392388200000000001 ns"
-    day = "2014-03-09 0"
-    text = f"timestamp,value\n{day}1:00:00,1\n" + "".join(f"{day}{h}:00:00,{h}\n" for h in range(2, 10))
-    curve = perfcore.read(write(f"{text}{day}3:00:00,5\n2014-03-09 10:00:00,7\n2014-03-09 11:00:00,7\n"))
-    assert curve.heights[:4].tolist() == [1, 2, 4, 4]
-    assert "1 of 12 samples share a time" in curve.notes[-1]
-    with pytest.raises(InputError, match=r":3: timestamp is .* times must increase"):
-        perfcore.read(write(f"timestamp,value\n{day}1:00:00,1\n{day}1:00:00,2\n{day}2:00:00,3\n"))
 
 
 @pytest.mark.parametrize("decimals", [0, 9])
@@ -119,6 +121,16 @@ def test_decimal_times_are_exact(tmp_path_factory, texts, unit):
 def test_timestamps_are_exact(write, text, expected):
     trace = perfcore.read(write(f"start,end,location,state\n{text},2020-01-01,a,run\n"))
     assert trace.start_ns.tolist() == [expected]
+
+
+def test_dates_that_repeat_are_averaged_and_said(write):
+    day = "2014-03-09 0"
+    text = f"timestamp,value\n{day}1:00:00,1\n" + "".join(f"{day}{h}:00:00,{h}\n" for h in range(2, 10))
+    curve = perfcore.read(write(f"{text}{day}3:00:00,5\n2014-03-09 10:00:00,7\n2014-03-09 11:00:00,7\n"))
+    assert curve.heights[:4].tolist() == [1, 2, 4, 4]
+    assert "1 of 12 samples share a time" in curve.notes[-1]
+    with pytest.raises(InputError, match=r":3: timestamp is .* times must increase"):
+        perfcore.read(write(f"timestamp,value\n{day}1:00:00,1\n{day}1:00:00,2\n{day}2:00:00,3\n"))
 
 
 BAD = {
@@ -197,6 +209,10 @@ RUNS = "p;size;time_s;code\n1;0.5;8.5;a\n2;0.5;4.25;a\n4;0.5;2;b,c\n"
 KINDS = [CURVE, STEPS, SERIES, TRACE, RUNS]
 
 
+def with_commas(text):
+    return text.replace("b,c", "b c").replace(".", ",").replace("b c", "b,c")
+
+
 def content(data):
     """What the four kinds of data hold."""
     if hasattr(data, "table"):
@@ -211,7 +227,7 @@ def content(data):
 @pytest.mark.parametrize("text", KINDS)
 def test_the_same_data_with_commas(tmp_path, text):
     (tmp_path / "points.csv").write_text(text)
-    (tmp_path / "commas.csv").write_text(text.replace("b,c", "b c").replace(".", ",").replace("b c", "b,c"))
+    (tmp_path / "commas.csv").write_text(with_commas(text))
     commas = perfcore.read(tmp_path / "commas.csv", decimal=",")
     assert content(commas) == content(perfcore.read(tmp_path / "points.csv"))
 
@@ -256,13 +272,16 @@ def trace():
     )  # fmt: skip
 
 
-def test_traces_read_back_from_parquet_and_csv(tmp_path, trace):
+def test_traces_read_back_whole_from_parquet(tmp_path, trace):
     perfcore.write(trace, tmp_path / "trace.parquet")
     back = perfcore.read(tmp_path / "trace.parquet")
     for name in ("location", "state", "start_ns", "end_ns"):
         np.testing.assert_array_equal(getattr(back, name), getattr(trace, name), strict=True)
     for name in ("locations", "states", "time_unit", "busy_states", "span_ns"):
         assert getattr(back, name) == getattr(trace, name)
+
+
+def test_traces_read_back_from_csv_with_exact_times(tmp_path, trace):
     perfcore.write(trace, tmp_path / "trace.csv")
     back = perfcore.read(tmp_path / "trace.csv")
     assert pieces(back) == pieces(trace)

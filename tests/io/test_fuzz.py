@@ -13,13 +13,18 @@ from perfcore.hooks.registry import registry
 DATA = (Trace, UtilizationCurve, Series, Measurements)
 # Beside the samples that the contracts are tested on: other column names, separators, units and record kinds.
 MORE_SAMPLES = {
-    "csv": [b"time_s,value\n0,1\n1.5,2\n3,\n", b"start,end,location,state\n0,1,a,run\n1,2.5,a,wait\n",
-        b"timestamp;x;y\n2014-02-14 14:30:00;1;2\n2014-02-14 14:35:00Z;;3\n"],
+    "csv": [
+        b"time_s,value\n0,1\n1.5,2\n3,\n",
+        b"start,end,location,state\n0,1,a,run\n1,2.5,a,wait\n",
+        b"timestamp;x;y\n2014-02-14 14:30:00;1;2\n2014-02-14 14:35:00Z;;3\n",
+    ],
     "paraver": [b"#Paraver (26/01/04 at 16:35):9_ns:2(1,1):1:2(1:1,1:2),1\n1:1:1:1:1:0:5:1\n2:1:1:1:1:2:9:1\n"],
     "picl": [b"-3 -901 0.0 0 0 0\n-3 -52 0.1 0 0 3 2 1 0 0\n-4 -52 0.2 0 0 0\n-4 -901 0.3 0 0 0\n"],
-    "pj_dump": [b"State, p, S, 0, 2, 2, 0, run\nState, p, S, 1, 2, 1, 1, wait\nEvent, p, E, 1, x\n",
-        b"Nature,ResourceId,Type,Start,End,Depth,Value\nState,p,S,0,2,0,run\nState,p,S,2,3,0,wait\n"],
-}  # fmt: skip
+    "pj_dump": [
+        b"State, p, S, 0, 2, 2, 0, run\nState, p, S, 1, 2, 1, 1, wait\nEvent, p, E, 1, x\n",
+        b"Nature,ResourceId,Type,Start,End,Depth,Value\nState,p,S,0,2,0,run\nState,p,S,2,3,0,wait\n",
+    ],
+}
 SAMPLES = {
     name: [
         *(one if isinstance(one, bytes) else one.encode() for _, one in FILES.get(name, [])),

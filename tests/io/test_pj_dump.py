@@ -18,7 +18,7 @@ def pieces_of(trace, location):
     return sorted((row[1:] for row in pieces(trace) if row[0] == location), key=lambda row: row[1])
 
 
-def test_the_innermost_state_counts_but_tasks_of_starvz_are_whole(write):
+def test_the_innermost_state_counts(write):
     trace = perfcore.read(write(PLAIN))
     s = 1_000_000_000
     expected = [("compute", 0, s), ("MPI_Recv", s, 2 * s), ("copy", 2 * s, 3 * s), ("compute", 3 * s, 6 * s)]
@@ -26,6 +26,9 @@ def test_the_innermost_state_counts_but_tasks_of_starvz_are_whole(write):
     assert pieces_of(trace, "p2") == [("compute", 1, 4 * s)]
     assert trace.time_unit == "s"
     assert "1 variable lines passed over, which -r kind=variables reads" in trace.notes
+
+
+def test_starvz_counts_a_task_whole_unless_told_otherwise(write):
     path = write(TABLE)
     trace = perfcore.read(path)
     assert pieces_of(trace, "CPU0") == [("Idle", 500_000, 2_000_000), ("dgemm", 2_000_000, 4_000_000)]

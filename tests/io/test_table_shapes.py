@@ -108,14 +108,9 @@ def test_empty_cells_of_merged_rows(tmp_path):
         assert perfcore.read(tmp_path / "runs.csv").table["size"].isna().any()
 
 
-def test_encodings_endings_and_repeated_names(tmp_path, read):
+def test_utf_16(tmp_path):
     (tmp_path / "runs.csv").write_bytes(TABLE.encode("utf-16"))
     assert rows(perfcore.read(tmp_path / "runs.csv")) == TIMES
-    assert read("N,D,loss\n1,10,3\n2,10,2.5\n1,20,2\n2,20,1.5\n", "table").roles.value == "loss"
-    data = read("p,time_s\n1,8\n2,4\np,time_s\n4,2\n", "runs.csv")
-    assert data.table["time_s"].tolist() == [8, 4, 2]
-    assert data.notes == ("the line of column names comes again, first in line 4: left out there",)
-    assert [data.line(row) for row in range(3)] == [2, 3, 5]
 
 
 @pytest.mark.parametrize("header", [
@@ -448,12 +443,9 @@ def test_points_between_thousands_are_asked_for_and_read(read):
     assert read("p;time_s\n1;10.200,00\n2;5.300,50\n", "runs.csv").table["time_s"].tolist() == [10200, 5300.5]
 
 
-def test_moments_and_dates_of_samples(read):
+def test_moments_in_whole_minutes_since_1970_are_dates_also_over_months(read):
     series = read("time,a,b\n" + "".join(f"{1_700_000_000 + 86400 * k},{k},1\n" for k in range(60)), "runs.csv")
     assert series.time_unit == "s"
-    rows = "".join(f"2024-03-01T00:00:00.{k:06},{k}\n" for k in range(6))  # closer than a float64 since 1970 can tell
-    said = read(f"timestamp,load\n{rows}", "a.csv").notes[-1]
-    assert said == "times count from the first, at 2024-03-01 00:00:00 UTC"
 
 
 @pytest.mark.parametrize(("text", "line", "heading"), [
@@ -466,6 +458,13 @@ def test_moments_and_dates_of_samples(read):
 def test_a_second_table_in_a_text_is_refused_with_its_line(read, text, line, heading):
     with pytest.raises(InputError, match=rf"runs\.txt:{line}: a second table begins here \('{heading}'\)"):
         read(text, "runs.txt")
+
+
+def test_column_names_that_come_again_are_left_out_with_a_note(read):
+    data = read("p,time_s\n1,8\n2,4\np,time_s\n4,2\n", "runs.csv")
+    assert data.table["time_s"].tolist() == [8, 4, 2]
+    assert data.notes == ("the line of column names comes again, first in line 4: left out there",)
+    assert [data.line(row) for row in range(3)] == [2, 3, 5]
 
 
 def test_info_says_what_each_column_is_and_the_option_that_overrides_it(tmp_path):
@@ -557,6 +556,12 @@ def test_columns_that_add_up_to_the_total_are_its_parts(read):
     assert (more.roles.value, more.roles.category) == ("total_s", ())
 
 
+def test_dates_of_samples_are_said_as_dates(read):
+    rows = "".join(f"2024-03-01T00:00:00.{k:06},{k}\n" for k in range(6))  # closer than a float64 since 1970 can tell
+    said = read(f"timestamp,load\n{rows}", "a.csv").notes[-1]
+    assert said == "times count from the first, at 2024-03-01 00:00:00 UTC"
+
+
 def test_a_line_of_a_log_that_lacks_a_key_is_a_row_that_is_left_out_and_named(tmp_path):
     (tmp_path / "runs.log").write_text("p=1 time_s=8\np=2 time_s=4.5\np=4 status=FAILED\np=8 time_s=1.5\np=16 ti")
     report = perfcore.fit(tmp_path / "runs.log").report()
@@ -572,6 +577,10 @@ def test_roles_that_were_assumed_give_way_to_those_that_are_given(read):
     assert (list(chosen.roles.parameters.values()), chosen.roles.value) == (["N", "D"], "loss")
     with pytest.raises(PerfError, match="column 'N' is given as parameter and as value"):
         data.with_roles(["N"]).with_roles(value="N")
+
+
+def test_a_table_of_numbers_needs_no_ending(read):
+    assert read("N,D,loss\n1,10,3\n2,10,2.5\n1,20,2\n2,20,1.5\n", "table").roles.value == "loss"
 
 
 def test_the_efficiency_of_an_efficiency_is_itself(read):

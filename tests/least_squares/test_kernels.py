@@ -79,7 +79,7 @@ def linear(design, target):
     return (lambda b: design @ b - target), (lambda b: design)
 
 
-def test_bounds_of_linear_problems():
+def test_bounds_of_a_linear_problem():
     """Nonnegative least squares has an exact algorithm of its own."""
     rng = np.random.default_rng(4)
     for _ in range(20):
@@ -90,6 +90,22 @@ def test_bounds_of_linear_problems():
         assert found.theta == pytest.approx(expected, abs=1e-12)
         assert found.sum_of_squares == pytest.approx(norm**2, rel=1e-12)
         assert found.at_bound.tolist() == (expected == 0.0).tolist()
+
+
+def test_linear_algebra_that_fails_where_a_step_leads_ends_the_search():
+    start = np.array([3.0, 5.0])
+
+    def jacobian(b):
+        if (b != start).any():
+            raise np.linalg.LinAlgError("SVD did not converge")
+        return np.eye(2)
+
+    found = trust_region.solve(lambda b: b - 1.0, jacobian, start)
+    assert found.status is Status.NOT_FINITE
+    np.testing.assert_array_equal(found.theta, start)
+
+
+def test_upper_bounds():
     rng = np.random.default_rng(9)
     design, target = rng.standard_normal((25, 4)), rng.standard_normal(25)
     free = np.linalg.lstsq(design, target)[0]
@@ -106,20 +122,7 @@ def test_bounds_of_linear_problems():
     assert found.at_bound.any()
 
 
-def test_linear_algebra_that_fails_where_a_step_leads_ends_the_search():
-    start = np.array([3.0, 5.0])
-
-    def jacobian(b):
-        if (b != start).any():
-            raise np.linalg.LinAlgError("SVD did not converge")
-        return np.eye(2)
-
-    found = trust_region.solve(lambda b: b - 1.0, jacobian, start)
-    assert found.status is Status.NOT_FINITE
-    np.testing.assert_array_equal(found.theta, start)
-
-
-def test_deficient_ranks_take_the_shortest_step():
+def test_rank_deficient_problem_takes_the_shortest_step():
     """Two equal columns: the sum is determined, and each gets the same part of the step."""
     x = np.linspace(0, 1, 7)
     design = np.stack([x, x, np.ones(7)], axis=1)
@@ -127,13 +130,6 @@ def test_deficient_ranks_take_the_shortest_step():
     assert found.status is Status.CONVERGED
     assert found.theta == pytest.approx([1.5, 0.5, 3.0], abs=1e-7)
     assert found.theta[0] + found.theta[1] == pytest.approx(2.0, rel=1e-13)
-    factor = JacobianFactor.of(np.array([[1.0, 2.0, 0.0]]))
-    assert factor.rank == 1
-    assert factor.null.shape == (3, 2)
-    assert factor.undetermined.all()
-    # Scaled to unit columns both parameters count alike: the shortest step takes half of the residual from each.
-    assert factor.step(np.array([4.0])) == pytest.approx([-2.0, -1.0, 0.0])
-    assert factor.leverage == pytest.approx([1.0])
 
 
 def test_robust_loss_is_a_stationary_point():
@@ -214,6 +210,16 @@ def test_functions_that_the_data_determine(jacobian):
     assert JacobianFactor.of(jacobian).determines(gradients).tolist() == [False, True, True, True, True]
 
 
+def test_fewer_rows_than_parameters():
+    factor = JacobianFactor.of(np.array([[1.0, 2.0, 0.0]]))
+    assert factor.rank == 1
+    assert factor.null.shape == (3, 2)
+    assert factor.undetermined.all()
+    # Scaled to unit columns both parameters count alike: the shortest step takes half of the residual from each.
+    assert factor.step(np.array([4.0])) == pytest.approx([-2.0, -1.0, 0.0])
+    assert factor.leverage == pytest.approx([1.0])
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_same_cost_as_scipy(loss):
     """One residual that no parameter changes: scipy's cost is half of the objective."""
@@ -259,7 +265,7 @@ def test_leave_out_residuals_are_those_of_a_linear_model():
     assert found.robust == pytest.approx(line.resid / median_abs_deviation(line.resid, scale="normal"), rel=1e-12)
 
 
-def test_outliers_that_hide_one_another_of_normal_errors_and_of_few_points():
+def test_outliers_that_hide_one_another():
     """Each of the three inflates the variance that the two others are measured by; the robust scale is not moved."""
     values = np.random.default_rng(3).standard_normal(60)
     values[[5, 6, 7]] += 9.0
@@ -267,11 +273,17 @@ def test_outliers_that_hide_one_another_of_normal_errors_and_of_few_points():
     assert found.flagged.nonzero()[0].tolist() == [5, 6, 7]
     bonferroni = 3.5  # about what Student's t with 58 degrees of freedom asks for one of 60 points
     assert (np.abs(found.studentized[[5, 6, 7]]) > bonferroni).sum() < 3
-    # Bonferroni's limit errs in 5 % of data sets; the second rule adds less than another 5 %.
+
+
+def test_normal_errors_are_seldom_called_outliers():
+    """Bonferroni's limit errs in 5 % of data sets; the second rule adds less than another 5 %."""
     rng = np.random.default_rng(4)
     wrong = sum(judged(rng.standard_normal(60)).flagged.any() for _ in range(400))
     assert wrong / 400 < 0.1
-    # Without degrees of freedom nothing can be said; the only error is infinitely many standard errors away.
+
+
+def test_outliers_of_few_points_and_of_exact_fits():
+    """Without degrees of freedom nothing can be said; the only error is infinitely many standard errors away."""
     for degrees_of_freedom in (0, 1):
         found = find_outliers(np.array([0.0, 9.0, 0.1]), np.array([0.0, 9.0, 0.1]), degrees_of_freedom)
         assert np.isnan(found.studentized).all()
@@ -472,12 +484,15 @@ def test_covariance_of_the_drift_is_the_integral_over_its_slopes(first, second):
     assert drift_covariance(np.array([[first]]), np.array([[second]]))[0, 0] == pytest.approx(area, rel=1e-6)
 
 
-def test_positions_and_run_variances_do_not_depend_on_units():
+def test_positions_do_not_depend_on_units_and_pass_over_what_has_no_logarithm():
     one = positions({"p": P, "n": P - 2.0}, {"p": P[:2], "n": P[:2]})
     other = positions({"p": 1e3 * P}, {"p": 1e3 * P[:2]})
     for here, there in zip(one, other, strict=True):
         np.testing.assert_allclose(here, there, atol=1e-12)
-    # Two degrees of freedom of 4 squares each, and one of a hundredth.
+
+
+def test_run_variance_pools_relative_spreads():
+    """Two degrees of freedom of 4 squares each, and one of a hundredth."""
     repetitions, spread = np.array([2.0, 2.0, 1.0]), np.array([0.2, 0.2, np.nan])
     assert run_variance(repetitions, spread) == pytest.approx((2 * 0.04 + 1e-4) / 3)
 
@@ -534,17 +549,23 @@ def gathered(values):
     return found.shapes()
 
 
-def test_shapes_are_those_of_the_values_whatever_their_unit_and_positive():
+def test_the_shape_that_the_values_have_is_the_likely_one():
     values, ones, none = 100 / P + 5.0, np.ones(5), np.full(5, np.nan)
     weights = shape_weights(values, ones, none, {"p": P}, gathered(values))
     assert weights.sum() == pytest.approx(1.0)
     assert weights[0] > 0.8
+
+
+def test_runs_do_not_depend_on_the_unit_of_the_values_nor_on_the_order():
     values, ones, none = (100 / P + 5.0) * [1.02, 0.97, 1.01, 1.03, 0.98], np.ones(5), np.full(5, np.nan)
     shares = [0.025, 0.5, 0.975]
     one = expected_runs(values, ones, none, {"p": P}, {"p": np.array([64.0])}, gathered(values))
     milli = expected_runs(1e3 * values, ones, none, {"p": P}, {"p": np.array([64.0])}, gathered(1e3 * values))
     np.testing.assert_allclose(1e3 * one.ratio_quantiles(shares), milli.ratio_quantiles(shares), rtol=1e-9)
     assert one.ratio_quantiles(shares)[0, 0] < 100 / 64 + 5 < one.ratio_quantiles(shares)[2, 0]
+
+
+def test_a_sum_that_is_not_positive_is_no_shape():
     found = GatheredShapes()
     assert not found.about_fit(100 / P + P, np.stack([1 / P, P], 1), np.array([[1.0, -1e9]]), 0.0)
     assert found.shapes() is None

@@ -81,7 +81,7 @@ def test_large_sends_wait_for_the_receive_unless_one_did_not():
     assert Replay(run(20, 40_000), bsc_rules(run(20, 40_000))).n_contradictions == 1
 
 
-def test_what_the_trace_refutes_clocks_that_differ_and_circles_are_said():
+def test_what_the_trace_refutes():
     """A call of MPI_Comm_dup that left before the last member arrived waits for nobody; a barrier always waits."""
     calls = [[("MPI_Comm_dup", 10, 20), ("MPI_Barrier", 30, 90)], [("MPI_Comm_dup", 50, 60), ("MPI_Barrier", 70, 90)]]
     pairs = [([(0, 0), (1, 0)], None), ([(0, 1), (1, 1)], None)]
@@ -90,11 +90,17 @@ def test_what_the_trace_refutes_clocks_that_differ_and_circles_are_said():
     refuted = [(each.operation, each.refuted, each.calls) for each in rules.refutations]
     assert refuted == [("MPI_Comm_dup", 1, 2), ("MPI_Barrier", 0, 2)]
     assert Replay(by_hand(calls, collectives=pairs)).n_contradictions == 0
+
+
+def test_clocks_that_differ_are_said():
     calls = [[("MPI_Send", 100, 101)], [("MPI_Recv", 10, 50)]]
     replay = Replay(by_hand(calls, [{"send": (0, 0), "receive": (1, 0)}], ends=[101, 60]))
     assert replay.runtime_ns() == 101
     assert replay.n_contradictions == 1
     assert "messages end before they are sent, so the clocks of locations differ (1)" in replay.remarks()[0]
+
+
+def test_a_circle_of_messages_is_named_and_cut():
     calls = [[("MPI_Recv", 0, 10), ("MPI_Send", 20, 21)], [("MPI_Recv", 0, 10), ("MPI_Send", 20, 21)]]
     messages = [{"send": (0, 1), "receive": (1, 0), "tag": 7}, {"send": (1, 1), "receive": (0, 0), "tag": 8}]
     replay = Replay(by_hand(calls, messages))
@@ -104,9 +110,12 @@ def test_what_the_trace_refutes_clocks_that_differ_and_circles_are_said():
     assert "rank 0 to rank 1, tag 7" in said
 
 
-def test_locations_that_never_call():
+def test_nobody_calls():
     with pytest.raises(DataError, match="has no calls"):
         Replay(by_hand([[], []], ends=[10, 20]))
+
+
+def test_a_location_that_never_calls_keeps_its_time():
     replay = Replay(by_hand([[("MPI_Barrier", 5, 10)], [], []], ends=[10, 30, 20]))
     assert replay.runtime_ns(0) == 30
     assert "2 of 3 locations never call" in replay.remarks()[0]
@@ -166,13 +175,16 @@ def test_the_last_time_that_is_not_after_a_moment(location, when, index):
     assert last_not_after(first, times, np.array([location]), np.array([when])).tolist() == [index]
 
 
-def test_replays_with_own_costs_and_several_at_once():
+def test_noise_makes_no_order_of_edges_matter():
     """Costs of edges, changed one by one, give what bursts and residuals give."""
     found, _ = _simulated(random.Random(3), 3, 30, 1)
     replay = Replay(found)
     bursts = replay.burst_ns + np.arange(len(replay.burst_ns))
     costs = replay.edge_costs(0.5, bursts)
     assert replay.runtime_ns(edge_cost_ns=costs) == replay.runtime_ns(0.5, burst_ns=bursts)
+
+
+def test_several_replays_at_once_are_each_by_itself():
     replay = Replay(exchange())
     bursts = replay.burst_ns + np.arange(11)[:, None] * np.arange(len(replay.burst_ns))
     for transfer in (0.0, 0.5, 1.0):

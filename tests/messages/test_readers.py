@@ -40,22 +40,13 @@ def test_paraver(tmp_path):
     assert messages(trace).to_dict() == found.to_dict()  # read once
 
 
-def test_damage_and_numbers_beyond_64_bits_are_counted_and_named(tmp_path):
+def test_what_is_damaged_is_counted_and_named(tmp_path):
     text = PRV + "3:1:1:1:1:20:21:2:1:9:1:10:40:512:7\n3:1:1:1:1:99:99:2:1:2:1:98:99:1:7\n3:1:1:1:x\n"
     text += "2:1:1:1:1:90:50000001:1\n"
     assert set(messages(paraver(tmp_path, text)).remarks) == {
         "messages name a rank that does not exist (1)", "messages begin or end outside of calls (1)",
         "records could not be read (1)", "events enter or leave a call without the other (1)",
     }  # fmt: skip
-    # In milliseconds, so that times overflow which have few digits.
-    text = PRV.replace("100_ns", "100_ms")
-    path = tmp_path / "run.prv"
-    path.write_text(text)
-    trace = perfcore.read(path)
-    path.write_text(text + "\n".join([*BEYOND_64_BITS, A_COUNTER]) + "\n")  # of states the other scan refuses them
-    found = messages(trace)
-    assert found.remarks == (f"records could not be read ({len(BEYOND_64_BITS)})",)
-    assert (found.count.sum(), whatif(trace, network="0").runtime_ns) == (1, 100_000_000)
 
 
 BEYOND_64_BITS = [
@@ -65,6 +56,18 @@ BEYOND_64_BITS = [
     "1:1:1:1:1:0:20000000000000:1",
 ]  # fmt: skip
 A_COUNTER = "2:1:1:1:1:20:42000050:18446744073709551615"  # of which nothing is taken here
+
+
+def test_numbers_that_64_bits_of_nanoseconds_do_not_hold_are_damage(tmp_path):
+    # In milliseconds, so that times overflow which have few digits.
+    text = PRV.replace("100_ns", "100_ms")
+    path = tmp_path / "run.prv"
+    path.write_text(text)
+    trace = perfcore.read(path)
+    path.write_text(text + "\n".join([*BEYOND_64_BITS, A_COUNTER]) + "\n")  # of states the other scan refuses them
+    found = messages(trace)
+    assert found.remarks == (f"records could not be read ({len(BEYOND_64_BITS)})",)
+    assert (found.count.sum(), whatif(trace, network="0").runtime_ns) == (1, 100_000_000)
 
 
 @pytest.mark.parametrize(("since", "until", "n_messages", "n_collectives", "runtime_ns"), [

@@ -100,10 +100,13 @@ def test_the_order_of_columns_and_rows_and_the_ends_of_lines_do_not_matter(run, 
     assert_same(before, run(table, *words, sep=";", name="data.csv"))
 
 
-def test_another_unit_scales_times_alone_and_two_parts_are_one_file(run, tmp_path):
+def test_another_unit_scales_times_and_nothing_else(run):
     table, words = TABLES["gate"]
     scaled = table.assign(time_ms=1e3 * table["time_s"]).drop(columns="time_s")
     assert_same(run(table, *words), run(scaled, *words), 1e3)
+
+
+def test_a_file_in_two_parts_is_one(run, tmp_path):
     table, words = TABLES["fit"]
     before = run(table, *words)
     (tmp_path / "part_1.csv").write_text(table.iloc[:9].to_csv(index=False))
@@ -130,15 +133,21 @@ def test_a_converted_trace_gives_the_same_answer(run, perf, name, ending):
     assert_same(before, json.loads(perf(TRACES[name][0], "back.csv", "--json").out))
 
 
-def test_what_a_format_cannot_hold_is_named(perf, tmp_path, monkeypatch):
+def test_what_a_format_cannot_hold_is_named(perf, tmp_path):
     said = perf("convert", "examples/halo/halo.prv", "-o", tmp_path / "halo.csv", status=(0,)).err
     assert "halo.csv has no messages of examples/halo/halo.prv: its format has no place for them" in said
+
+
+def test_calls_within_calls_are_named_where_their_parts_would_count_as_calls(perf, tmp_path):
     rows = [f'{{"ph": "X", "name": "{name}", "pid": 1, "tid": 1, "ts": {at}, "dur": {dur}}}'
             for name, at, dur in (("outer", 0, 9), ("inner", 3, 2))]  # fmt: skip
     (tmp_path / "t.json").write_text(f'{{"traceEvents": [{", ".join(rows)}]}}')
     for ending, is_lost in (("csv", True), ("json", False)):
         said = perf("convert", tmp_path / "t.json", "-o", tmp_path / f"o.{ending}", status=(0,)).err
         assert ("has no calls within calls" in said) is is_lost
+
+
+def test_columns_that_a_format_cannot_hold_are_named(perf, monkeypatch, tmp_path):
     (tmp_path / "by_category.csv").write_text("P,D,run,category,time_s\n1,16,0,a,4\n2,16,1,a,2\n4,16,0,a,1\n")
     monkeypatch.chdir(tmp_path)
     said = perf("convert", "by_category.csv", "-o", "lines.jsonl", status=(0,)).err

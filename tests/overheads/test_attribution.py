@@ -163,12 +163,15 @@ def classes(trace, categories=None):
     }  # fmt: skip
 
 
-def test_classes_by_names_patterns_and_busy_states(write):
+def test_names_go_before_patterns_and_long_patterns_before_short_ones(write):
     rules = write(GOOD.replace('["run"]', '["MPI_B*", "lock", "run"]').replace("idle = []", 'idle = ["MPI_*", "loc?"]'))
     assert classes(states("MPI_Barrier", "MPI_Send", "lock", "loco"), rules) == {
         "MPI_Barrier": "computing", "MPI_Send": "idle", "lock": "computing", "loco": "idle", "(no state)": "idle",
     }  # fmt: skip
-    # Whatever the table says: `perf info` and `perf overheads` mean the same states.
+
+
+def test_what_the_trace_calls_busy_computes_and_nothing_else():
+    """Whatever the table says: `perf info` and `perf overheads` mean the same states."""
     assert classes(states("run", "mystery", "send", "lock", busy=["mystery", "send"])) == {
         "run": "idle", "mystery": "computing", "send": "computing", "lock": "synchronizing", "(no state)": "idle",
     }  # fmt: skip

@@ -66,11 +66,14 @@ def test_as_every_nanosecond_says(trace):
     assert by_gpu(trace).utilization().integral * 1000 == pytest.approx(of_gpus["computing"])
 
 
-def test_a_gpu_is_one_location_and_others_have_the_standard_categories():
+def test_other_locations_have_the_standard_categories():
     trace = Trace([0, 1], [0, 0], [0, 0], [9, 9], ["GPU 0 / stream 7", "process 1 / thread 1"], ["gemm"])
     [profile] = overheads(trace)
     assert "pure computation" in profile.categories
     assert profile.devices == ()
+
+
+def test_a_gpu_is_one_location_to_its_efficiencies():
     recorded = trace_of([(0, 0, 0, 60), (1, 0, 20, 80), (2, 0, 0, 40), (2, 1, 40, 100)])
     trace = by_gpu(recorded)
     [profile] = overheads(trace, phases=phases_at([0, 50, 100], trace.source))

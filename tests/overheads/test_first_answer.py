@@ -28,13 +28,16 @@ def test_the_sentence_names_factors_that_the_table_shows():
     assert values["parallel efficiency"] == float(profile.efficiencies()["parallel"][0])
 
 
-def test_what_would_help_and_the_longest_functions():
+def test_what_would_help_is_what_whatif_replays():
     """Balanced computing and an ideal network, as asked of `perf whatif` one at a time."""
     runs = perfcore.overheads(HALO)
     gains = {row["option"]: row["runtime_ns"] for row in runs.to_dict()["remedies"]["gains"]}
     asked = {"--balance computing": {"balance": "computing"}, "--network 0": {"network": "0"}}
     assert gains == {option: perfcore.whatif(HALO, **words).answers[0].runtime_ns for option, words in asked.items()}
     assert runs.report().next == f"perf whatif {HALO} --balance computing"
+
+
+def test_longest_functions_of_paraver_are_calls():
     rows = perfcore.overheads(HALO).to_dict()["remedies"]["longest"]
     assert [row["name"] for row in rows] == ["Running", "MPI_Allreduce", "MPI_Sendrecv"]
     times = perfcore.profile(HALO).to_frame().set_index("function")["all_locations_ns"]
@@ -184,12 +187,15 @@ def test_a_run_of_which_most_is_not_recorded_is_told_apart(tmp_path):
     assert notes["Uncertain"][0].startswith("nothing is recorded from 20 us to 95 us (75.0% of the run): the file is")
 
 
-def test_one_of_several_functions_and_imbalance_beyond_communication():
+def test_one_of_several_functions_saves_no_more_than_its_share_of_the_mean():
     """Eight threads compute all the time, each in a function of its own: 1/16 of all computing less is the least."""
     n = 8
     trace = Trace(range(n), range(n), [0] * n, [1000] * n, [f"t{k}" for k in range(n)], [f"f{k}" for k in range(n)])
     assert "f0 twice as fast would save at most 6.2%" in perfcore.overheads(trace).report().answer
-    # Of 100 ns one computes for 60 and sends for 10, the other computes for 80: balance 87.5%, communication 5%.
+
+
+def test_imbalance_beyond_the_time_in_communication_is_idle_time():
+    """Of 100 ns one computes for 60 and sends for 10, the other computes for 80: balance 87.5%, communication 5%."""
     trace = Trace([0, 0, 1], [0, 1, 2], [0, 60, 20], [60, 70, 100], ["a", "b"], ["handle", "send", "compute"])
     notes = [note.text for note in perfcore.overheads(trace).report().notes]
     assert any(text.startswith("load balance compares computing times") for text in notes)

@@ -152,7 +152,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 EXAMPLE = EXAMPLES / "cholesky" / "cholesky_trace.csv.gz"
 
 
-def test_fitted_models_give_their_phases_and_belong_to_their_part(tmp_path):
+def test_a_fitted_model_gives_the_phases_that_are_found_without_it(tmp_path):
     trace = perfcore.read(EXAMPLE)
     model = perfcore.fit(trace, fitter="phases")
     model.save(tmp_path / "model.json")
@@ -161,7 +161,10 @@ def test_fitted_models_give_their_phases_and_belong_to_their_part(tmp_path):
     [profile] = perfcore.overheads(trace, phases=model)
     assert profile.edges_ns.tolist() == expected
     np.testing.assert_array_equal(profile.cycles_ns.sum(axis=2), perfcore.overheads(trace)[0].cycles_ns.sum(axis=2))
-    # Two locations, and one from 60 ns on.
+
+
+def test_a_model_of_a_part_belongs_to_that_part(tmp_path):
+    """Two locations, and one from 60 ns on."""
     file = tmp_path / "steps.csv"
     file.write_text("location,state,start_ns,end_ns\na,run,0,100\nb,run,0,60\n")
     trace, part = perfcore.read(file), perfcore.read(file, since="20ns")

@@ -40,8 +40,12 @@ LEVELS = (2, 4, 8, 16)
 
 def table(parts, column, noise=0.02, scale=1.0):
     rng = np.random.default_rng(3)
-    rows = [(p, name, scale * (k + 1.0) * (1.0 + 16.0 / p) * (1.0 + noise * rng.standard_normal()))
-            for k, name in enumerate(parts) for p in LEVELS for _ in "ab"]  # fmt: skip
+    rows = [
+        (p, name, scale * (k + 1.0) * (1.0 + 16.0 / p) * (1.0 + noise * rng.standard_normal()))
+        for k, name in enumerate(parts)
+        for p in LEVELS
+        for _ in "ab"
+    ]
     frame = pd.DataFrame(rows, columns=[COLUMN, column, "time_s"])
     return Measurements(frame, {"p": COLUMN}, source=NAMES[0])
 
@@ -110,8 +114,12 @@ def series():
 
 def versions(judge=perfcore.gate):
     rng = np.random.default_rng(4)
-    rows = [(version, k, name, slow * time) for version, slow in zip(NAMES[:2], (1.0, 1.3), strict=True)
-            for name in NAMES[2:] for k, time in enumerate(rng.lognormal(0.0, 0.02, 8))]  # fmt: skip
+    rows = [
+        (version, k, name, slow * time)
+        for version, slow in zip(NAMES[:2], (1.0, 1.3), strict=True)
+        for name in NAMES[2:]
+        for k, time in enumerate(rng.lognormal(0.0, 0.02, 8))
+    ]
     return judge(pd.DataFrame(rows, columns=["version", "round", "bench", "time_s"]), base=NAMES[0])
 
 
@@ -119,8 +127,11 @@ def history():
     rng = np.random.default_rng(5)
     times = rng.lognormal(0.0, 0.01, (len(NAMES), 40)) * np.where(np.arange(40) < 30, 1.0, 1.4)
     commits = [f"{NAMES[k % len(NAMES)]}{k}" for k in range(40)]
-    rows = [(commit, name, value) for name, values in zip(NAMES, times, strict=True)
-            for commit, value in zip(commits, values, strict=True)]  # fmt: skip
+    rows = [
+        (commit, name, value)
+        for name, values in zip(NAMES, times, strict=True)
+        for commit, value in zip(commits, values, strict=True)
+    ]
     return perfcore.gate_history(pd.DataFrame(rows, columns=["commit", "bench", "time_s"]), commit="commit")
 
 

@@ -45,22 +45,13 @@ def test_the_same_picture_is_the_same_file(tmp_path, model, ending):
     assert one.read_bytes() == two.read_bytes()
 
 
-def test_long_curves_show_their_extremes_and_runs_are_drawn_at_their_times(tmp_path):
+def test_a_long_curve_shows_its_extremes():
     heights = np.full(50_000, 3.0)
     heights[12_345], heights[40_000] = 9.0, 1.0  # each 1/50,000 of the width: less than a pixel
     axes = Figure().add_subplot()
     plot(None, UtilizationCurve(np.arange(50_001), heights), ax=axes)
     drawn = axes.collections[0].get_paths()[0].vertices[:, 1]
     assert (drawn.min(), drawn.max()) == (1.0, 9.0)
-    listed = perfcore.runs("examples/study/recorded/sor.db")
-    figure = plot(listed, None, tmp_path / "x.png").figure
-    dots = [collection.get_offsets() for collection in figure.axes[0].collections]
-    points = np.concatenate([*dots, *(line.get_xydata() for line in figure.axes[0].lines)])
-    expected = [(run.number, run.wall_ns / 1e9) for run in listed.listed]
-    assert np.array(sorted(map(tuple, points.tolist()))) == pytest.approx(np.array(sorted(expected)))
-    with pytest.raises(OptionError, match="has no picture"):
-        plot(replace(listed, listed=()), None, tmp_path / "none.png")
-    assert [path.name for path in tmp_path.iterdir()] == ["x.png"]
 
 
 # Panels by themselves, for papers and for axes of one's own, and the numbers of what is drawn.
@@ -69,8 +60,12 @@ P = (2.0, 4.0, 8.0, 16.0)
 
 def runs(column):
     rng = np.random.default_rng(1)
-    rows = [(p, name, k * (1.0 + 8.0 / p) * (1.0 + 0.02 * rng.standard_normal()))
-            for k, name in enumerate(("solve", "exchange"), 1) for p in P for _ in "abc"]  # fmt: skip
+    rows = [
+        (p, name, k * (1.0 + 8.0 / p) * (1.0 + 0.02 * rng.standard_normal()))
+        for k, name in enumerate(("solve", "exchange"), 1)
+        for p in P
+        for _ in "abc"
+    ]
     return pd.DataFrame(rows, columns=["ranks", column, "time_s"])
 
 
@@ -122,6 +117,12 @@ def subject(kind):
     return (made, None) if isinstance(made, Result) else (None, made)
 
 
+def panel_names(model):
+    """Of all panels but those that are like an earlier one."""
+    names = [plot.name for plot in model.report().plots]
+    return [name for name in names if "-" not in name]
+
+
 def collisions(figure):
     """Texts that are cut off, and pairs of titles, labels and legends of which one lies over the other."""
     figure.draw_without_rendering()
@@ -129,9 +130,12 @@ def collisions(figure):
     for axes in figure.findobj(Axes):
         if not axes.axison:
             continue
-        ticks = [label for axis in (axes.xaxis, axes.yaxis)
-                 for place, label in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
-                 if min(axis.get_view_interval()) <= place <= max(axis.get_view_interval())]  # fmt: skip
+        ticks = [
+            label
+            for axis in (axes.xaxis, axes.yaxis)
+            for place, label in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
+            if min(axis.get_view_interval()) <= place <= max(axis.get_view_interval())
+        ]
         titles = [axes.title, axes._left_title, axes._right_title, axes.xaxis.label, axes.yaxis.label]
         legend = axes.get_legend()
         boxes += [(text.get_text(), text) for text in (*ticks, *titles) if text.get_text() and text.get_visible()]
@@ -153,8 +157,8 @@ def collisions(figure):
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in WITHOUT])
 def test_nothing_is_cut_off_or_overlaps_in_a_column(kind):
     model, data = subject(kind)
-    names = [plot.name for plot in model.report().plots if "-" not in plot.name] if kind in TOO_WIDE else []
-    assert list(collisions(plot(model, data, panels=names[:1], **COLUMN).figure)) == []
+    panels = panel_names(model)[:1] if kind in TOO_WIDE else ()
+    assert list(collisions(plot(model, data, panels=panels, **COLUMN).figure)) == []
 
 
 @pytest.mark.parametrize("kind", sorted(WITHOUT))
@@ -163,6 +167,18 @@ def test_what_has_no_picture_says_so_and_writes_nothing(kind, tmp_path):
     with pytest.raises(OptionError, match=r"has no picture|name a column"):
         plot(model, data, tmp_path / "x.pdf", **COLUMN)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_runs_are_drawn_at_their_times_and_no_runs_have_no_picture(tmp_path):
+    listed = perfcore.runs("examples/study/recorded/sor.db")
+    figure = plot(listed, None, tmp_path / "x.png").figure
+    dots = [collection.get_offsets() for collection in figure.axes[0].collections]
+    points = np.concatenate([*dots, *(line.get_xydata() for line in figure.axes[0].lines)])
+    expected = [(run.number, run.wall_ns / 1e9) for run in listed.listed]
+    assert np.array(sorted(map(tuple, points.tolist()))) == pytest.approx(np.array(sorted(expected)))
+    with pytest.raises(OptionError, match="has no picture"):
+        plot(replace(listed, listed=()), None, tmp_path / "none.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.png"]
 
 
 # Every kind of result and data in a notebook: a frame of numbers, a short cell, a picture, a frame with pages.

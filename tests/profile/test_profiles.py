@@ -15,7 +15,7 @@ from perf_analysis.profiles import profile_of
 from perf_analysis.stretches import Stretches
 from perf_io.traces.intervals import NestedStates
 from perf_traces.messages.bursts import FACT, Counters, Readings
-from perfcore import Trace, profile
+from perfcore import Measurements, Trace, profile
 from perfcore.base.errors import DataError, OptionError
 
 LAWS = {
@@ -51,9 +51,12 @@ def test_a_row_for_each_function_of_each_run():
         solve = own.set_index("function").loc["solve"]
         assert solve["longest_s"] == pytest.approx(solve["imbalance"] * solve["time_s"])
         assert solve["calls"] == 20 * p
-    roles = found.measurements.roles
-    assert (dict(roles.parameters), roles.value) == ({"p": "p"}, "time_s")
-    assert (roles.code, roles.category) == ((), ("function",))
+    assert kept_roles(found.measurements) == ({"p": "p"}, "time_s", (), ("function",))
+
+
+def kept_roles(data: Measurements):
+    roles = data.roles
+    return dict(roles.parameters), roles.value, roles.code, roles.category
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
@@ -74,7 +77,7 @@ def test_fitters_read_the_table_as_it_is(tmp_path, ending):
             assert float(np.asarray(found)[0]) == pytest.approx(law(8), rel=0.05), (fitter, name)
 
 
-def test_call_paths_and_times_of_several_locations(tmp_path):
+def test_times_of_several_locations_are_their_sums(tmp_path):
     """Each of two threads is in `main` for 10 us, and in `solve` within it for 4 us."""
     events = [{"ph": "X", "pid": 0, "tid": thread, "name": name, "ts": start, "dur": duration}
               for thread in (0, 1) for name, start, duration in (("main", 0, 10), ("solve", 3, 4))]  # fmt: skip
@@ -82,7 +85,10 @@ def test_call_paths_and_times_of_several_locations(tmp_path):
     table = profile(tmp_path / "run.json").report().brief_tables[0].frame().set_index("function")
     assert table.loc["main", ["total_time_ns", "inclusive_ns"]].tolist() == [12_000, 20_000]
     assert table.loc["solve", ["total_time_ns", "inclusive_ns"]].tolist() == [8_000, 8_000]
-    # `main` takes 10 s on the average location, `solve` 7 s of them.
+
+
+def test_call_paths_of_a_profile(tmp_path):
+    """`main` takes 10 s on the average location, `solve` 7 s of them."""
     (tmp_path / "run.cubex").write_bytes(cube())
     found = profile(tmp_path / "run.cubex")
     assert found.report().answer.startswith("run.cubex: 70.0% of the time (10 s) is main->solve")
@@ -90,7 +96,7 @@ def test_call_paths_and_times_of_several_locations(tmp_path):
     assert rows == {"main": (3 * 10**9, 10**10), "main->solve": (7 * 10**9, 7 * 10**9)}
 
 
-def test_functions_of_one_run_only_and_repeated_runs_are_told():
+def test_a_function_of_one_run_only_is_a_note_and_took_no_time_in_the_others():
     one = Trace([0], [0], [0], [100], ["a"], ["solve"], source="one")
     two = Trace([0, 1, 1], [0, 0, 1], [0, 0, 50], [60, 50, 60], ["a", "b"], ["solve", "MPI_Wait"], source="two")
     found = profile([one, two])
@@ -99,6 +105,9 @@ def test_functions_of_one_run_only_and_repeated_runs_are_told():
     assert times["MPI_Wait", 1] == 0
     assert times["MPI_Wait", 2] == 10
     assert NO_STATE not in set(found.to_frame()["function"])
+
+
+def test_repeated_runs_are_told_apart_and_different_sizes_are_suspected():
     twice = profile([run_at(2, seed=1), run_at(2, seed=2), run_at(4)])
     assert twice.to_frame()["run"].unique().tolist() == [1, 2, 3]
     assert twice.remarks() == []
@@ -170,8 +179,11 @@ TIMES = {"main": 200, "main → a": 100, "main → a → b": 20, "main → c": 2
 
 def write(file, calls):
     """The calls of both threads in Chrome's format."""
-    events = [{"ph": "X", "name": name, "ts": start, "dur": end - start, "pid": 0, "tid": thread}
-              for thread in (1, 2) for name, start, end in calls]  # fmt: skip
+    events = [
+        {"ph": "X", "name": name, "ts": start, "dur": end - start, "pid": 0, "tid": thread}
+        for thread in (1, 2)
+        for name, start, end in calls
+    ]
     file.write_text(json.dumps({"traceEvents": events}))
 
 
@@ -182,13 +194,16 @@ def report(tmp_path_factory):
     return perfcore.profile(file, by="function").report()
 
 
-def test_boxes_of_call_paths_are_as_wide_as_their_time_within_their_callers(report):
+def test_boxes_are_as_wide_as_the_time_of_their_call_path(report):
     (plot,) = (plot for plot in report.plots if plot.name == "paths")
     boxes = plot.marks[0]
     widths = {name: end - start for name, start, end in zip(boxes.names, boxes.starts, boxes.ends, strict=True)}
     assert widths == pytest.approx({name: time / 200 for name, time in TIMES.items()})
     depth = dict(zip(boxes.names, boxes.bottoms.tolist(), strict=True))
     assert depth == {name: name.count("→") for name in TIMES}
+
+
+def test_callees_lie_within_their_callers_side_by_side(report):
     boxes = next(plot for plot in report.plots if plot.name == "paths").marks[0]
     place = dict(zip(boxes.names, zip(boxes.starts, boxes.ends, strict=True), strict=True))
     for name, (start, end) in place.items():
@@ -302,11 +317,14 @@ def times_of_markers(markers):
     return dict(zip(found.parts, found.parts_ns.tolist(), strict=True))
 
 
-def test_markers_nest_count_and_belong_to_the_shorter():
+def test_markers_nest_and_count():
     marks = [("step#1", 0, 40), ("io", 10, 20), ("step#2", 50, 90), ("flush", 12, 14), ("dot", 30, 30)]
     assert times_of_markers(marks) == {"step": 68 + 2, "io": 8, "flush": 2, "(no marker)": 20}
     with pytest.raises(DataError, match="no markers with a duration"):
         times_of_markers([("dot", 5, 5)])
+
+
+def test_markers_of_one_time_belong_to_the_shorter():
     marks = [("outer", 0, 40), ("inner", 0, 30), ("beyond", -50, 200)]
     assert times_of_markers(marks) == {"outer": 10, "inner": 30, "beyond": 60}
 
@@ -434,7 +452,7 @@ def test_inclusive_times_and_calls_are_those_of_the_tree_of_calls(tree):
     np.testing.assert_array_equal(found.counted_inclusive["ticks"], 2 * found.inclusive_ns)
 
 
-def test_saved_profiles_and_tables_are_compared_by_function(tmp_path):
+def test_profiles_of_two_runs_are_compared_by_function(tmp_path):
     """Saved profiles, of one point each: 8 of 9 ns solve, then 6 of 8."""
     for name, solve, wait in (("a", 8, 1), ("b", 6, 2)):
         trace = perfcore.Trace([0, 0], [0, 1], [0, solve], [solve, solve + wait], ["x"], ["solve", "wait"])
@@ -443,6 +461,14 @@ def test_saved_profiles_and_tables_are_compared_by_function(tmp_path):
     assert report.answer == "b.csv: 8 ns, 0.889x 9 ns of a.csv; most of it solve (-2 ns)"
     [table] = report.brief_tables
     assert [row[3] for row in table.shown()[1]] == ["-2", "1", "-1"]
+
+
+def test_of_ranks_the_next_question_is_who_waits_for_whom():
+    halo = "examples/halo/halo.prv"
+    assert perfcore.profile(halo, by="rank").report().next == f"perf messages {halo}"
+
+
+def test_two_tables_of_functions_are_compared_whatever_their_numbers_of_calls(tmp_path):
     old, new, third = (tmp_path / name for name in ("old.csv", "new.csv", "third.csv"))
     old.write_text("function,calls,time_s\nsolve,10,5\nexchange,10,2\nio,2,1\n")
     new.write_text("function,calls,time_s\nsolve,10,4\nexchange,14,3.5\nio,2,1\n")
@@ -453,8 +479,3 @@ def test_saved_profiles_and_tables_are_compared_by_function(tmp_path):
         perfcore.profile([old, third])
     with pytest.raises(OptionError, match="3 profiles: give one, or two to compare"):
         perfcore.profile([old, new, new])
-
-
-def test_of_ranks_the_next_question_is_who_waits_for_whom():
-    halo = "examples/halo/halo.prv"
-    assert perfcore.profile(halo, by="rank").report().next == f"perf messages {halo}"

@@ -80,13 +80,11 @@ def test_the_next_run_is_inside_the_bounds(folder, projection):
     assert sum(each.probability_largest for each in far.components) == pytest.approx(1.0)
 
 
-def test_measured_scales_are_reproduced_whatever_the_targets(projection):
+def test_measured_scales_are_reproduced(projection):
     for p, elapsed in zip(projection.sizes, projection.elapsed, strict=True):
         value, low, high = projection.predict_array([p], 0.95)[0]
         assert low <= elapsed <= high
         assert value == pytest.approx(elapsed, rel=0.05)
-    alone = projection.predict_array([32.0], 0.95)[0]
-    assert projection.predict_array([32.0, 48.0, 4096.0], 0.95)[0] == pytest.approx(alone, rel=1e-12)
 
 
 def test_the_file_is_the_model_and_composes(projection, tmp_path):
@@ -135,6 +133,11 @@ def test_what_if_changes_its_components(folder, halo):
         perfcore.project(table(), at="p=16", network="2x")
 
 
+def test_other_targets_change_nothing(projection):
+    alone = projection.predict_array([32.0], 0.95)[0]
+    assert projection.predict_array([32.0, 48.0, 4096.0], 0.95)[0] == pytest.approx(alone, rel=1e-12)
+
+
 def test_tables_and_the_holdout_check():
     model = perfcore.project(table(), at={"p": 32})
     at = model.answer.at[0]
@@ -180,12 +183,15 @@ def test_deviations_of_components_add_up_or_compensate():
     assert spread(-1) < 0.6 * spread(1)
 
 
-def test_many_small_components_are_one_and_paths_shown_by_their_ends():
+def test_many_small_components_are_one():
     frame = pd.concat([table(), *(table().assign(category=f"c{k}", time_s=1e-4) for k in range(20))])
     frame = frame.drop_duplicates()
     model = perfcore.project(frame, at="p=16")
     assert set(model.measured) == {"solve", "exchange", "setup", "20 small components"}
     assert model.elapsed == pytest.approx(frame.groupby("p")["time_s"].sum().to_numpy())
+
+
+def test_call_paths_are_shown_by_their_ends():
     frame = table().assign(category="main->cycle->" + table()["category"])
     at = perfcore.project(frame, at="p=16").answer.at[0]
     assert at.labels == {f"main->cycle->{name}": name for name in ("solve", "exchange", "setup")}
@@ -215,17 +221,10 @@ def test_the_whole_run_is_no_component_beside_its_parts(name, rest):
     assert model.observed(pd.DataFrame(rows, columns=["p", "region", "time_s"])).value == pytest.approx(times)
 
 
-def test_parts_that_do_not_add_up_are_refused_and_missing_ones_named():
+def test_parts_that_exceed_the_whole_run_are_refused():
     rows = [(p, part, time / p) for p in (8, 16, 32) for part, time in (("total", 10), ("solve", 9), ("halo", 3))]
     with pytest.raises(DataError, match="at p=8 the components add up to more than total"):
         perfcore.project(pd.DataFrame(rows, columns=["p", "region", "time_s"]))
-    with pytest.raises(DataError, match=r"do not add up: .*; choose one with where="):
-        perfcore.project("examples/npb/timings.csv", at="p=1024")
-    one = perfcore.project("examples/npb/timings.csv", at="p=1024", where="code=LU,system=T3D")
-    assert one.elapsed[-1] == pytest.approx(41.2, rel=0.01)
-    rows = [(p, name, 8.0 / p) for p in (1, 2, 4, 8) for name in ("a", "b") if (p, name) != (1, "b")]
-    missing = perfcore.project(pd.DataFrame(rows, columns=["p", "category", "time_s"]), at="p=16")
-    assert "1 component without a time at some p took none there" in missing.notes["Assumed"]
 
 
 def test_coverage_of_known_laws():
@@ -292,6 +291,16 @@ def test_one_location_wastes_nothing_but_does_not_prevent_a_projection():
     assert "no scaling model of load imbalance and transfer (1 distinct point" in two.notes["Uncertain"][0]
     _, low, high = two.predict_array([4.0], 0.95)[0]
     assert low <= model.elapsed[2] <= high
+
+
+def test_times_without_a_sum_are_refused_and_missing_ones_named():
+    with pytest.raises(DataError, match=r"do not add up: .*; choose one with where="):
+        perfcore.project("examples/npb/timings.csv", at="p=1024")
+    one = perfcore.project("examples/npb/timings.csv", at="p=1024", where="code=LU,system=T3D")
+    assert one.elapsed[-1] == pytest.approx(41.2, rel=0.01)
+    rows = [(p, name, 8.0 / p) for p in (1, 2, 4, 8) for name in ("a", "b") if (p, name) != (1, "b")]
+    missing = perfcore.project(pd.DataFrame(rows, columns=["p", "category", "time_s"]), at="p=16")
+    assert "1 component without a time at some p took none there" in missing.notes["Assumed"]
 
 
 def test_scales_that_both_have_measured_are_compared_as_measured():
@@ -365,13 +374,16 @@ def over_two_parameters(folder, sizes, at, **times):
     return perfcore.project(runs, from_name="n{n:int}_p{p:int}.prv", at=at).answer.at[0]
 
 
-def test_names_of_traces_give_a_second_parameter_also_to_losses(tmp_path):
+def test_losses_of_two_parameters_without_a_model_go_on_by_powers(tmp_path):
     """The last of two ranks is 20 us late; one rank alone never is. Exponents have a standard deviation of 0.8."""
     at = over_two_parameters(tmp_path, (1, 2), "p=8,n=64", call_ns=0, late_ns=10_000)
     loss = next(each for each in at.components if each.name == "load imbalance")
     assert loss.measured == pytest.approx(20e-6)
     assert 0.5 * math.log(loss.time[2] / loss.time[1]) == pytest.approx(1.96 * 0.8 * math.log(8 / 2), rel=0.05)
-    # Work grows with n; efficiencies are at the n of the target.
+
+
+def test_names_of_traces_give_a_second_parameter(tmp_path):
+    """Work grows with n; efficiencies are at the n of the target."""
     at = over_two_parameters(tmp_path, (2, 4, 8), "p=16,n=128", call_ns=10_000)
     assert at.elapsed[0] == pytest.approx(0.001 + 4 * (0.128 / 16 + 1e-5), rel=0.05)
     assert at.speedup[0] == pytest.approx(8 * (1 - 0.001 / 0.033), rel=0.2)
@@ -424,13 +436,14 @@ def test_components_between_a_power_law_and_amdahls():
     assert beyond([12.0, 10.0], [2, 4], 8) == pytest.approx(expected, rel=1e-6)
     expected *= math.sqrt(8.5 / 9.0 * 10 / 12) * math.exp(USUAL_DRIFT)  # another doubling
     assert beyond([12.0, 10.0], [2, 4], 16) == pytest.approx(expected, rel=1e-6)
-    # Amdahl's form, without a negative share, goes on in inverse proportion.
-    assert beyond([64.0, 1.0], [2, 8], 32) == pytest.approx(math.sqrt(1 / 16 * 1 / 4) * math.exp(2 * USUAL_DRIFT))
 
 
 @pytest.mark.parametrize("sizes", [(1, 2), (1, 2, 3)])
 def test_load_imbalance_tends_to_its_share_of_computation(folder, sizes):
-    """Between its share of the work and its own time, which grows with two or more ranks: Amdahl's form is constant."""
+    """Between its own time, with the usual drift of a doubling, and its share of the work.
+
+    Its own time grows with the ranks, of two or more, so that Amdahl's form is constant; one rank has none.
+    """
     model = perfcore.project([trace_at(folder, p) for p in sizes], at={"p": 2 * sizes[-1]})
     at = {each.name: each.time[0] for each in model.answer.at[0].components}
     measured = {name: times[-1] for name, times in model.measured.items()}
@@ -447,14 +460,22 @@ def test_what_grew_between_two_scales_goes_on_at_most_in_proportion(times, expec
     assert beyond(times, [2, 4], 8) == pytest.approx(expected, rel=1e-6)
 
 
-def test_components_are_scaled_towards_the_elapsed_time():
+def test_what_falls_by_the_cube_goes_on_by_the_square():
+    """Amdahl's form, without a negative share, goes on in inverse proportion."""
+    assert beyond([64.0, 1.0], [2, 8], 32) == pytest.approx(math.sqrt(1 / 16 * 1 / 4) * math.exp(2 * USUAL_DRIFT))
+
+
+def test_components_that_take_turns_are_scaled_towards_the_elapsed_time():
     """Their sum stays 4; with no third scale half of three quarters of the way, in logarithms."""
     drift = math.exp(USUAL_DRIFT)
     alone = {"a": math.sqrt(1 / 3 * 1 / 2) * drift, "b": 6.0}  # between 1 / 3 and b/p; in proportion to p
     scaled = (4.0 * drift / sum(alone.values())) ** (0.75 / 2)
     found = components_at(8, [2, 4], a=[3.0, 1.0], b=[1.0, 3.0])
     assert found == pytest.approx({name: time * scaled for name, time in alone.items()}, rel=1e-3)  # of draws
-    # By hand what the first two say of the third: of 1.4 + 0.8/p and the same power 1.6 and 1.8 / 2.2 * 1.8.
+
+
+def test_the_less_scales_tell_the_more_components_are_scaled_towards_the_elapsed_time():
+    """By hand what the first two say of the third: of 1.4 + 0.8/p and the same power 1.6 and 1.8 / 2.2 * 1.8."""
     times = {"a": [2.2, 1.8, 2.2], "b": [1.8, 2.2, 1.8]}
     told = math.sqrt(1.6 * 1.8 * 1.8 / 2.2) * math.exp(USUAL_DRIFT), 2.2 * 2.2 / 1.8
     error = (abs(told[0] - 2.2) + abs(told[1] - 1.8)) / 4.0
@@ -465,7 +486,7 @@ def test_components_are_scaled_towards_the_elapsed_time():
     assert found == pytest.approx({name: time * scaled for name, time in alone.items()}, rel=1e-3)  # of draws
 
 
-def test_components_grow_and_drift_as_their_scales_did():
+def test_a_time_that_has_grown_goes_on_growing():
     """Of 2p the power law and a + b/p + cp are exact, and Amdahl's form is constant; at 4 it was off by a factor."""
     off = math.log(2**0.5)
     constant, growing = 1 / (0.1**2 + off**2), 0.5 / 0.1**2
@@ -473,14 +494,6 @@ def test_components_grow_and_drift_as_their_scales_did():
     drift = (4 * USUAL_DRIFT + (1 - share) * off) / 5
     expected = 8 * 2 ** (share + (1 - share) / 2) * math.exp(drift)
     assert beyond([2.0, 4.0, 8.0], [1, 2, 4], 8) == pytest.approx(expected, rel=1e-6)
-    # Forms are exact up to 2; at 4 the time is e^.1 times theirs, so the drift is (4 * .05 + .1) / 5.
-    sizes = np.array([1.0, 2.0, 4.0])
-    times = 8 / sizes * np.array([1.0, 1.0, math.exp(0.1)])
-    exponent = np.polyfit(np.log(sizes), np.log(times), 1, w=sizes)[0]  # the larger scales count more
-    weights = sizes / times
-    (b, a), _ = nnls(np.column_stack([1 / sizes, np.ones(3)]) * weights[:, None], times * weights)
-    forms = math.sqrt(2**exponent * (a + b / 8) / (a + b / 4))
-    assert beyond(times, sizes, 8) == pytest.approx(times[-1] * forms * math.exp(0.3 / 5), rel=1e-6)
 
 
 @pytest.mark.parametrize("last", [2.0, 3.0])
@@ -491,12 +504,35 @@ def test_a_time_that_grows_little_lies_between_growth_and_none(last):
     assert beyond([1.0, last**0.5, last], [1, 2, 4], 8) == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize(("sizes", "target", "doublings", "off"), [
-    ([2, 4], 8, 1, 0), ([2, 4], 32, 3, 0), ([1, 2, 4], 8, 1, 0), ([1, 2, 8], 16, 1, 0.7), ([1, 2, 8], 16, 1, 9),
-    ([1, 2, 2.5], 5, 1, 0.2), ([1, 2, 8], 16, 1, -9),
-])  # fmt: skip
+def test_a_component_drifts_as_its_scales_did():
+    """Forms are exact up to 2; at 4 the time is e^.1 times theirs, so the drift is (4 * .05 + .1) / 5."""
+    sizes = np.array([1.0, 2.0, 4.0])
+    times = 8 / sizes * np.array([1.0, 1.0, math.exp(0.1)])
+    exponent = np.polyfit(np.log(sizes), np.log(times), 1, w=sizes)[0]  # the larger scales count more
+    weights = sizes / times
+    (b, a), _ = nnls(np.column_stack([1 / sizes, np.ones(3)]) * weights[:, None], times * weights)
+    forms = math.sqrt(2**exponent * (a + b / 8) / (a + b / 4))
+    assert beyond(times, sizes, 8) == pytest.approx(times[-1] * forms * math.exp(0.3 / 5), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "target", "doublings", "off"),
+    [
+        ([2, 4], 8, 1, 0),
+        ([2, 4], 32, 3, 0),
+        ([1, 2, 4], 8, 1, 0),
+        ([1, 2, 8], 16, 1, 0.7),
+        ([1, 2, 8], 16, 1, 9),
+        ([1, 2, 2.5], 5, 1, 0.2),
+        ([1, 2, 8], 16, 1, -9),
+    ],
+)
 def test_bounds_grow_with_the_doublings_beyond_the_largest_run(sizes, target, doublings, off):
-    """Student's t of the usual spread (20 scales) and of checks, off by at most 1 a doubling; 1.6 times it without."""
+    """Student's t of the usual spread, which counts 20 scales, and of the checks; 1.6 times that if there are none.
+
+    Of 8/p the one check is off by the drift, and by what the last time is off; by 1 for a doubling at most. Scales
+    less than half a doubling apart count as that.
+    """
     off_by = dict.fromkeys(sizes, 1.0) | {sizes[-1]: math.exp(off)}
     rows = [(p, name, off_by[p] * time / p) for p in sizes for name, time in (("work", 8.0), ("rest", 1e-9))]
     found = perfcore.project(pd.DataFrame(rows, columns=["p", "category", "time_s"]), at={"p": target}).answer.at[0]
@@ -512,7 +548,10 @@ def test_bounds_grow_with_the_doublings_beyond_the_largest_run(sizes, target, do
 
 
 def test_bounds_of_traces_by_what_components_are(tmp_path):
-    """Student's t of 5 scales, 1.3 times the usual spread: 0.06 elapsed, 0.1 computing (half each of two), 0.4 lost."""
+    """Student's t of 5 scales, 1.3 times the usual spread without a check: of elapsed times 0.06, of computing 0.1.
+
+    Of two computing components of the same size each has half of that, and the elapsed time's; of a small loss 0.4.
+    """
     runs = [paraver_run(tmp_path, p, setup_ns=10**8, work_ns=4 * 10**8, steps=1, call_ns=0, late_ns=4_000_000 * (p > 1))
             for p in (1, 2)]  # fmt: skip
     at = perfcore.project(runs, at="p=4").answer.at[0]

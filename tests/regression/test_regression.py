@@ -344,15 +344,12 @@ def test_both_quantities_agree_with_relative_weights():
         assert mine.estimate == pytest.approx(yours.estimate, rel=1e-4)
 
 
-def test_without_coherency_or_within_the_data_there_is_no_peak():
+def test_without_coherency_it_is_amdahl():
     model = fit(throughputs(100.0, 0.05, 0.0))
     assert not model.has_peak
     assert "Amdahl" in model.report().answer
     assert derived(model)["limit"].value == pytest.approx(2000.0, rel=0.1)
     assert not fit(throughputs(100.0, 0.0, 0.0, wobble=1e-3)).has_peak
-    model = fit(throughputs(100.0, 0.02, 1e-4, wobble=1e-4))
-    assert model.has_peak
-    assert any("beyond the data, which end at p = 64" in line for line in model.report().closing())
 
 
 def test_coefficients_that_would_be_negative_are_0_and_predictions_stay_finite():
@@ -364,6 +361,12 @@ def test_coefficients_that_would_be_negative_are_0_and_predictions_stay_finite()
     kappa = model.report().shown_tables[0].rows[2]
     assert kappa[1] == 0.0
     assert kappa[3][0] < 0.0
+
+
+def test_a_peak_beyond_the_data_is_said():
+    model = fit(throughputs(100.0, 0.02, 1e-4, wobble=1e-4))
+    assert model.has_peak
+    assert any("beyond the data, which end at p = 64" in line for line in model.report().closing())
 
 
 @pytest.mark.parametrize(("table", "options", "message"), [

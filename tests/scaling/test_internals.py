@@ -145,9 +145,12 @@ def test_text_and_values_are_the_same_function(exponent, logarithm):
     assert product_values(factors, {"p": LEVELS}) == pytest.approx(found, rel=1e-12)
 
 
-def test_texts_of_products_and_shapes_that_are_positive():
+def test_text_of_a_product():
     factors = [Factor("cells", 1.5, 0), Factor("p", -1.0, 0), Factor("n", 1 / 3, 1)]
     assert product_text(factors, {"cells": "cells", "p": "ranks", "n": "n"}) == "cells^(3/2)*n^(1/3)*log2(n)/ranks"
+
+
+def test_shapes_are_positive_and_no_two_of_a_group_are_the_same():
     shapes = shapes_of([4.0, 8, 16, 32, 64])
     assert np.isfinite(shapes.logs).all()
     assert np.exp(np.logaddexp.reduce(shapes.log_weight[shapes.group == 5])) == pytest.approx(1.0)
@@ -299,10 +302,13 @@ def test_the_slope_ends_at_the_target(target, levels):
     assert slope_points(model, "p").ravel().tolist() == list(levels)
 
 
-def test_deciding_points_fill_gaps_and_keep_other_parameters_at_their_largest():
+def test_gaps_come_first_then_larger_levels_then_smaller_ones():
     levels = np.array([4.0, 8, 128, 256])
     points = deciding_points(fitted([[1 + levels]], levels), "p").ravel().tolist()
     assert points == [32, 512, 2, 1]  # nobody measures far only to name a growth
+
+
+def test_the_other_parameters_stay_at_their_largest_level():
     rows = [(p, n, p * n) for p in (1, 2, 4, 8) for n in (10.0, 20, 40, 80)]
     model = perfcore.fit(pd.DataFrame(rows, columns=["p", "n", "time_s"]), fitter="scaling", parameter="p,n")
     assert (deciding_points(model, "p")[:, 1] == 80).all()

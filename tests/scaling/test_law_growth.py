@@ -34,18 +34,24 @@ def growths(model, parameter=0):
     return [found[path] for path in model.paths]
 
 
-def test_classes_and_exponents_are_those_of_the_true_laws(model):
+def test_each_class_is_recognised(model):
     """Or the next one: n log n and a power a little above 1 are the same over a factor of 16."""
     found = [CLASSES.index(growth.name) for growth in growths(model)]
     assert np.abs(np.array(found) - np.arange(len(CLASSES))).max() <= 1
     assert sum(k == number for k, number in enumerate(found)) >= 7
-    # d log value / d log p of the law itself, between the largest level and the target.
+
+
+def test_the_exponent_is_the_slope_of_the_true_law(model):
+    """d log value / d log p of the law itself, between the largest level and the target."""
     for path, growth in zip(model.paths, growths(model), strict=True):
         values = LAWS[path](np.array([64.0, TARGET]))
         slope = np.log(values[1] / values[0]) / np.log(TARGET / 64.0)
         assert growth.exponent == pytest.approx(slope, abs=0.2), path  # what noise of 1 % and drift leave open
         assert growth.low <= growth.exponent <= growth.high
-    # Of draws up to a measured level, which versions are compared by.
+
+
+def test_growth_over_an_octave_is_the_slope_of_the_true_law_there(model):
+    """Of draws up to a measured level, which versions are compared by."""
     medians = np.median(model.growth_draws({"p": 16.0}).exponents[:, 0], axis=1)
     ends = np.array([8.0, 16.0])
     slopes = [np.log2(law(ends)[1] / law(ends)[0]) for law in (LAWS[path] for path in model.paths)]
@@ -159,8 +165,12 @@ def two_paths(seed):
     """A model of two paths with known means, of which each has five runs at each level."""
     rng = np.random.default_rng(seed)
     means = {"solve": 10 + 1000 / LEVELS, "exchange": 2 + 0.5 * LEVELS}
-    rows = [(p, path, y * (1 + NOISE * z)) for path, own in means.items() for p, y in zip(LEVELS, own, strict=True)
-            for z in rng.standard_normal(5)]  # fmt: skip
+    rows = [
+        (p, path, y * (1 + NOISE * z))
+        for path, own in means.items()
+        for p, y in zip(LEVELS, own, strict=True)
+        for z in rng.standard_normal(5)
+    ]
     return perfcore.fit(pd.DataFrame(rows, columns=["p", "function", "time_s"]), fitter="scaling", at="p=256")
 
 
@@ -192,12 +202,15 @@ def test_the_expected_gain_is_what_simulated_runs_bring(model_of_law_next):
     assert 1.0 - np.mean(ratios) == pytest.approx(advice.choices[0].gain, abs=0.15)
 
 
-def test_the_next_point_is_that_of_the_fit_and_of_the_total_without_a_path(model_of_law_next):
+def test_fit_and_next_recommend_the_same_point(model_of_law_next):
     """The target itself where it is within reach, and nothing beyond it."""
     for level in (256.0, 128.0, 96.0):
         model = model_of_law_next.at({"p": level})
         chosen = perfcore.next_points(model, {"p": level}, points=1).choices[0].point
         assert chosen == model.details()["next_point"]
+
+
+def test_without_a_path_the_total_is_looked_at(model_of_law_next):
     model = msgspec.structs.replace(model_of_law_next, target={"p": 256.0})
     advice = perfcore.next_points(model, candidates=[{"p": 128.0}], points=1)
     assert advice.value == pytest.approx(130 + 10 + 1000 / 256, rel=0.1)
@@ -212,7 +225,7 @@ def fitted_of_law_speedup(values, columns=("p", "function", "time_s"), **options
     return perfcore.fit(pd.DataFrame(rows, columns=list(columns)), fitter="scaling", **options)
 
 
-def test_amdahls_law_and_an_efficiency_without_a_half():
+def test_amdahls_law():
     """T = 10 + 1000 / p from p = 4: S = 260 / T; the efficiency is a half where 1040 / (10 p + 1000) is, at p = 108."""
     found = fitted_of_law_speedup({"solve": 10 + 1000 / LEVELS}, at="p=256").speedup
     assert (found.symbol, found.base) == ("p", 4.0)
@@ -230,6 +243,9 @@ def test_amdahls_law_and_an_efficiency_without_a_half():
     assert found.half == pytest.approx(108, rel=0.05)
     first = found.levels[0]
     assert first.speedup == first.efficiency == first.cost == (1.0, 1.0, 1.0)
+
+
+def test_efficiency_that_stays_high_has_no_half():
     assert fitted_of_law_speedup({"solve": 1000 / LEVELS}).speedup.half is None
 
 
@@ -283,9 +299,12 @@ def test_the_table_says_it(columns, scaling):
     assert (found.scaling if found.is_told else "") == scaling
 
 
-def test_runs_of_both_kinds_are_refused_and_a_size_that_is_a_parameter_says_nothing():
+def test_runs_of_both_kinds_are_refused():
     with pytest.raises(OptionError, match="both weak and strong scaling: choose where='scaling=weak' or"):
         perfcore.fit(table(flat, scaling=["weak"] * 3 + ["strong"] * 3), fitter="scaling")
+
+
+def test_a_size_that_is_a_parameter_says_nothing():
     rows = [(p, n, 8.0 + n / p) for p in RANKS for n in (1000 * p, 3000 * p)]
     data = Measurements(pd.DataFrame(rows, columns=["ranks", "cells", "time_s"]), "p=ranks,n=cells", "time_s")
     assert perfcore.fit(data, fitter="scaling").scaling == ""
@@ -305,7 +324,7 @@ def test_a_code_that_keeps_95_percent_keeps_them():
     assert low <= 8.0 / flat(128) <= high <= 1 / 0.95 + 1e-9  # no faster than one rank, but for 5 %
 
 
-def test_times_that_fall_are_strong_and_flat_ones_weak_scaling():
+def test_a_time_that_falls_is_strong_scaling_and_says_so():
     model = perfcore.fit(table(lambda p: 1.0 + 100.0 / p), fitter="scaling")
     found = model.speedup
     assert (found.scaling, found.is_told) == ("strong", False)
@@ -314,6 +333,9 @@ def test_times_that_fall_are_strong_and_flat_ones_weak_scaling():
     # So does one that rises again with threads beyond the best number: 36 s, 29 s, and 45 s.
     model = perfcore.fit(table(lambda p: 18.0 + 16.5 / p + 1.5 * p), fitter="scaling")
     assert (model.speedup.scaling, model.speedup.is_told) == ("strong", False)
+
+
+def test_times_that_stay_flat_are_weak_scaling():
     found = perfcore.fit(table(flat), fitter="scaling")
     assert (found.speedup.scaling, found.speedup.is_told) == ("weak", False)
     assert any("since the time stays flat" in line for line in found.report().closing())

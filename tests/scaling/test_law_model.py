@@ -17,16 +17,23 @@ def model():
     return two_paths(5)
 
 
-def test_predictions_are_near_the_means_and_bounds_of_runs_wider_than_theirs(model):
+def test_predictions_are_near_the_means_that_were_measured(model):
     for path, means in zip(model.paths, model.means, strict=True):
         predicted = model.predict({"p": LEVELS, "path": [path] * 5})
         assert predicted == pytest.approx(means, rel=3 * 0.05 / np.sqrt(5))
+
+
+def test_bounds_of_a_run_are_wider_than_those_of_the_mean(model):
     value, low, high = model.predict_array({"p": [16.0, 16.0], "path": list(model.paths)}, interval=0.95).T
     band = model.band([[16.0]], 0.95)[:, 0]
     assert value == pytest.approx(band[:, 0])
     assert (low < band[:, 1]).all()
     assert (high > band[:, 2]).all()
     assert (low >= 0).all()
+
+
+def term(exponent):
+    return {"symbol": "p", "exponent": exponent, "logarithm": 0}
 
 
 @pytest.mark.parametrize(("change", "message"), [
@@ -126,10 +133,13 @@ def seen(data, **options):
     return perfcore.fit(data, fitter="scaling", parameter="p", value="value", **options)
 
 
-def test_metrics_of_paths():
+def test_each_path_knows_its_metric():
     found = seen(table(("callpath", CALLS), ("metric", ("time", "L1 misses"))), path=("callpath", "metric"))
     assert found.paths == tuple(f"{call} {metric}" for call in CALLS for metric in ("time", "L1 misses"))
     assert found.metrics == ("time", "L1 misses") * 3
+
+
+def test_a_single_metric_is_no_part_of_the_tree():
     data = table(("callpath", CALLS), ("metric", ("time",)))
     model = perfcore.fit(data, fitter="scaling", parameter="p", value="value", path="callpath,metric")
     (tree,) = model.whole.trees
@@ -143,7 +153,7 @@ def runs_table(**columns):
     return data.assign(**{name: list(values) * len(P) for name, values in columns.items()})
 
 
-def test_means_with_a_deviation_and_a_number_say_the_same_as_runs():
+def test_means_with_a_deviation_and_a_number_are_runs():
     data = pd.DataFrame({"p": P, "mean_s": [8.0, 4, 2, 1], "sd_s": [0.8, 0.4, 0.1, 0.1], "N": [5, 5, 4, 1]})
     found = perfcore.fit(data, fitter="scaling")
     assert found.value_name == "mean_s"
@@ -153,7 +163,10 @@ def test_means_with_a_deviation_and_a_number_say_the_same_as_runs():
     # Relative variances of 0.01, 0.01 and 0.0025 with 4, 4 and 3 degrees of freedom, and 1 % that counts as a run.
     spread = (4 * 0.01 + 4 * 0.01 + 3 * 0.0025 + 0.01**2) / (4 + 4 + 3 + 1)
     assert found.data[0].spread == pytest.approx(spread)
-    # Three runs as rows, and as their mean with its standard deviation, error or interval.
+
+
+def test_means_and_single_runs_say_the_same():
+    """Three runs as rows, and as their mean with its standard deviation, error or interval."""
     runs = runs_table(run=(1, 2, 3))
     grouped = runs.groupby("p")["time_s"]
     means = pd.DataFrame({"p": list(P), "time_s": grouped.mean().tolist(), "n_runs": 3})
@@ -168,35 +181,44 @@ def test_means_with_a_deviation_and_a_number_say_the_same_as_runs():
         assert told.data[0].spread == pytest.approx(single.data[0].spread), name
 
 
-def test_spreads_without_a_number_and_spreads_that_are_repeated():
+def test_without_a_number_a_spread_is_of_two_runs():
     found = perfcore.fit(pd.DataFrame({"p": P, "time_s": [8.0, 4, 2, 1], "std": 0.1}), fitter="scaling")
     assert found.counts.tolist() == [[2.0] * 4]
     assert "noise from std, their number is unknown: two, the fewest" in map(str, found.notes)
+
+
+def test_a_spread_that_is_repeated_for_each_run_is_no_spread_of_means():
     found = perfcore.fit(runs_table(run=(1, 2, 3), sd_s=(0.5, 0.5, 0.5), N=(3, 3, 3)), fitter="scaling")
     assert found.counts.tolist() == [[3.0] * 4]
 
 
-def test_zeros_are_left_out_with_a_note():
+def test_zeros_are_left_out_where_enough_is_left():
     data = table(("callpath", ("main", "io")), values=(8.0, 4.0, 2.0, 1.0))
     data = pd.concat([data, pd.DataFrame({"callpath": ["io", "main"], "p": [64, 64], "value": [0.0, 0.5]})])
     found = seen(data, path=("callpath",))
     assert found.counts.tolist() == [[1.0] * 5, [1.0] * 4 + [0.0]]
     assert "1 zero left out: below what the clock sees (io)" in map(str, found.notes)
+
+
+def test_a_point_that_is_mostly_zero_is_left_out_whole():
     data = pd.DataFrame([(p, 8.0 / p) for p in P] + [(64, 0.0), (64, 0.0), (64, 0.1)], columns=["p", "value"])
     found = seen(data.assign(run=range(len(data))))
     assert found.points["p"] == P
     assert "2 zeros left out: below what the clock sees (value)" in map(str, found.notes)
+
+
+def test_a_column_with_a_comma_in_its_name_is_one():
+    data = pd.DataFrame({"p": P, "Time, s": [8.0, 4, 2, 1], "Time": 1.0})
+    assert perfcore.fit(data, fitter="scaling", value="Time, s").value_name == "Time, s"
+
+
+def test_a_rate_of_zero_is_no_short_time():
     rows = [(p, rate) for p, rate in zip((1, 2, 4, 8, 16), (1.0, 0.0, 3.0, 5.0, 6.0), strict=True)]
     model = perfcore.fit(pd.DataFrame(rows, columns=["p", "speedup"]), fitter="scaling")
     assert any(
         "1 zero left out: nothing was done, which no model of a rate covers" in line
         for line in model.report().closing()
     )
-
-
-def test_a_column_with_a_comma_in_its_name_is_one():
-    data = pd.DataFrame({"p": P, "Time, s": [8.0, 4, 2, 1], "Time": 1.0})
-    assert perfcore.fit(data, fitter="scaling", value="Time, s").value_name == "Time, s"
 
 
 # The fitter `scaling`: what it takes, what it finds, and which paths it leaves out.
@@ -208,14 +230,10 @@ def frame(values, levels=LEVELS):
 GOOD = {"solve": 10 + 1000 / LEVELS, "exchange": 2 + 0.5 * LEVELS}
 
 
-def test_noiseless_laws_also_of_a_path_missing_at_some_points():
+def test_coefficients_of_noiseless_laws():
     model = perfcore.fit(frame(GOOD), fitter="scaling")
     assert model.formula == "solve = 10 + 1000/p\nexchange = 2 + 0.5*p"
     assert [fit.coefficients for fit in model.named] == [pytest.approx((10, 1000)), pytest.approx((2, 0.5))]
-    values = {**GOOD, "holes": np.where(LEVELS == 16, np.nan, 3 + 0.2 * LEVELS)}
-    model = perfcore.fit(frame(values), fitter="scaling")
-    assert model.unfitted == {}
-    assert model.named[2].formula == "3 + 0.2*p"
 
 
 @pytest.mark.parametrize(
@@ -242,6 +260,13 @@ def test_three_points_have_a_law_with_wide_bounds():
     two = pd.DataFrame({"p": [1, 2, 4], "n": [1, 4, 2], "time_s": [100.0, 50.5, 26.0]})
     with pytest.raises(DataError, match="3 distinct points; 4 are required"):
         perfcore.fit(two, fitter="scaling", parameter="p,n")
+
+
+def test_a_path_missing_at_some_points_is_fitted_from_the_others():
+    values = {**GOOD, "holes": np.where(LEVELS == 16, np.nan, 3 + 0.2 * LEVELS)}
+    model = perfcore.fit(frame(values), fitter="scaling")
+    assert model.unfitted == {}
+    assert model.named[2].formula == "3 + 0.2*p"
 
 
 @pytest.mark.parametrize(("points", "reason"), [

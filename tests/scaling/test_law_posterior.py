@@ -37,7 +37,7 @@ def noisy(truth, noise, n_runs=5, seed=0):
     return truth[:, None] * np.maximum(1.0 + noise * np.random.default_rng(seed).standard_normal(shape), 0.01)
 
 
-def test_first_levels_of_another_kind_and_turns_at_the_end():
+def test_a_first_level_of_another_kind_does_not_bend_the_law():
     """Within a node a collective is twenty times faster; what is left is 10 p^0.3 at the others."""
     levels = np.array([36.0, 72, 144, 288, 576])
     values = 10.0 * levels**0.3
@@ -46,28 +46,14 @@ def test_first_levels_of_another_kind_and_turns_at_the_end():
     assert bounds(model, 1152.0)[0, 1] == pytest.approx(10.0 * 1152**0.3, rel=0.1)
     found = model.posterior
     assert found.weight[0, found.level[0] == 0].sum() > 0.5
-    # Threads beyond the cores: 22.3, 25.3, 37.1 ms at 16, 17, 18, and then 106.8 ms at 19.
-    levels = np.array([1.0, 2, 4, 8, 12, 14, 16, 17, 18])
-    before = 300.0 / levels[:-2] + 3.5
-    model = fitted([[np.append(before, [25.3, 37.1])]], levels)
-    calm = fitted([[np.append(before, 300.0 / levels[-2:] + 3.5)]], levels)
-    assert model.posterior.turns[0] > 0.05
-    assert calm.posterior.turns[0] == 0.0
-    low, middle, high = bounds(model, 19.0, run=True)[0]
-    assert low < 37.1 < high
-    assert middle > bounds(calm, 19.0, run=True)[0, 1]
-    assert high / low > 1.5
 
 
-def test_growth_that_is_small_yet_is_not_excluded_nor_called_a_constant():
+def test_growth_that_is_small_yet_is_not_excluded():
     """Of a linear term that is 2 % of the last level, after ten flat ones, the bounds hold what it becomes."""
     levels = 2.0 ** np.arange(10)
     truth = 1.0 + 0.02 * np.append(levels, 4096.0) / levels[-1]
     low, _, high = bounds(fitted(noisy(truth[:10], 0.003), levels), 4096.0)[0]
     assert low < truth[10] < high
-    levels = np.array([1, 2, 4, 8, 16, 32, 64])
-    model = fitted(noisy(np.broadcast_to(5 + 0.3 * np.log2(levels), (30, 7)), 0.02, seed=5), levels)
-    assert not any(fit.is_constant for fit in model.named)
 
 
 def test_a_measured_level_is_known_as_well_as_its_runs():
@@ -83,6 +69,20 @@ def test_a_measured_level_is_known_as_well_as_its_runs():
         assert (high / low <= np.exp(2 * 1.96 * deviation) * 1.001).all()
         assert (low < middle).all()
         assert (middle < high).all()
+
+
+def test_a_turn_at_the_end_shifts_and_widens():
+    """Threads beyond the cores: 22.3, 25.3, 37.1 ms at 16, 17, 18, and then 106.8 ms at 19."""
+    levels = np.array([1.0, 2, 4, 8, 12, 14, 16, 17, 18])
+    before = 300.0 / levels[:-2] + 3.5
+    model = fitted([[np.append(before, [25.3, 37.1])]], levels)
+    calm = fitted([[np.append(before, 300.0 / levels[-2:] + 3.5)]], levels)
+    assert model.posterior.turns[0] > 0.05
+    assert calm.posterior.turns[0] == 0.0
+    low, middle, high = bounds(model, 19.0, run=True)[0]
+    assert low < 37.1 < high
+    assert middle > bounds(calm, 19.0, run=True)[0, 1]
+    assert high / low > 1.5
 
 
 @pytest.mark.parametrize("run", [False, True])
@@ -118,6 +118,12 @@ def test_a_real_collective_is_no_constant():
 def test_constants_are_recognised(noise, share):
     model = fitted(noisy(np.full((120, 5), 7.0), noise, seed=5))
     assert np.mean([fit.is_constant for fit in model.named]) >= share
+
+
+def test_what_rises_at_every_level_is_not_called_a_constant():
+    levels = np.array([1, 2, 4, 8, 16, 32, 64])
+    model = fitted(noisy(np.broadcast_to(5 + 0.3 * np.log2(levels), (30, 7)), 0.02, seed=5), levels)
+    assert not any(fit.is_constant for fit in model.named)
 
 
 @pytest.mark.parametrize("noise", [0.05, 0.2])
@@ -157,11 +163,14 @@ def test_the_unit_of_the_parameter_does_not_matter_to_powers(factor):
     assert after == pytest.approx(before, rel=1e-5)
 
 
-def test_other_paths_and_missing_levels_do_not_matter():
+def test_what_others_are_fitted_with_does_not_matter():
     values = noisy([3.0 + N, 10.0 + 1000.0 / N, np.full(5, 2.0)], 0.1)
     together = bounds(fitted(values), 256.0)
     for k in range(3):
         assert bounds(fitted(values[[k]]), 256.0)[0] == pytest.approx(together[k], rel=1e-9)
+
+
+def test_missing_levels_are_as_if_there_were_none():
     values, alone = noisy([3.0 + N, 8.0 / N + 0.1 * N, 2.0 + N**0.5], 0.1), []
     for k, missing in enumerate(([0], [4], [])):
         alone += [*bounds(fitted(np.delete(values[[k]], missing, axis=2), np.delete(N, missing)), 256.0)]
@@ -178,9 +187,6 @@ def test_exponents_of_the_user_are_the_only_ones():
     model = fitted(noisy([2.0 + 3.0 * N**0.44], 0.01), exponents="11/25", logarithms="0")
     assert exponents_of(model) == {0.44}
     assert bounds(model, 256.0)[0, 1] == pytest.approx(2.0 + 3.0 * 256**0.44, rel=0.05)
-    model = fitted(noisy([TWO["product"](*GRID.T)], 0.02), GRID, exponents="1/2,1", logarithms="0")
-    assert exponents_of(model) <= {0.5, 1.0}
-    assert bounds(model, (256.0, 256.0))[0, 1] == pytest.approx(1.0 + 0.01 * 256**2, rel=0.1)
 
 
 HARD = {
@@ -210,6 +216,12 @@ def test_two_parameters_are_predicted_within_their_bounds():
     found = bounds(fitted(noisy(truth, 0.02, seed=1), GRID), (256.0, 256.0))
     assert ((found[:, 0] <= wanted) & (wanted <= found[:, 2])).mean() >= 0.88
     assert np.median(np.abs(found[:, 1] / wanted - 1.0)) < 0.04
+
+
+def test_exponents_of_several_parameters_of_the_user():
+    model = fitted(noisy([TWO["product"](*GRID.T)], 0.02), GRID, exponents="1/2,1", logarithms="0")
+    assert exponents_of(model) <= {0.5, 1.0}
+    assert bounds(model, (256.0, 256.0))[0, 1] == pytest.approx(1.0 + 0.01 * 256**2, rel=0.1)
 
 
 def test_functions_of_the_user_are_terms():

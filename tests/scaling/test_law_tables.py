@@ -20,10 +20,13 @@ LEVELS = np.array([4.0, 8, 16, 32, 64])
 VALUES = {"solve": 10 + 1000 / LEVELS, "exchange": 2 + 0.5 * LEVELS, "setup": np.full(5, 3.0)}
 
 
-def fitted(values=VALUES, **options):
+def frame(values, name="function"):
     rows = [(p, path, y) for path, own in values.items() for p, y in zip(LEVELS, own, strict=True)]
-    table = pd.DataFrame(rows, columns=["p", "function", "time_s"])
-    return perfcore.fit(table, fitter="scaling", **{"at": "p=256", **options})
+    return pd.DataFrame(rows, columns=["p", name, "time_s"])
+
+
+def fitted(values=VALUES, **options):
+    return perfcore.fit(frame(values), fitter="scaling", **{"at": "p=256", **options})
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +127,13 @@ def test_of_thirty_levels_and_more_several_may_deviate(n_levels, counts_less):
 P = (4.0, 8.0, 16.0, 32.0, 64.0)
 
 
+def laid_out(model):
+    """Places of labels and ticks are found, and warned of, only when a figure is laid out."""
+    figure = model.plot().figure
+    figure.draw_without_rendering()
+    return figure
+
+
 @pytest.fixture(scope="module")
 def three():
     laws = {f"main->f{k}": lambda p, k=k: (k + 1.0) * (1.0 + p) for k in range(3)}
@@ -131,9 +141,7 @@ def three():
 
 
 def test_means_median_bounds_and_target_are_where_the_model_has_them(three):
-    figure, path = three.plot().figure, three.paths.index("main->f2")
-    figure.draw_without_rendering()  # which finds places of labels and ticks, and warns of them
-    axes = figure.axes[0]
+    axes, path = laid_out(three).axes[0], three.paths.index("main->f2")
     means = next(line for line in axes.lines if line.get_marker() == "o" and len(line.get_xdata()) == len(P))
     np.testing.assert_allclose(means.get_xydata(), np.stack([P, three.means[path]], axis=1))
     (diamond,) = (line for line in axes.lines if line.get_marker() == "D")
@@ -145,6 +153,9 @@ def test_means_median_bounds_and_target_are_where_the_model_has_them(three):
     assert np.ptp(run[run[:, 0] == 64.0, 1]) > np.ptp(mean[mean[:, 0] == 64.0, 1]) > 0.0
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert [tick for tick in axes.get_xticks() if 4 <= tick <= 256] == [4, 8, 16, 32, 64, 128, 256]
+
+
+def test_intervals_hold_the_median_and_one_another(three):
     wide, likely = (mark for mark in three.report().plots[0].marks if isinstance(mark, Band))
     middle = np.array([y for mark in three.report().plots[0].marks if isinstance(mark, Line) for y in mark.y])
     assert np.all(np.array(wide.low) <= likely.low)
@@ -163,8 +174,12 @@ LAWS = {
 
 def measured(laws, runs=3, noise=0.02, seed=0):
     rng = np.random.default_rng(seed)
-    rows = [(p, path, float(law(p)) * (1.0 + noise * rng.standard_normal())) for path, law in laws.items() for p in P
-            for _ in range(runs)]  # fmt: skip
+    rows = [
+        (p, path, float(law(p)) * (1.0 + noise * rng.standard_normal()))
+        for path, law in laws.items()
+        for p in P
+        for _ in range(runs)
+    ]
     return pd.DataFrame(rows, columns=["p", "callpath", "time_s"])
 
 
@@ -283,10 +298,13 @@ def test_one_point_has_one_number_and_one_interval(series, scale, tmp_path):
     assert content["levels"][-1]["level"] == at
 
 
-def test_what_two_levels_or_a_wide_interval_do_not_determine():
+def test_two_levels_do_not_determine_a_model():
     answer = perfcore.fit(pd.DataFrame({"p": [1, 2], "time_s": [10.0, 5.5]}), fitter="scaling").report().answer
     assert answer.startswith("Not determined at p=8 (4x beyond the data): 2 levels do not determine a model")
     assert "measur" in answer
+
+
+def test_what_spans_more_than_a_factor_of_ten_is_not_determined():
     data = pd.DataFrame({"cores": [1, 2, 4, 8, 16, 32], "time_s": [40.0, 19.0, 10.5, 4.4, 3.9, 2.6]})
     model = perfcore.fit(data, fitter="scaling", at="cores=2048")
     row = model.rows[0]
@@ -296,14 +314,17 @@ def test_what_two_levels_or_a_wide_interval_do_not_determine():
     assert "; measuring cores=64 would narrow it to a factor of " in answer
 
 
-def test_levels_that_deviate_are_named_and_have_bounds():
+def test_a_level_that_the_model_misses_is_named():
     p = np.array([1.0, 2, 4, 8, 16, 32, 64])
     times = 100 / p + 1
     times[3] *= 1.4
     model = perfcore.fit(pd.DataFrame({"p": p, "time_s": times}), fitter="scaling")
     (text,) = (t for t in model.report().notes_by_label()["Uncertain"] if "misses" in t)
     assert "p=8 by 40%" in text
-    # Of times that follow a law to rounding it counts for nothing, so that its own mean is open.
+
+
+def test_an_outlier_among_tens_of_exact_levels_has_bounds():
+    """Of times that follow a law to rounding it counts for nothing, so that its own mean is open."""
     p = np.arange(1.0, 31.0)
     model = perfcore.fit(pd.DataFrame({"p": p, "time_s": (100 / p + 1) * np.where(p == 6, 2.0, 1.0)}), fitter="scaling")
     assert model.report().figures[0].value == pytest.approx(100 / 120 + 1, rel=0.05)
@@ -325,7 +346,7 @@ def test_a_total_has_one_number_and_one_interval(tmp_path):
     assert "in total" not in perfcore.predict(perfcore.fit(rates, fitter="scaling"), at="p=64").report().answer
 
 
-def test_a_rate_of_each_processor_is_as_the_time_and_keeps_its_efficiency():
+def test_a_rate_of_each_processor_is_predicted_as_the_time_of_a_growing_problem():
     table = pd.DataFrame({"gpus": [8, 16, 32, 64, 128, 256], "step_s": [4.25, 4.37, 4.49, 4.6, 4.72, 4.84]})
     times = perfcore.fit(table, scaling="weak", at="gpus=1024").report().figures[0]
     rates = pd.DataFrame({"gpus": table["gpus"], "tokens/s/gpu": 16384.0 / table["step_s"]})
@@ -344,11 +365,6 @@ def test_a_rate_of_each_processor_is_as_the_time_and_keeps_its_efficiency():
     assert projection.report().figures == model.report().figures
     assert projection.report().notes_by_label()["Check"] == model.report().notes_by_label()["Check"]
     assert perfcore.validate(projection, totals).report().figures == perfcore.validate(model, totals).report().figures
-    # Twice the GPUs at the same tokens per second and GPU do twice the work.
-    table = pd.DataFrame({"gpus": [8, 16, 32, 64], "tokens/s/gpu": [3100.0, 3050.0, 2980.0, 2800.0]})
-    levels = perfcore.fit(table, fitter="scaling", at="gpus=64").speedup.levels
-    assert [row.efficiency[0] for row in levels[:4]] == pytest.approx([1, 3050 / 3100, 2980 / 3100, 2800 / 3100])
-    assert levels[3].speedup[0] == pytest.approx(8 * 2800 / 3100)
 
 
 @pytest.mark.parametrize("scaling", ["weak", "strong"])
@@ -381,6 +397,14 @@ def test_rows_are_named_and_kept_alike_whatever_the_scaling_of_a_rate(scaling, t
     assert (found.unit, found.largest[0][2]) == (alone.unit, pytest.approx(alone.value))
 
 
+def test_a_rate_of_each_processor_keeps_its_efficiency():
+    """Twice the GPUs at the same tokens per second and GPU do twice the work."""
+    table = pd.DataFrame({"gpus": [8, 16, 32, 64], "tokens/s/gpu": [3100.0, 3050.0, 2980.0, 2800.0]})
+    levels = perfcore.fit(table, fitter="scaling", at="gpus=64").speedup.levels
+    assert [row.efficiency[0] for row in levels[:4]] == pytest.approx([1, 3050 / 3100, 2980 / 3100, 2800 / 3100])
+    assert levels[3].speedup[0] == pytest.approx(8 * 2800 / 3100)
+
+
 def test_operations_of_a_server_are_no_parts_of_a_run_but_operators_are():
     rows = [(name, p, base * p**0.1) for name, base in (("GET", 100.0), ("SET", 120.0)) for p in (1, 2, 4, 8)]
     assert not perfcore.fit(pd.DataFrame(rows, columns=["op", "clients", "latency_us"])).has_parts
@@ -411,15 +435,12 @@ def test_ways_whose_curves_cross_are_no_repeated_runs(runs, noise, names):
     assert len(perfcore.fit(pd.DataFrame(rows, columns=["solver", "p", "time_s"])).paths) == names
 
 
-def test_versions_and_systems_are_names():
+def test_a_name_for_each_number_of_processors_is_no_system():
     rows = [
         (f"{code}-cluster-{p}", code, p, work / p) for code, work in (("lu", 8.0), ("cg", 5.0)) for p in (1, 2, 4, 8)
     ]
     model = perfcore.fit(pd.DataFrame(rows, columns=["system", "benchmark", "p", "time_s"]))
     assert (model.origin.fitter, model.paths) == ("scaling", ("lu", "cg"))
-    rows = [(v, p, s * (10.0 + 1600.0 / p)) for v, s in ((1.0, 1.0), (2.0, 0.9)) for p in (32, 64, 128)]
-    table = pd.DataFrame(rows, columns=["version", "cores", "time_s"])
-    assert perfcore.fit(table, fitter="scaling").paths == ("1", "2")
 
 
 def test_runs_without_the_processors_in_question_are_left_out():
@@ -440,7 +461,7 @@ def test_a_text_that_shifts_all_points_alike_makes_series():
     assert len(perfcore.fit(same, fitter="scaling").paths) == 1
 
 
-def test_one_factor_at_a_time_is_a_parameter_and_numbers_of_a_variant_are_none():
+def test_one_factor_at_a_time_is_a_factor_and_not_noise():
     """Sizes at one number of processors, and processors at one size."""
     points = [(p, 64) for p in (1, 2, 4, 8, 16)] + [(4, n) for n in (16, 32, 128, 256)]
     table = pd.DataFrame(points, columns=["p", "n"])
@@ -449,7 +470,10 @@ def test_one_factor_at_a_time_is_a_parameter_and_numbers_of_a_variant_are_none()
     assert model.rows[0].predicted == pytest.approx(16.0, rel=0.01)
     other = perfcore.fit(table.assign(time_s=table["n"] / table["p"], user_s=1.0), fitter="scaling")
     assert " ".join(other.report().closing(None)).count("time_s is measured, not user_s") == 1
-    # Tiles of a decomposition: their product is the processors; the threads are those of the variant.
+
+
+def test_numbers_that_follow_from_a_variant_are_no_parameters():
+    """Tiles of a decomposition: their product is the processors; the threads are those of the variant."""
     rows = [("2D", 16, 4, 4, 1), ("2D", 32, 4, 8, 1), ("2D", 64, 8, 8, 1), ("2D", 128, 8, 16, 1)]
     rows += [("1D", p, p, 1, 16 if p > 16 else 1) for p in (16, 32, 64, 128)]
     table = pd.DataFrame(rows, columns=["decomposition", "procs", "tiles_x", "tiles_y", "threads"])
@@ -553,6 +577,12 @@ def test_a_size_of_each_node_scales_weakly_and_says_what_the_whole_size_says():
 def test_one_rank_in_a_column_is_a_level_as_two_ranks_are():
     table = pd.DataFrame({"n": [1000, 2000], "1 rank": [1.2, 9.5], "2 ranks": [0.65, 4.9], "4 ranks": [0.36, 2.6]})
     assert perfcore.fit(table, fitter="scaling").points["p"] == (1.0, 1.0, 2.0, 2.0, 4.0, 4.0)
+
+
+def test_numbers_of_versions_are_names():
+    rows = [(v, p, s * (10.0 + 1600.0 / p)) for v, s in ((1.0, 1.0), (2.0, 0.9)) for p in (32, 64, 128)]
+    table = pd.DataFrame(rows, columns=["version", "cores", "time_s"])
+    assert perfcore.fit(table, fitter="scaling").paths == ("1", "2")
 
 
 def test_a_rate_is_said_in_the_same_words_by_every_command():

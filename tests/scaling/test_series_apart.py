@@ -29,14 +29,20 @@ def test_each_has_the_model_that_it_has_alone(table):
         assert model.predict({**at, "path": name}) == pytest.approx(alone.predict(at), rel=1e-9)
 
 
-def test_they_are_found_again_do_not_add_up_and_need_a_path_that_tells_them_apart(table):
+def test_they_do_not_add_up(table):
     model = perfcore.fit(table, fitter="scaling", parameter="size")
     assert "total" not in model.report().answer
     assert not model.part_draws({"p": np.array([6400.0])}).add_up
     assert "total" not in perfcore.predict(model).report().answer
+
+
+def test_they_are_found_again_in_other_data(table):
     model = perfcore.fit(table, fitter="scaling", parameter="size")
     report = perfcore.validate(model, table[table.algo == "b"].assign(size=table["size"] * 2))
     assert len(report.to_frame()) == len(SIZES)
+
+
+def test_with_a_path_that_does_not_tell_them_apart_they_are_refused(table):
     table["machine"] = "m"
     with pytest.raises(OptionError, match=r"differ in algo \(a, b\) and are up to .*path='machine,algo', or choose"):
         perfcore.fit(table, fitter="scaling", parameter="size", path=("machine",))
@@ -60,7 +66,7 @@ def test_kernels_of_a_suite_do_not_add_up(cells, further, add_up):
     assert perfcore.fit(rows(*cells).assign(**further), fitter="scaling").adds_up is add_up
 
 
-def test_other_programs_and_numbers_of_threads_are_no_repeated_runs():
+def test_the_serial_run_is_no_run_of_one_thread():
     """Alike in time, so that only its name says that the row of one thread is no repeated run."""
     table = rows(("seq", 1, 10.0), *(("omp", p, 10.5 / p + 0.3) for p in (1, 2, 4, 8))).rename(
         columns={"kernel": "impl"}
@@ -68,10 +74,6 @@ def test_other_programs_and_numbers_of_threads_are_no_repeated_runs():
     model = perfcore.fit(table, fitter="scaling")
     assert model.paths == ("omp",)
     assert "1 distinct point" in model.unfitted["seq"]
-    # One number of processes was run with two; its times are not those of one point.
-    points = [(1, 4), (2, 4), (4, 4), (8, 4), (8, 2)]
-    table = pd.DataFrame({"processes": p, "threads": t, "time_s": 40 / (p * t) + 0.4} for p, t in points)
-    assert list(perfcore.fit(table, fitter="scaling").parameter_names.values()) == ["processes", "threads"]
 
 
 def test_rows_without_a_text_that_parts_the_others_are_a_series():
@@ -95,3 +97,10 @@ def test_steps_that_differ_are_said_first_and_are_no_strong_scaling():
     uncertain = [note.text for note in report.notes if note.label == "Uncertain"]
     assert uncertain[0] == "the runs did not do the same work: 10 to 40 steps (--where steps=40 holds them)"
     assert "strong scaling, since the time falls" in " ".join(note.text for note in report.notes)
+
+
+def test_other_numbers_of_threads_are_no_repeated_runs():
+    """One number of processes was run with two; its times are not those of one point."""
+    points = [(1, 4), (2, 4), (4, 4), (8, 4), (8, 2)]
+    table = pd.DataFrame({"processes": p, "threads": t, "time_s": 40 / (p * t) + 0.4} for p, t in points)
+    assert list(perfcore.fit(table, fitter="scaling").parameter_names.values()) == ["processes", "threads"]

@@ -17,17 +17,11 @@ def every_second(n, unit="s", factor=1):
     return Series(np.arange(n) * factor, {"cpu": np.arange(n) / n}, unit, source="x.csv")
 
 
-def test_windows_by_default_until_a_date_and_of_a_curve():
+def test_five_minutes_by_default():
     window = take_window(every_second(1000))
     assert window.times.tolist() == list(range(700, 1000))
     assert window.values[0] == 0.7
     assert (window.column, window.time_unit, window.missing) == ("cpu", "s", 0)
-    # Of UTC unless it says otherwise, also where times count in another unit.
-    hours = Series(1_700_006_400_000 + 3_600_000 * np.arange(72), {"a": np.arange(72.0)}, "ms")  # from 2023-11-15 on
-    assert take_window(hours, "12h", until="2023-11-16 06:00").values.tolist() == list(range(19, 31))
-    assert take_window(hours, "1d", until="2023-11-17T01:00+02:00").values.tolist() == list(range(24, 48))
-    curve = UtilizationCurve(np.arange(31.0), np.arange(30.0), "s")
-    assert take_window(curve, "20s").values.tolist() == np.arange(10.0, 30.0).tolist()
 
 
 def test_of_several_columns_the_first_that_holds_a_value():
@@ -39,10 +33,22 @@ def test_of_several_columns_the_first_that_holds_a_value():
     assert take_window(data, column="disk").column == "disk"
 
 
+def test_until_a_date():
+    """Of UTC unless it says otherwise, also where times count in another unit."""
+    hours = Series(1_700_006_400_000 + 3_600_000 * np.arange(72), {"a": np.arange(72.0)}, "ms")  # from 2023-11-15 on
+    assert take_window(hours, "12h", until="2023-11-16 06:00").values.tolist() == list(range(19, 31))
+    assert take_window(hours, "1d", until="2023-11-17T01:00+02:00").values.tolist() == list(range(24, 48))
+
+
 def test_missing_and_infinite_samples_are_left_out_and_counted():
     window = take_window(Series([0, 1, 2, 3], {"a": [1.0, np.nan, np.inf, 4.0]}, source="x.csv"), "all")
     assert (window.values.tolist(), window.missing) == ([1.0, 4.0], 2)
     assert window.describe() == "2 samples, 2 missing of 'a' over 3 s, from x.csv"
+
+
+def test_a_curve_is_the_series_of_its_heights():
+    curve = UtilizationCurve(np.arange(31.0), np.arange(30.0), "s")
+    assert take_window(curve, "20s").values.tolist() == np.arange(10.0, 30.0).tolist()
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def histograms(draw, low=-20.0, most_bins=12):
     return Histogram(edges, masses, means)
 
 
-def test_bins_are_even_below_and_above_their_mean_with_gaps_and_single_values():
+def test_a_bin_is_even_below_and_above_its_mean():
     """Of the bin [0, 4] of mean 1, three quarters lie below 1: then the mean is 3/4 * 1/2 + 1/4 * 5/2 = 1."""
     value = Histogram([0, 4], [1], [1])
     assert value.cdf([0.5, 1, 2.5, 4]) == pytest.approx([0.375, 0.75, 0.875, 1])
@@ -54,12 +54,18 @@ def test_bins_are_even_below_and_above_their_mean_with_gaps_and_single_values():
     assert value.mean == 1.0
     # E[X^2] = 3/4 * 1/3 + 1/4 * (16 + 4 + 1)/3 = 2
     assert value.std == pytest.approx(1.0)
+
+
+def test_gaps_and_single_values():
     assert E.cdf([4, 4.5, 5]) == pytest.approx([0.6, 0.6, 0.6])
     assert E.quantile(0.6) == 4.0
     idle = Histogram([0, 0, 1], [0.7, 0.3])
     assert idle.cdf([-1e-9, 0, 0.5]) == pytest.approx([0, 0.7, 0.85])
     assert idle.quantile([0.0, 0.7, 0.85]) == pytest.approx([0, 0, 0.5])
     assert idle.support == (0.0, 1.0)
+
+
+def test_empty_bins_at_the_ends_are_no_support():
     assert Histogram([0, 1, 2, 3], [0, 1, 0]) == Histogram([1, 2], [1])
 
 
@@ -146,15 +152,12 @@ def test_accuracy_against_known_distributions(bins, error):
         assert np.abs(found.cdf(places) - cdf(places)).max() < error
 
 
-def test_exponentials_of_a_long_tail_and_powers_with_uncertain_exponents():
-    """exp of a normal in 100 bins is lognormal: bins are placed anew where those of the normal are too wide."""
+def test_exponentials_of_a_long_tail():
+    """exp of a normal in 100 bins is lognormal: the bins of the result are placed anew where those of the normal are
+    too wide."""
     value = exp(Histogram.convert(Normal(0, 1))[0])
     places = value.quantile(LEVELS)
     assert np.abs(value.cdf(places) - stats.lognorm(1.0).cdf(places)).max() < 0.005
-    # 2^Y for Y uniform on [0, 2]: log2(z)/2.
-    found = 2 ** Histogram(np.linspace(0, 2, 21), np.full(20, 0.05))
-    np.testing.assert_allclose(found.cdf([1.5, 2.0, 3.0]), np.log2([1.5, 2.0, 3.0]) / 2, atol=0.003)
-    assert (D ** Histogram([1, 1.5], [1])).support == pytest.approx((1.0, 5**1.5))
 
 
 def test_signs_of_powers_and_absolute_values():
@@ -175,7 +178,14 @@ def test_signs_of_powers_and_absolute_values():
     assert (D**0).support == (1.0, 1.0)
 
 
-def test_single_values_in_maxima_sums_and_products():
+def test_powers_with_uncertain_exponents():
+    """2^Y for Y uniform on [0, 2]: log2(z)/2."""
+    found = 2 ** Histogram(np.linspace(0, 2, 21), np.full(20, 0.05))
+    np.testing.assert_allclose(found.cdf([1.5, 2.0, 3.0]), np.log2([1.5, 2.0, 3.0]) / 2, atol=0.003)
+    assert (D ** Histogram([1, 1.5], [1])).support == pytest.approx((1.0, 5**1.5))
+
+
+def test_a_maximum_with_a_number_has_a_single_value():
     """max(D, 3): D is below 3 with probability 1/4."""
     found = maximum(D, 3)
     assert found.cdf(3) == pytest.approx(0.25)
@@ -183,7 +193,10 @@ def test_single_values_in_maxima_sums_and_products():
     assert minimum(D, 3).cdf(np.nextafter(3, 0)) == pytest.approx(0.25)
     assert maximum(D, 7).support == (7.0, 7.0)
     assert maximum(D, 0.5) == D
-    # Two values that are 0 with probability 0.6 each: the sum is 0 with 0.36, the product with 0.84.
+
+
+def test_single_values_stay_in_sums_and_products():
+    """Two values that are 0 with probability 0.6 each: the sum is 0 with 0.36, the product with 0.84."""
     idle, other = Histogram([0, 0, 1], [0.6, 0.4]), Histogram([0, 0, 1], [0.6, 0.4])
     assert (idle + other).cdf(0) == pytest.approx(0.36)
     assert (idle * other).cdf(0) == pytest.approx(0.84)
@@ -191,11 +204,14 @@ def test_single_values_in_maxima_sums_and_products():
     assert (idle / Histogram([1, 2], [1])).cdf(0) == pytest.approx(0.6)
 
 
-def test_scaling_keeps_masses_and_conversion_the_normal():
+def test_scaling_moves_edges_and_keeps_masses():
     for found, edges in ((2 * D, [2, 6, 10]), (D / -2, [-2.5, -1.5, -0.5]), (D + 1, [2, 4, 6]), (0 * D, [0, 0])):
         assert found.edges.tolist() == edges
     assert (D / -2).masses.tolist() == [0.75, 0.25]
     assert multiply(D, 1e300).std == pytest.approx(1e300 * D.std)  # whose variance is no number
+
+
+def test_conversion_of_a_normal():
     found, _ = Histogram.convert(Normal(10, 2))
     assert found.mean == pytest.approx(10.0, rel=1e-14)
     assert found.std == pytest.approx(2.0, rel=1e-3)
@@ -203,7 +219,7 @@ def test_scaling_keeps_masses_and_conversion_the_normal():
     assert np.abs(found.cdf(places) - Normal(10, 2).cdf(places)).max() < 2e-4
 
 
-def test_bins_of_few_common_and_equal_samples():
+def test_samples_in_five_equal_bins():
     """Section 3.2 of the paper: five intervals divided evenly over the range; probabilities sum to 1."""
     samples = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10.0]
     found = Histogram.from_samples(samples, Histogram.Options(rule="width"))
@@ -211,15 +227,6 @@ def test_bins_of_few_common_and_equal_samples():
     assert found.masses.tolist() == pytest.approx([0.2, 0.2, 0.2, 0.2, 0.2])
     assert found.means.tolist() == [0.5, 2.5, 4.5, 6.5, 9.0]
     assert found.mean == pytest.approx(np.mean(samples))
-    # A machine that is idle in 70% of the samples.
-    samples = np.concatenate([np.ones(700), np.random.default_rng(1).uniform(0.2, 0.9, 300)])
-    found = Histogram.from_samples(samples, Histogram.Options(bins=10))
-    assert (found.edges[-2], found.edges[-1]) == (1.0, 1.0)
-    assert found.masses[-1] == pytest.approx(0.7)
-    assert len(found.masses) <= 10
-    assert Histogram.from_samples([1.0, 2.0]).support == (1.0, 2.0)
-    assert Histogram.from_samples([1.0, 2.0]).quantile(0.5) == pytest.approx(1.5)
-    assert Histogram.from_samples([3.0] * 5).edges.tolist() == [3.0, 3.0]
 
 
 @settings(max_examples=60)
@@ -242,6 +249,15 @@ def test_bins_of_samples_keep_all_of_them(samples, bins, rule):
     if rule == "adaptive":
         is_between |= np.abs(np.quantile(samples, np.clip(shares, 0.0, 1.0)) - inner) <= 1e-9 * scale
     assert is_between.all()
+
+
+def test_common_values_get_a_bin_of_their_own():
+    """A machine that is idle in 70% of the samples."""
+    samples = np.concatenate([np.ones(700), np.random.default_rng(1).uniform(0.2, 0.9, 300)])
+    found = Histogram.from_samples(samples, Histogram.Options(bins=10))
+    assert (found.edges[-2], found.edges[-1]) == (1.0, 1.0)
+    assert found.masses[-1] == pytest.approx(0.7)
+    assert len(found.masses) <= 10
 
 
 SHAPES = {
@@ -274,6 +290,12 @@ def test_forty_bins_keep_the_distribution(shape):
     assert found.support == (samples.min(), samples.max())
 
 
+def test_two_samples_and_equal_ones():
+    assert Histogram.from_samples([1.0, 2.0]).support == (1.0, 2.0)
+    assert Histogram.from_samples([1.0, 2.0]).quantile(0.5) == pytest.approx(1.5)
+    assert Histogram.from_samples([3.0] * 5).edges.tolist() == [3.0, 3.0]
+
+
 @pytest.mark.parametrize(("make", "message"), [
     (lambda: Histogram([1, 2, 3], [0.5, 0.4]), r"sum to 0\.9, not to 1"),
     (lambda: Histogram([1, 2, 3], [1.5, -0.5]), r"bin 2 has the negative probability -0\.5"),
@@ -300,19 +322,17 @@ def test_bad_input(make, message):
 
 
 # Schopf's own arithmetic: the paper's equations 3 to 6.
-def test_the_cartesian_method():
-    """Each interval of the sum of uniform values is spread evenly where it is triangular: variance w^2/3 for w^2/6."""
+def test_it_widens_sums():
+    """Each interval of the sum of uniform values is spread evenly where it is triangular: variance w^2/3 for w^2/6.
+
+    With one bin in place of the sum the deviation is too large by sqrt(2), with ever more bins by less.
+    """
     unit = Histogram([0, 1], [1])
     assert add(unit, unit, method="cartesian").std == pytest.approx(np.sqrt(1 / 3))
     assert add(unit, unit, bins=200).std == pytest.approx(np.sqrt(1 / 6), rel=1e-4)
     ten = [Histogram(np.linspace(0, 1, 6), np.full(5, 0.2))] * 10
     assert add(*ten, method="cartesian").std > 1.5 * np.sqrt(10 / 12)
     assert add(*ten, bins=25).std == pytest.approx(np.sqrt(10 / 12), rel=1e-2)
-    assert exp(D, method="cartesian") == exp(D)
-    with pytest.raises(OptionError, match="method= cartesian has no power"):
-        power(D, E, method="cartesian")
-    with pytest.raises(OptionError, match="divisor can be 0"):
-        divide(D, Histogram([-1, 1], [1]), method="cartesian")
 
 
 @pytest.mark.parametrize("operation", [add, subtract, multiply, divide, maximum, minimum])
@@ -321,6 +341,14 @@ def test_mass_is_kept(operation):
     assert len(found.masses) == 8
     assert found.masses.sum() == pytest.approx(1.0, abs=1e-15)
     assert (found.edges[0], found.edges[-1]) == pytest.approx(operation(D, E).support)
+
+
+def test_what_it_does_not_do():
+    assert exp(D, method="cartesian") == exp(D)
+    with pytest.raises(OptionError, match="method= cartesian has no power"):
+        power(D, E, method="cartesian")
+    with pytest.raises(OptionError, match="divisor can be 0"):
+        divide(D, Histogram([-1, 1], [1]), method="cartesian")
 
 
 def test_a_probability_at_0_is_kept_by_powers_of_both_signs():

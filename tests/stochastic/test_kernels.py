@@ -35,16 +35,10 @@ SIGNED = pieces([-2, -1, 0, 0, 1.5, 3], [2, 1, 1, 3, 2])
 NEGATIVE = POSITIVE.negated()
 
 
-def test_pieces_too_narrow_for_a_density_are_single_values_and_keep_their_place():
+def test_pieces_too_narrow_for_a_density_are_single_values():
     law = pieces([0.0, 5e-324, 1.0], [1, 1])
     assert law.atoms[0].tolist() == [5e-324]
     assert law.cdf(np.array([0.0, 5e-324, 0.5, 1.0])).tolist() == [0.0, 0.5, 0.75, 1.0]
-    # A piece a billionth as wide as the range counts as a value; one that is just wider does not lose digits.
-    for width in (1e-9, 1e-7, 1e-5):
-        narrow = pieces([0, 0.5, 0.5 + width, 1], [1, 2, 1])
-        cdf = SumLaw(UNIT, narrow).cdf_and_integral(np.array([0.5, 1.0, 1.5]))[0]
-        # By hand for a value at 1/2: 1/16, 1/2, 15/16.
-        np.testing.assert_allclose(cdf, [1 / 16, 0.5, 15 / 16], atol=2 * width)
 
 
 def test_quotients_of_what_varies_little():
@@ -170,6 +164,15 @@ def test_functions_of_one(function, of_array):
     assert high - law.cdf_and_integral(np.array([low, high]))[1][1] == pytest.approx(law.mean, rel=1e-12)
 
 
+def test_narrow_pieces_keep_their_place():
+    """A piece a billionth as wide as the range counts as a value; one that is just wider does not lose digits."""
+    for width in (1e-9, 1e-7, 1e-5):
+        narrow = pieces([0, 0.5, 0.5 + width, 1], [1, 2, 1])
+        cdf = SumLaw(UNIT, narrow).cdf_and_integral(np.array([0.5, 1.0, 1.5]))[0]
+        # By hand for a value at 1/2: 1/16, 1/2, 15/16.
+        np.testing.assert_allclose(cdf, [1 / 16, 0.5, 15 / 16], atol=2 * width)
+
+
 @settings(max_examples=60)
 @given(small_pieces(), small_pieces(), st.integers(1, 30))
 def test_bins_hold_exactly_what_the_law_says(x, y, bins):
@@ -203,7 +206,10 @@ def test_edges_equidistribute_the_error():
 
 # Schopf's own arithmetic: the paper's equations 3 to 6.
 def test_intermediate_results_and_masses_spread_evenly():
-    """Equation 5, whose [6, 11] is printed as [6, 1]; probabilities per unit are 0.0375, 0.02, 0.1125 and 0.06."""
+    """Equation 5, whose second interval [6, 11] is printed as [6, 1].
+
+    By hand: each interval's probability per unit is 0.0375, 0.02, 0.1125 and 0.06.
+    """
     histogram = representation_named("histogram")
     d, e = histogram([1, 3, 5], [0.25, 0.75]).bins, histogram([2, 4, 5, 8], [0.6, 0, 0.4]).bins
     intervals, masses = intermediate_results("add", d, e)

@@ -73,15 +73,18 @@ def test_clarks_maximum(x, y, correlation):
     assert found.cdf_error == pytest.approx(abs(third) / std**3 / (6 * math.sqrt(2 * math.pi)), rel=1e-4, abs=1e-6)
 
 
-def test_related_values_rise_and_fall_together_also_many():
+def test_related_values_rise_and_fall_together():
     """With correlation 1 they are one value, shifted and scaled: deviations add, subtract, and maxima are of one."""
     x, y = Normal(3, 0.3), Normal(5, 0.4)
     assert add(x, y, correlation=1.0) == Normal(8, 0.7)
     both = subtract(y, x, correlation=1.0)
     assert (both.mean, both.std) == pytest.approx((2.0, 0.1))
     assert maximum(x, Normal(4, 0.3), correlation=1.0) == Normal(4, 0.3)
-    # Sums: the variance is that of the matrix. Maxima of four equicorrelated standard normals: the mean is the
-    # independent one, 1.029375 (Teichroew 1956), times sqrt(1 - correlation), which Clark's chain meets roughly.
+
+
+def test_sums_and_maxima_of_many_with_a_common_correlation():
+    """Sums: the variance is that of the matrix. Maxima of four equicorrelated standard normals: the mean is the
+    independent one, 1.029375 (Teichroew 1956), times sqrt(1 - correlation), which Clark's chain meets roughly."""
     values = [Normal(k, k) for k in (1.0, 2.0, 3.0)]
     covariance = np.outer([1, 2, 3], [1, 2, 3]) * (0.4 + 0.6 * np.eye(3))
     found = add(*values, correlation=0.4)
@@ -152,7 +155,7 @@ def test_functions_against_known_distributions(function, reference, exact):
     assert claimed == pytest.approx(error, rel=0.5 if function is abs else 0.05)
 
 
-def test_roots_logarithms_and_powers_with_normal_exponents():
+def test_roots_and_logarithms_by_quadrature():
     """Against the integral over the density."""
     for function, of_array in ((sqrt, np.sqrt), (log, np.log), (lambda x: x**1.7, lambda x: x**1.7)):
         x = np.linspace(10 - 9, 10 + 9, 40_001)
@@ -164,7 +167,10 @@ def test_roots_logarithms_and_powers_with_normal_exponents():
     found, places = sqrt(Normal(0.5, 0.1)), np.linspace(0.3, 1.1, 2001)
     error = np.abs(found.cdf(places) - stats.norm.cdf(places**2, 0.5, 0.1)).max()
     assert found.cdf_error == pytest.approx(error, rel=0.05)
-    # 2^y is lognormal.
+
+
+def test_powers_with_normal_exponents_are_exponentials():
+    """2^y is lognormal."""
     found = 2 ** Normal(1.0, 0.1)
     exact = stats.lognorm(0.1 * math.log(2), scale=2.0)
     assert (found.mean, found.std) == pytest.approx((exact.mean(), exact.std()), rel=1e-9)
@@ -183,7 +189,7 @@ def test_sums_are_exact(m, s, n, t):
     assert found.notes == ()
 
 
-def test_without_spread_it_is_a_number_and_its_distribution_a_step():
+def test_without_spread_it_is_a_number():
     """Operations on numbers written as normals are those of numbers."""
     x, y = Normal(9, 0), Normal(2, 0)
     for found, expected in (
@@ -192,11 +198,6 @@ def test_without_spread_it_is_a_number_and_its_distribution_a_step():
     ):  # fmt: skip
         assert (found.mean, found.std, found.cdf_error) == (pytest.approx(expected), 0.0, 0.0)
     assert x.support == (9.0, 9.0)
-    places = np.array([-1.0, 1.5, 2.0])
-    np.testing.assert_allclose(Normal(1.5, 0.7).pdf(places), stats.norm.pdf(places, 1.5, 0.7), rtol=1e-12)
-    assert type(Normal(2, 1).std) is float
-    assert Normal(2, 0).pdf(places).tolist() == [0.0] * 3
-    assert Normal(2, 0).cdf([1.0, 2.0, 3.0]).tolist() == [0.0, 1.0, 1.0]
 
 
 def test_normality_of_samples():
@@ -242,6 +243,14 @@ def test_bad_input(make, message):
 def test_correlations_are_from_minus_one_to_one(correlation):
     with pytest.raises(OptionError, match="must be at"):
         add(Normal(), Normal(), correlation=correlation)
+
+
+def test_the_density_is_that_of_scipy_and_without_spread_there_is_a_step():
+    places = np.array([-1.0, 1.5, 2.0])
+    np.testing.assert_allclose(Normal(1.5, 0.7).pdf(places), stats.norm.pdf(places, 1.5, 0.7), rtol=1e-12)
+    assert type(Normal(2, 1).std) is float
+    assert Normal(2, 0).pdf(places).tolist() == [0.0] * 3
+    assert Normal(2, 0).cdf([1.0, 2.0, 3.0]).tolist() == [0.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize("actual", [-1.0, 0.5, 2.0, 7.0])

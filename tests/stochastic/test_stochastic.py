@@ -39,17 +39,10 @@ def test_the_more_general_representation_performs(first, second):
     assert len((first + second).notes) == len(others)
 
 
-def test_functions_operators_errors_and_notes_of_results():
+def test_functions_and_operators_are_the_same():
     x, y = Histogram([1, 3, 5], [0.25, 0.75]), Normal(4, 1)
     for operator, function in ((x + y, add), (x - y, subtract), (y / x, lambda a, b: divide(b, a)), (x**2, None)):
         assert operator == (power(x, 2) if function is None else function(x, y))
-    # The sum of two quotients is off by no more than both; what is a normal is not off at all.
-    x, y, z = Normal(10, 1), Normal(10, 1), Normal(10, 1)
-    assert (x + y).cdf_error == 0.0
-    assert 0.0 < (x / y).cdf_error < (x / y + 1 / z).cdf_error == pytest.approx((x / y).cdf_error + (1 / z).cdf_error)
-    x = Normal(1, 0.1, notes=("from yesterday",))
-    assert (x + copy.copy(x) + 1).notes == ("from yesterday",)
-    assert (Histogram([1, 2], [1], notes=("few samples",)) * x).notes[:2] == ("few samples", "from yesterday")
 
 
 @pytest.mark.parametrize("operator", [lambda x: x - x, lambda x: x / x, lambda x: x + x, lambda x: x * x])
@@ -57,6 +50,19 @@ def test_functions_operators_errors_and_notes_of_results():
 def test_one_value_on_both_sides_is_said_to_be_taken_as_two(value, operator):
     with pytest.warns(UserWarning, match="on both sides is taken as two independent quantities; perf.evaluate knows"):
         operator(value)
+
+
+def test_the_error_of_normals_adds_up():
+    """The sum of two quotients is off by no more than both; what is a normal is not off at all."""
+    x, y, z = Normal(10, 1), Normal(10, 1), Normal(10, 1)
+    assert (x + y).cdf_error == 0.0
+    assert 0.0 < (x / y).cdf_error < (x / y + 1 / z).cdf_error == pytest.approx((x / y).cdf_error + (1 / z).cdf_error)
+
+
+def test_notes_of_operands_go_into_results_once():
+    x = Normal(1, 0.1, notes=("from yesterday",))
+    assert (x + copy.copy(x) + 1).notes == ("from yesterday",)
+    assert (Histogram([1, 2], [1], notes=("few samples",)) * x).notes[:2] == ("few samples", "from yesterday")
 
 
 @pytest.mark.parametrize(("make", "error", "message"), [
@@ -162,16 +168,13 @@ def test_the_score_of_an_exponential(actual):
     assert WAIT.crps(actual) == pytest.approx(expected, rel=1e-9)
 
 
-def test_forms_follow_from_the_fields_and_rows_are_parted_by_a_slash():
+def test_forms_follow_from_the_fields():
     assert GUESS.to_dict() == {"representation": "triangular", "lower": 1.0, "mode": 2.0, "upper": 5.0}
     assert GUESS.to_text() == "triangular:1,2,5"
     assert (
         Triangular.from_words("1, 2, 5") == Triangular.from_values([1, 2, 5]) == Triangular.from_dict(GUESS.to_dict())
     )
     assert repr(GUESS) == "Triangular(lower=1.0, mode=2.0, upper=5.0)"
-    read = Sampled.from_words("s/3/1,2.5,4")
-    assert (read.unit, read.count, read.values, read.weights) == ("s", 3, [1.0, 2.5, 4.0], None)
-    assert Sampled.from_values(["s", 3, [1.0, 2.5, 4.0], [1, 1, 2]]).weights == [1.0, 1.0, 2.0]
 
 
 @dataclass(frozen=True)
@@ -185,6 +188,12 @@ class Sampled(StochasticValue):
     count: int
     values: list[float]
     weights: list[float] | None = None
+
+
+def test_rows_of_numbers_are_parted_by_a_slash():
+    read = Sampled.from_words("s/3/1,2.5,4")
+    assert (read.unit, read.count, read.values, read.weights) == ("s", 3, [1.0, 2.5, 4.0], None)
+    assert Sampled.from_values(["s", 3, [1.0, 2.5, 4.0], [1, 1, 2]]).weights == [1.0, 1.0, 2.0]
 
 
 @pytest.mark.parametrize(("make", "message"), [

@@ -67,15 +67,10 @@ def test_standard_errors_are_what_seeds_differ_by():
     assert actual < 0.3 * math.sqrt((0.3**2 + 4 / 45) / 1024)  # well below that of random sampling
 
 
-def test_samples_keep_their_mean_and_bins_and_are_drawn_in_pieces():
+def test_the_histogram_of_a_sample_keeps_its_mean_and_bins():
     prediction = predicted("x*(1 - x)", {"x": UNIFORM}, bins=7)
     assert prediction.value.mean == pytest.approx(prediction.statistics["mean"], rel=1e-9)
     assert len(prediction.value.to_dict()["masses"]) == 7
-    # The sum of 600 uniforms: mean 300, variance 50.
-    inputs = {"x": {**UNIFORM, "replicate": {"i": 600}}}
-    found = predicted("sum_over(x)", inputs, method="sample", samples=2**16).statistics
-    assert found["mean"] == pytest.approx(300.0, rel=1e-4)
-    assert found["std"] == pytest.approx(math.sqrt(50.0), rel=0.02)
 
 
 @pytest.mark.parametrize("r", [-1.0, -0.5, 0.0, 0.8, 1.0])
@@ -130,7 +125,7 @@ def test_what_sampling_meets(equation, message):
         predicted(equation, {"x": UNIFORM, "y": UNIFORM, "z": [UNIFORM, UNIFORM], "z0": ATOM}, method="sample")
 
 
-def test_unbounded_divisors_are_noted_and_roots_not_squared_away():
+def test_an_unbounded_divisor_near_zero_is_noted():
     """A normal is below zero with probability Phi(-2) = 0.0228."""
     found = predicted("x/y + x", {"x": UNIFORM, "y": {"normal": [2.0, 1.0]}}, method="sample")
     (note,) = found.notes
@@ -138,11 +133,6 @@ def test_unbounded_divisors_are_noted_and_roots_not_squared_away():
     assert math.isnan(found.statistics["mean"])
     assert math.isnan(found.statistics["std"])
     assert found.statistics["p50"] > 0.5
-    # sqrt(x)^2 is x for x >= 0 only; that a negative x has no root must still be found.
-    with pytest.raises(StructuralModelError, match="not defined everywhere"):
-        perfcore.evaluate(
-            "sqrt(x)*sqrt(x)", {"x": {"histogram": {"edges": [-1.0, 1.0], "masses": [1.0]}}}, method="sample"
-        )
 
 
 @pytest.mark.parametrize(("equation", "divisor", "mean"), [
@@ -155,6 +145,14 @@ def test_what_divides_by_zero_has_a_mean_where_its_tail_allows_one(equation, div
     """Of 1/U none; of what is bounded, or of 1/x for a lognormal or gamma x, the integral."""
     found = predicted(equation, {"y": divisor}, method="sample").statistics["mean"]
     assert found == pytest.approx(mean, rel=0.01, nan_ok=True)
+
+
+def test_many_inputs_are_drawn_in_pieces():
+    """The sum of 600 uniforms: mean 300, variance 50."""
+    inputs = {"x": {**UNIFORM, "replicate": {"i": 600}}}
+    found = predicted("sum_over(x)", inputs, method="sample", samples=2**16).statistics
+    assert found["mean"] == pytest.approx(300.0, rel=1e-4)
+    assert found["std"] == pytest.approx(math.sqrt(50.0), rel=0.02)
 
 
 # Formulas seen as a whole: equal parts are one quantity, so that what occurs once can be evaluated exactly.
@@ -190,3 +188,11 @@ def test_what_occurs_twice(text, twice):
     more = f", and so do {len(twice) - 1} others" if len(twice) > 1 else ", so"
     with pytest.raises(StructuralModelError, match=f"'{twice[0]}' occurs more than once in .*{more}"):
         perfcore.evaluate(text, BETWEEN_1_AND_2, method="exact")
+
+
+def test_a_root_is_not_squared_away():
+    """sqrt(x)^2 is x for x >= 0 only; that a negative x has no root must still be found."""
+    with pytest.raises(StructuralModelError, match="not defined everywhere"):
+        perfcore.evaluate(
+            "sqrt(x)*sqrt(x)", {"x": {"histogram": {"edges": [-1.0, 1.0], "masses": [1.0]}}}, method="sample"
+        )

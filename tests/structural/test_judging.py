@@ -46,16 +46,9 @@ def test_the_papers_table(percent):
     assert RANKS["rank_names"](5) == ["highest", "2nd", "3rd", "4th", "lowest"]
 
 
-def test_ranks_at_edges_in_single_values_and_in_bins_of_one_probability():
+def test_edges_belong_to_the_bin_on_their_right_but_the_last():
     ranks = RANKS["ranked"]([FIVE], [10.0, 20.0, 60.0, 60.001, 9.999])[0]
     assert ranks.argmax(axis=1).tolist() == [4, 2, 3, 5, 5]
-    value = histogram([1.0, 2.0, 2.0, 3.0], [0.3, 0.5, 0.2])
-    ranks, _ = RANKS["ranked"]([value], [2.0, 1.5, 2.5, 3.0])
-    assert ranks.argmax(axis=1).tolist() == [0, 1, 2, 2]
-    # F rises to 0.3 below 2, and from 0.8 above it.
-    assert value.crps(2.0) == pytest.approx((0.3**2 + 0.2**2) / 3)
-    ranks, _ = RANKS["ranked"]([histogram([0.0, 1.0, 2.0, 3.0, 4.0], [0.25] * 4)], [2.5])
-    np.testing.assert_allclose(ranks, [[0.25, 0.25, 0.25, 0.25, 0.0]])
 
 
 def test_right_predictions_cover_what_they_promise():
@@ -76,19 +69,22 @@ def test_right_predictions_cover_what_they_promise():
     assert judgement.statistics["crps"] == pytest.approx(stds.mean() / np.sqrt(np.pi), rel=0.05)
 
 
-def test_narrow_and_biased_predictions_are_found_out():
+def test_narrow_predictions_are_found_out():
     rng = np.random.default_rng(7)
     judgement = judge([normal(0.0, 0.5)], rng.normal(0.0, 1.0, 500))
     assert all(row["high"] < row["promised"] for row in judgement.coverage())
     counts = judgement.place_counts()
     assert min(counts[0], counts[-1]) > 2 * counts[1:-1].mean()
     assert judgement.statistics["crps"] > judge([normal(0.0, 1.0)], rng.normal(0.0, 1.0, 500)).statistics["crps"]
+
+
+def test_biased_predictions_are_found_out():
     judgement = judge([normal(10.0, 1.0)], [13.0] * 20)
     assert judgement.place_counts().tolist() == [0] * 9 + [20]
     assert judgement.statistics["mean_error"] == 3.0
 
 
-def test_intervals_points_and_several_representations_are_judged():
+def test_intervals_have_bounds_and_nothing_else():
     judgement = judge([interval(1.0, 3.0), interval(2.0, 4.0)], [2.0, 5.0])
     assert [row["interval"] for row in judgement.coverage()] == ["bounds"]
     assert judgement.coverage()[0]["observed"] == 0.5
@@ -96,9 +92,23 @@ def test_intervals_points_and_several_representations_are_judged():
     assert np.isnan(judgement.crps).all()
     assert judgement.statistics["crps"] is None
     assert [title for title, _, _ in judgement.report().shown_tables] == ["Coverage"]
+
+
+def test_points_are_judged_by_their_absolute_errors():
     judgement = judge([from_dict({"representation": "point", "value": 5.0})], [5.0, 7.0, 2.0])
     assert judgement.crps.tolist() == [0.0, 2.0, 3.0]
     assert judgement.statistics["mean_absolute_error"] == pytest.approx(5 / 3)
+
+
+def test_a_single_value_is_a_bin_of_its_own():
+    value = histogram([1.0, 2.0, 2.0, 3.0], [0.3, 0.5, 0.2])
+    ranks, _ = RANKS["ranked"]([value], [2.0, 1.5, 2.5, 3.0])
+    assert ranks.argmax(axis=1).tolist() == [0, 1, 2, 2]
+    # F rises to 0.3 below 2, and from 0.8 above it.
+    assert value.crps(2.0) == pytest.approx((0.3**2 + 0.2**2) / 3)
+
+
+def test_several_representations_together():
     judgement = judge([FIVE, normal(30.0, 10.0), interval(0.0, 9.0)], [35.0, 30.0, 5.0])
     assert judgement.representations == ("histogram", "normal", "interval")
     runs = {row["interval"]: row["runs"] for row in judgement.coverage()}
@@ -106,7 +116,12 @@ def test_intervals_points_and_several_representations_are_judged():
     assert judgement.place_counts().sum() == 2
 
 
-def test_quantiles_are_judged_and_the_interval_score_is_least_for_the_truth():
+def test_bins_of_one_probability_share_their_ranks():
+    ranks, _ = RANKS["ranked"]([histogram([0.0, 1.0, 2.0, 3.0, 4.0], [0.25] * 4)], [2.5])
+    np.testing.assert_allclose(ranks, [[0.25, 0.25, 0.25, 0.25, 0.0]])
+
+
+def test_the_interval_score_is_least_for_the_true_distribution():
     """Of 1,000 exponential samples and each interval; the source's property of a proper score."""
     samples = np.random.default_rng(5).exponential(1.0, 1_000)
     scores = [
@@ -114,7 +129,10 @@ def test_quantiles_are_judged_and_the_interval_score_is_least_for_the_truth():
         for value in ({"representation": "exponential", "start": 0.0, "delay": scale} for scale in (1.0, 0.7, 1.4))
     ]
     assert (np.array(scores[0]) < np.min(scores[1:], axis=0)).all()
-    # Of 1,000 standard normals, 99 % are at most the true p99; the loss of a quantile 4 too low is 0.75 times 4.
+
+
+def test_quantiles_are_judged():
+    """Of 1,000 standard normals, 99 % are at most the true p99; the loss of a quantile 4 too low is 0.75 times 4."""
     judgement = judge([normal(0.0, 1.0)], np.random.default_rng(3).normal(size=1000), quantile="0.5,0.99")
     half, late = judgement.quantile_shares()
     assert (half["quantile"], late["quantile"]) == ("p50", "p99")
@@ -148,12 +166,10 @@ def test_a_recalibration_mends_runs_that_it_was_not_learned_from(learned):
         assert learned.held_after[coverage] == pytest.approx(coverage, abs=0.04)
 
 
-def test_a_recalibration_corrects_a_normal_and_leaves_bounds(learned):
+def test_a_corrected_normal_is_the_one_that_happens(learned):
     levels = [0.05, 0.25, 0.5, 0.75, 0.95]
     expected = stats.norm.ppf(levels, 102.0, 10.0)
     np.testing.assert_allclose(learned.corrected(normal(100.0, 5.0)).quantile(levels), expected, atol=1.2)
-    assert learned.corrected(histogram([0.0, 1.0, 2.0], [0.5, 0.5])).support == (0.0, 2.0)
-    assert learned.corrected(interval(1, 2)) == interval(1, 2)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -164,6 +180,11 @@ def test_predictions_much_too_narrow_are_mended_as_far_as_floats_reach(seed):
     before, after = (each.statistics["crps"] for each in scores)
     assert np.isfinite(after)
     assert after < before
+
+
+def test_recalibration_leaves_bounds_and_what_has_no_distribution(learned):
+    assert learned.corrected(histogram([0.0, 1.0, 2.0], [0.5, 0.5])).support == (0.0, 2.0)
+    assert learned.corrected(interval(1, 2)) == interval(1, 2)
 
 
 def test_a_recalibration_in_a_file_and_in_a_model(learned, tmp_path):
@@ -208,10 +229,13 @@ def table(tmp_path):
     return path
 
 
-def test_rows_that_meet_a_condition_and_too_few_samples_for_a_quantile(table):
+def test_a_column_of_the_rows_that_meet_a_condition(table):
     measured = value(table, "normal", column="ms", where="host=b")
     assert (measured.statistics["samples"], measured.value.mean) == (30, pytest.approx(124.5))
     assert measured.warnings == ()
+
+
+def test_too_few_samples_for_a_quantile_is_an_answer(table):
     measured = value(table, column="ms", quantile="0.5,0.999")
     assert "too few samples for p99.9: 60; 3,688 are needed" in {note.text for note in measured.report_notes}
     assert math.isnan(measured.quantile_limits["p99.9"][1])
@@ -264,11 +288,14 @@ def test_times_are_not_negative(tmp_path, name, text, is_refused):
         assert value(path, "interval", column=column).value.support[0] == -1.0
 
 
-def test_normals_below_0_and_tails_without_a_mean_are_said(tmp_path):
+def test_a_normal_of_times_says_what_is_below_0(tmp_path):
     path = tmp_path / "runtimes.txt"
     np.savetxt(path, np.random.default_rng(3).exponential(1.0, 400))
     assert any("of the normal is below 0, where no time is" in note for note in value(path, "normal").notes)
     assert not any("no time" in note for note in value(path, "normal", support="0,inf").notes)
+
+
+def test_a_tail_without_a_mean_is_said(tmp_path):
     rng = np.random.default_rng(9)
     for name, samples, is_said in (("c", rng.standard_cauchy(2000), True), ("n", rng.normal(size=2000), False)):
         np.savetxt(tmp_path / name, samples)

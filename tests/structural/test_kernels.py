@@ -24,6 +24,12 @@ RANDOM = np.random.default_rng(20260801)
 NAMES = ("x", "y", "z")
 
 
+def composed(text):
+    algebra = Algebra()
+    known = {name: Indexed(name, {(): algebra.leaf(name)}) for name in NAMES}
+    return Composer(algebra, known, {}).compose(text).cells[()]
+
+
 def formulas():
     def grown(part):
         return st.one_of(
@@ -45,9 +51,7 @@ def test_collecting_keeps_the_values(text):
     plain = Formula(text).evaluate(points)
     assume(np.isfinite(plain).all() and np.abs(plain).max() < 1e9)
     try:
-        algebra = Algebra()
-        known = {name: Indexed(name, {(): algebra.leaf(name)}) for name in NAMES}
-        root = Composer(algebra, known, {}).compose(text).cells[()]
+        root = composed(text)
         found = PointwiseEvaluation(root, dict.fromkeys(NAMES, (-math.inf, math.inf))).values_at(points)
     except DataError:
         assume(False)  # a divisor that numpy rounds to something else than zero: (x - x + 0.1)/(y - y + ...)

@@ -136,9 +136,12 @@ def test_what_is_refused_is_refused_in_one_line(equation, message):
     assert len(str(caught.value)) < 500
 
 
-def test_quantiles_have_an_error_and_bounds_no_quantile():
+def test_bounds_have_no_quantile():
     with pytest.raises(StructuralModelError, match=r"p95\(x\) is asked for of what has bounds and no distribution"):
         predicted("p95(x)", x={"interval": [1, 2]})
+
+
+def test_a_quantile_is_said_with_its_error():
     (note,) = (note for note in predicted("max(a*a, p99(a*a + a))").notes if "p99" in note)
     assert note.startswith("p99(a^2 + a) is 16")
     assert " ± " in note

@@ -18,8 +18,12 @@ from perfcore.base.errors import DataError
 from perfcore.hooks.registry import registry
 
 
+def representation(name):
+    return registry().load("representations", name)
+
+
 def normal(mean, std):
-    return registry().load("representations", "normal")(mean, std)
+    return representation("normal")(mean, std)
 
 
 MODEL = StructuralModel("t", inputs={"t": 1}, unit="s")
@@ -42,6 +46,13 @@ def test_the_choice_depends_on_what_variation_costs(by, tuning, chosen, figure):
     assert choice.figures[chosen] == pytest.approx(figure, rel=1e-6)
 
 
+def test_upper_bounds():
+    candidates = {"wide": {"t": {"interval": [1, 9]}}, "narrow": {"t": {"interval": [5, 8]}}}
+    choice = choose(predict_candidates(MODEL, candidates), parse_statistic("upper"))
+    assert (choice.chosen, choice.figures["wide"]) == ("narrow", pytest.approx(9.0))
+    assert choice.beaten == {}  # bounds have no probability of being smaller
+
+
 @pytest.mark.parametrize(("by", "message"), [
     ("mean", "x has no mean; choose by upper"), ("quantile:0.9", "x has no 90% quantile; choose by upper"),
 ])  # fmt: skip
@@ -51,22 +62,15 @@ def test_an_interval_has_bounds_only(by, message):
         choose(predictions, parse_statistic(by))
 
 
-def test_candidates_share_the_sample_also_of_correlated_inputs():
+def test_candidates_share_the_sample():
     """What they share does not blur their difference: the second is the first and 1."""
     model = StructuralModel("x*(2 - x) + c", inputs={"x": {"normal": [1.0, 0.1]}, "c": 0})
     found = predict_candidates(model, {"one": {"c": 0}, "two": {"c": 1}})
     difference = found["two"].statistics["p95"] - found["one"].statistics["p95"]
     assert difference == pytest.approx(1.0, abs=1e-12)
-    # With a correlation of 0.9 to x in each, two independent places for c would contradict each other.
-    model = StructuralModel(
-        "x - c", inputs={"x": {"normal": [9.0, 1.0]}, "c": {"normal": [1.0, 1.0]}}, correlations={"x,c": 0.9}
-    )
-    candidates = {"one": {"c": {"normal": [1.0, 1.0]}}, "two": {"c": {"normal": [1.5, 1.0]}}}
-    choice = choose(predict_candidates(model, candidates), parse_statistic("mean"))
-    assert (choice.chosen, choice.beaten) == ("two", {"one": 1.0})
 
 
-def test_the_chosen_one_is_smaller_with_a_probability_unless_by_upper_bounds():
+def test_the_chosen_one_is_smaller_with_a_probability():
     """Independent: P(N(10, 3) < N(11, 1)) = Phi(1/sqrt(10)). With x in both, the difference is that of the rest."""
     choice = choose(predict_candidates(MODEL, CANDIDATES), parse_statistic("mean"))
     assert choice.beaten == {"steady": pytest.approx(NormalDist().cdf(1 / math.sqrt(10)), abs=1e-3)}
@@ -75,10 +79,16 @@ def test_the_chosen_one_is_smaller_with_a_probability_unless_by_upper_bounds():
     shared = choose(predict_candidates(model, candidates), parse_statistic("mean"))
     assert shared.beaten["two"] == pytest.approx(NormalDist().cdf(0.2 / math.hypot(0.1, 0.1)), abs=1e-3)
     assert shared.report().answer == "one: mean 6, 3% below two; faster with 92% probability"
-    candidates = {"wide": {"t": {"interval": [1, 9]}}, "narrow": {"t": {"interval": [5, 8]}}}
-    choice = choose(predict_candidates(MODEL, candidates), parse_statistic("upper"))
-    assert (choice.chosen, choice.figures["wide"]) == ("narrow", pytest.approx(9.0))
-    assert choice.beaten == {}  # bounds have no probability of being smaller
+
+
+def test_correlated_inputs_of_candidates_are_drawn_from_one_place():
+    """With a correlation of 0.9 to x in each, two independent places for c would contradict each other."""
+    model = StructuralModel(
+        "x - c", inputs={"x": {"normal": [9.0, 1.0]}, "c": {"normal": [1.0, 1.0]}}, correlations={"x,c": 0.9}
+    )
+    candidates = {"one": {"c": {"normal": [1.0, 1.0]}}, "two": {"c": {"normal": [1.5, 1.0]}}}
+    choice = choose(predict_candidates(model, candidates), parse_statistic("mean"))
+    assert (choice.chosen, choice.beaten) == ("two", {"one": 1.0})
 
 
 @pytest.mark.parametrize("machines", [2, 8])
@@ -101,14 +111,20 @@ def test_normal_speeds_choose_as_many_samples_do(machines):
 MEAN = parse_statistic("mean")
 
 
-def test_work_is_divided_in_inverse_proportion_and_variation_costs_work():
+def test_work_is_divided_in_inverse_proportion():
     """Schopf and Berman's rule D_i t_i = D_k t_k: times 1, 2 and 4 for a unit give shares 4 : 2 : 1."""
     found = balance([normal(1, 0.1), normal(2, 0.1), normal(4, 0.1)], 700, MEAN)
     assert found.shares == (400, 200, 100)
     assert found.figures == pytest.approx((400.0, 400.0, 400.0))
-    # mean + 2 std: 1 + 2 * 0.5 = 2 against 1; the steady machine gets twice as much.
+
+
+def test_variation_costs_work():
+    """mean + 2 std: 1 + 2 * 0.5 = 2 against 1; the steady machine gets twice as much."""
     assert balance([normal(1, 0.5), normal(1, 0.0)], 300, parse_statistic("mean", 2.0)).shares == (100, 200)
-    # Against all divisions of 12 units among three machines.
+
+
+def test_no_division_into_whole_units_is_better():
+    """Against all divisions of 12 units among three machines."""
     times = [1.0, 1.7, 0.6]
     found = balance([normal(t, 0.1) for t in times], 12, MEAN)
     best = min(
@@ -145,7 +161,7 @@ SERVICE = StructuralModel(
 )
 
 
-def test_the_least_number_of_servers_and_a_value_on_the_edge():
+def test_the_least_number_of_servers():
     """Of an exponential wait with the mean 100/n: 1 - exp(-n/2) is 0.99 from 9.2 on."""
     found = solve(SERVICE, "servers=1..64", 50, 0.99, **FAST)
     assert found.found.value == 10
@@ -153,8 +169,6 @@ def test_the_least_number_of_servers_and_a_value_on_the_edge():
     assert (found.most, found.unit, found.notes) == (False, "ms", ())
     frame = found.to_frame()
     assert frame.loc[frame["found"], "servers"].tolist() == [10]
-    found = solve("x*t", "x=1..9", 5, 0.5, inputs={"t": {"normal": [1, 0.1]}}, **FAST)
-    assert "too near to what is asked for" in found.notes[0]
 
 
 @pytest.mark.parametrize(("equation", "value", "most"), [
@@ -176,3 +190,8 @@ def test_a_value_inside_where_neither_end_suffices():
     nothing = solve("x + t", "x=5..9", 2.5, 0.99, inputs={"t": {"normal": [1, 1]}}, **FAST)
     assert nothing.found is None
     assert max(nothing.tried, key=lambda trial: trial.probability).value == 5
+
+
+def test_a_value_on_the_edge_is_said():
+    found = solve("x*t", "x=1..9", 5, 0.5, inputs={"t": {"normal": [1, 0.1]}}, **FAST)
+    assert "too near to what is asked for" in found.notes[0]

@@ -51,7 +51,7 @@ def test_reductions(equation, value):
     assert number(equation, a=[1, 2, 3], b=[4, 5, 6], c=1) == value
 
 
-def test_copies_of_a_list_and_components_that_are_one_quantity():
+def test_copies_of_a_list():
     """Two processors over three iterations: the sum over iterations of the sum over processors."""
     model = StructuralModel(
         "sum_over(both)",
@@ -60,11 +60,11 @@ def test_copies_of_a_list_and_components_that_are_one_quantity():
     )
     value = model.predict().value
     assert (value.mean, value.std) == pytest.approx((9.0, math.sqrt(3) * 0.5))
+
+
+def test_a_component_is_one_quantity_wherever_it_is_used():
     model = StructuralModel("a - b", components={"a": "x + 1", "b": "x"}, inputs={"x": UNIFORM})
     assert model.predict().value.support == (1.0, 1.0)
-    # Recursion does not grow with the number of components.
-    components = {f"c{k}": f"c{k + 1} + 1" for k in range(2000)} | {"c2000": "x"}
-    assert StructuralModel("c0", components=components, inputs={"x": 1}).predict().value.support == (2001.0, 2001.0)
 
 
 @pytest.mark.parametrize(("equation", "unit", "value"), [
@@ -194,6 +194,12 @@ def test_mistakes(tmp_path, text, message):
     assert "\n" not in line
     assert "model.toml: " in line
     assert message in line
+
+
+def test_many_components_need_no_deep_stack():
+    """Recursion does not grow with the number of components."""
+    components = {f"c{k}": f"c{k + 1} + 1" for k in range(2000)} | {"c2000": "x"}
+    assert StructuralModel("c0", components=components, inputs={"x": 1}).predict().value.support == (2001.0, 2001.0)
 
 
 # Files that are told from data and fitted models: structural models, predictions, and how a series is shown.

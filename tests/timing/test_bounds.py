@@ -77,7 +77,7 @@ def joint_table(seed, pair=0.25, drift=0.1, noise=0.03):
     return table[table.p < 128.0], table[table.p == 128.0]
 
 
-def test_joint_bounds_hold_what_a_pair_misses_and_are_wider_without_it():
+def test_joint_bounds_hold_what_a_pair_misses():
     """The largest p is left out: asymptotic bounds of the model alone, with equal weights, held 86 % within +-87 %."""
     held, width = [], []
     for seed in range(6):
@@ -88,6 +88,9 @@ def test_joint_bounds_hold_what_a_pair_misses_and_are_wider_without_it():
         width.append((upper - lower) / 2 / value)
     assert np.mean(held) >= 0.9
     assert np.median(width) < 0.7
+
+
+def test_joint_bounds_are_wider_where_a_pair_was_not_measured():
     table, _ = joint_table(7)
     at = {"p": 16.0, "code": "c1", "system": "s2"}
     apart = table[(table.code != "c1") | (table.system != "s2")]
@@ -122,9 +125,13 @@ OPTIONS = {
 
 def table(change=1.0):
     """Two runs of each pair at each point, the second 3 % longer; rows of another kind that are to be left out."""
-    rows = [(a, b, x, kind, factor * change * (work / speed) * (1.0 / x + 0.05))
-            for a, work in (("lu", 8.0), ("cg", 3.0)) for b, speed in (("T3D", 1.0), ("SP2", 2.0))
-            for x in P_OF_OBSERVED for kind, factor in (("good", 1.0), ("good", 1.03), ("bad", 9.0))]  # fmt: skip
+    rows = [
+        (a, b, x, kind, factor * change * (work / speed) * (1.0 / x + 0.05))
+        for a, work in (("lu", 8.0), ("cg", 3.0))
+        for b, speed in (("T3D", 1.0), ("SP2", 2.0))
+        for x in P_OF_OBSERVED
+        for kind, factor in (("good", 1.0), ("good", 1.03), ("bad", 9.0))
+    ]
     return pd.DataFrame(rows, columns=["a", "b", "x", "kind", "y"])
 
 
@@ -133,7 +140,7 @@ def model(request):
     return perfcore.fit(table(), fitter=request.param, **OPTIONS)
 
 
-def test_verified_with_the_columns_of_the_fit_slower_runs_and_unknown_codes(model):
+def test_columns_rows_and_joining_are_those_of_the_fit(model):
     seen = model.observed(table(1.5))
     assert len(seen.value) == 2 * 2 * len(P_OF_OBSERVED)
     assert seen.unit == "s"
@@ -141,8 +148,14 @@ def test_verified_with_the_columns_of_the_fit_slower_runs_and_unknown_codes(mode
     shortest = {(row.a, row.b, row.x): row.y for row in table(1.5)[::3].itertuples()}  # the first of each three
     places = zip(seen.points["code"], seen.points["system"], seen.points["p"], strict=True)
     np.testing.assert_allclose(seen.value, [shortest[place] for place in places])
-    # Half as long again: each prediction is 1/1.5 of what was measured.
+
+
+def test_verified_with_slower_runs_and_with_other_rows_when_told(model):
+    """Half as long again: each prediction is 1/1.5 of what was measured."""
     np.testing.assert_allclose(perfcore.validate(model, table(1.5)).errors, 1.0 / 1.5 - 1.0, rtol=1e-6)
     np.testing.assert_allclose(perfcore.validate(model, table(), where="kind=bad").errors, 1.0 / 9.0 - 1.0, rtol=1e-6)
+
+
+def test_a_code_that_the_model_does_not_have(model):
     with pytest.raises(UnknownNameError, match="unknown code 'ft'"):
         perfcore.validate(model, table().replace({"a": {"cg": "ft"}}))

@@ -19,8 +19,11 @@ def runs():
     rng = np.random.default_rng(0)
     points = {("BT", "SP2"): (4, 9, 16, 25, 36), ("LU", "SP2"): (2, 4, 8, 16, 32, 64), ("BT", "T3D"): (4, 16),
               ("LU", "T3D"): (8, 16, 32, 64, 128)}  # fmt: skip
-    rows = [(code, system, p, (900 / p + 30 / np.sqrt(p)) * (1 + 0.05 * rng.standard_normal()))
-            for (code, system), processors in points.items() for p in processors]  # fmt: skip
+    rows = [
+        (code, system, p, (900 / p + 30 / np.sqrt(p)) * (1 + 0.05 * rng.standard_normal()))
+        for (code, system), processors in points.items()
+        for p in processors
+    ]
     return pd.DataFrame(rows, columns=["code", "system", "p", "time_s"])
 
 
@@ -281,9 +284,13 @@ def test_several_parameters_and_formulas():
 @pytest.mark.parametrize("fitter", ["individual", "strohmaier"])
 def test_a_parameter_that_no_function_has_is_no_error_of_the_fit(fitter):
     """A time of size^2 / ranks: over ranks alone it would be off by a factor of 16."""
-    rows = [(code, system, ranks, size, speed * weight * size**2 / ranks)
-            for code, weight in (("a", 1.0), ("b", 3.0)) for system, speed in (("x", 1.0), ("y", 0.6))
-            for size in (100, 200, 400) for ranks in (1, 2, 4, 8)]  # fmt: skip
+    rows = [
+        (code, system, ranks, size, speed * weight * size**2 / ranks)
+        for code, weight in (("a", 1.0), ("b", 3.0))
+        for system, speed in (("x", 1.0), ("y", 0.6))
+        for size in (100, 200, 400)
+        for ranks in (1, 2, 4, 8)
+    ]
     data = pd.DataFrame(rows, columns=["code", "system", "ranks", "size", "time_s"])
     with pytest.raises(PerfError, match=r"size was varied, 100 to 400, and no function has it; .* where='size=400'"):
         perfcore.fit(data, fitter=fitter, parameter="ranks,size")

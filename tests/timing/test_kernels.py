@@ -46,8 +46,11 @@ def joint(joint):
     return make
 
 
-def test_random_starts_that_reach_the_optimum_are_counted(joint, monkeypatch):
+def test_every_random_start_reaches_the_optimum(joint):
     assert solve(joint(noise=0.5, seed=3).problem, starts=61, rng=11).starts_reached == 61
+
+
+def test_starts_that_end_higher_are_not_counted(joint, monkeypatch):
     objectives = iter([1.0, 1.5, 1.01, 1.0])
 
     def ends_higher(*arguments, **named):
@@ -146,7 +149,7 @@ def test_table_in_two_parts(joint):
     assert fit.v[:, 1] == pytest.approx(alone.v[:, 1], rel=1e-9)
 
 
-def test_too_few_observations_and_a_reference_without_a_part_are_told(joint):
+def test_too_few_observations(joint):
     few = joint(noise=0.2, processors=(4,), missing=[(c, s) for c in range(4) for s in range(4) if c != s and s])
     fit = solve(few.problem)
     assert few.problem.n_rows == 7
@@ -156,7 +159,10 @@ def test_too_few_observations_and_a_reference_without_a_part_are_told(joint):
     assert np.isnan(errors_of(few.problem, fit)[0]).all()
     assert np.isfinite(fit.theta).all()
     assert np.abs(fit.theta).max() < 1e4
-    # No finite v fits a reference that takes no time where the others do.
+
+
+def test_reference_without_a_part_in_a_function_is_told(joint):
+    """No finite v fits a reference that takes no time where the others do."""
     data = joint(w=np.array([[2.0, 3.0, 4.0], [3.0, 2.0, 1.0]]), r=np.array([[1.0, 0.5, 2.0], [np.inf, 1.0, 0.5]]))
     fit = solve(data.problem)
     assert fit.status is JointStatus.NO_REFERENCE
@@ -241,7 +247,7 @@ def least_with(problem, fit, index, value):
     return 2 * least_squares(residuals, fit.theta[free], x_scale="jac", ftol=1e-12, xtol=1e-12).cost
 
 
-def test_ends_are_where_the_sum_reaches_the_limit_unless_speed_is_open(noisy):
+def test_ends_are_where_the_sum_of_squares_reaches_the_limit(noisy):
     problem, fit = noisy
     chosen = [0, 5, inverse_speed_index(problem, 0, 1), inverse_speed_index(problem, 1, 2)]
     counted = []
@@ -253,6 +259,9 @@ def test_ends_are_where_the_sum_reaches_the_limit_unless_speed_is_open(noisy):
             assert least_with(problem, fit, index, end) == pytest.approx(limit, rel=1e-6)
     assert found.converged.all()
     assert found.lowest == fit.sum_of_squares
+
+
+def test_speed_is_open_above_where_the_inverse_may_be_zero(noisy):
     problem, fit = noisy
     index = inverse_speed_index(problem, 1, 3)
     found = profile_intervals(problem, fit, [index])
@@ -263,12 +272,15 @@ def test_ends_are_where_the_sum_reaches_the_limit_unless_speed_is_open(noisy):
     assert high[0] == np.inf
 
 
-def test_intervals_that_never_close_or_stop_at_zero(joint):
+def test_interval_that_never_closes(joint):
     """Where w may be zero for the only code that a function concerns, any v agrees with the data."""
     w = np.array([[4.0, 3.0], [0.02, 0.02]])
     problem = joint(w=w, r=np.array([[1.0, 0.5], [1.0, 1.0]]), noise=1.0, seed=3).problem
     found = profile_intervals(problem, solve(problem), [inverse_speed_index(problem, 1, 1)])
     assert np.isinf([found.lower[0], found.upper[0]]).any()
+
+
+def test_nonnegative_intervals_stop_at_zero(joint):
     problem = joint(noise=4.0, seed=0).problem
     fit = solve(problem, positive=True)
     found = profile_intervals(problem, fit, [int(np.flatnonzero(fit.at_bound)[0])])
@@ -304,11 +316,14 @@ def test_spread_of_the_bootstrap(joint):
     assert share == pytest.approx(np.full(31, 0.9), abs=0.009)
 
 
-def test_leaving_out_the_only_link_and_a_single_cell(joint):
+def test_the_only_link_between_two_parts(joint):
     """Codes 0, 1 on systems 0, 1 and codes 2, 3 on systems 2, 3, with the cell (0, 2) between them."""
     missing = [(c, s) for c in range(4) for s in range(4) if (c < 2) != (s < 2) and (c, s) != (0, 2)]
     problem = joint(noise=0.5, missing=missing).problem
     assert np.isnan(leave_one_cell_out(problem, solve(problem))).tolist() == (problem.cell == 2).tolist()
+
+
+def test_a_single_cell_has_no_others():
     problem = JointProblem(np.ones((3, 1)), np.arange(3.0), np.zeros(3, int), np.zeros(3, int), 1, 1, 0)
     fit = solve(problem)
     assert np.isnan(leave_one_cell_out(problem, fit)).all()
@@ -316,7 +331,7 @@ def test_leaving_out_the_only_link_and_a_single_cell(joint):
     assert leave_one_out_residuals(fit.residuals, fit.jacobian) == pytest.approx([1.5, 0.0, -1.5])
 
 
-def test_leaving_out_observations_also_one_that_alone_determines_a_parameter(joint):
+def test_leaving_out_observations_of_a_linear_model(joint):
     """With one system the model is linear, and the one step is exact."""
     problem = joint(r=np.ones((2, 1)), noise=1.0).problem
     fit = solve(problem)
@@ -324,7 +339,10 @@ def test_leaving_out_observations_also_one_that_alone_determines_a_parameter(joi
     for row in range(0, problem.n_rows, 5):
         rest = solve(problem.subset(np.arange(problem.n_rows) != row), starts=1)
         assert residuals[row] == pytest.approx(problem.residuals(rest.theta)[row], rel=1e-8)
-    # The second code was seen once.
+
+
+def test_observation_that_alone_determines_a_parameter():
+    """The second code was seen once."""
     code = np.array([0, 0, 0, 1])
     fit = solve(JointProblem(np.ones((4, 1)), np.array([1.0, 2.0, 4.0, 8.0]), code, np.zeros(4, int), 2, 1, 0))
     assert np.isnan(leave_one_out_residuals(fit.residuals, fit.jacobian)).tolist() == [False, False, False, True]

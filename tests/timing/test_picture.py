@@ -35,6 +35,13 @@ def individual(data, functions="1/p,1/sqrt(p)", **options):
     return perfcore.fit(data, fitter="individual", functions=functions, **options)
 
 
+def laid_out(model):
+    """Places of labels and ticks are found, and warned of, only when a figure is laid out, which takes most time."""
+    figure = perfcore.plot(model).figure
+    figure.draw_without_rendering()
+    return figure
+
+
 def plot_of(model, title):
     return next(plot for plot in model.report().plots if plot.title == title)
 
@@ -56,7 +63,7 @@ def joint_model(gapped):
     return joint(gapped)
 
 
-def test_lines_and_bands_are_predictions_dotted_without_measurements(joint_model):
+def test_lines_are_predictions(joint_model):
     """Solid from the first to the last measured point, dashed to four times the last, and not below one processor."""
     plot = plot_of(joint_model, "LU")
     for system in SYSTEMS:
@@ -68,12 +75,18 @@ def test_lines_and_bands_are_predictions_dotted_without_measurements(joint_model
         for part in (solid, above):
             points = {"p": part.x, "code": "LU", "system": system}
             assert part.y == pytest.approx(joint_model.predict(points), rel=1e-12)
+
+
+def test_a_pair_that_was_never_measured_has_a_dotted_line_with_hollow_points(joint_model):
     plot = plot_of(joint_model, "SP")
     (dotted,) = marks_of(plot, Line, label="never measured (predicted)")
     (hollow,) = marks_of(plot, Points, label="Paragon")
     assert (dotted.style, hollow.is_filled) == ("dotted", False)
     points = {"p": hollow.x, "code": "SP", "system": "Paragon"}
     assert hollow.y == pytest.approx(joint_model.predict(points), rel=1e-12)
+
+
+def test_bands_are_the_bounds_clipped_at_the_axes(joint_model):
     plot = plot_of(joint_model, "BT")
     bands = marks_of(plot, Band)
     assert len(bands) == len(SYSTEMS)
@@ -85,7 +98,10 @@ def test_lines_and_bands_are_predictions_dotted_without_measurements(joint_model
 @pytest.mark.parametrize("weights", ["equal", "relative", "spread"])
 @pytest.mark.parametrize("fit", [joint, individual])
 def test_residuals_are_those_of_the_fit(fit, weights):
-    """Squares add up to the minimum; the median of the largest of n is the quantile 0.5^(1/n) (Filliben 1975)."""
+    """Their squares sum up to what the fit minimised, and the largest has the quantile of the largest of n.
+
+    The median of the largest of n normal values is the quantile 0.5^(1/n) (Filliben, Technometrics 17, 1975).
+    """
     data = pd.concat([table(*TWO, runs=2), table(("BT",), TWO[1], seed=1)])
     model = fit(data, weights=weights)
     plots = {plot.name: plot for plot in model.report().plots}
@@ -115,9 +131,7 @@ STRANGE = {
     [*((joint, case) for case in STRANGE), *((individual, case) for case in ("exactly determined", "single points"))],
 )
 def test_nothing_in_the_data_stops_a_picture(fit, case):
-    figure = perfcore.plot(fit(STRANGE[case])).figure
-    figure.draw_without_rendering()  # which finds places of labels and ticks, and warns of them
-    for axes in figure.axes:
+    for axes in laid_out(fit(STRANGE[case])).axes:
         assert np.isfinite([*axes.get_xlim(), *axes.get_ylim()]).all()
 
 
@@ -131,9 +145,12 @@ WORK = {"BT": (900.0, 20.0), "LU": (400.0, 30.0), "MG": (60.0, 5.0)}
 def runs():
     """Three codes on three systems that obey the joint model, with relative errors of 2 %."""
     rng = np.random.default_rng(0)
-    rows = [(code, system, p, sum(w / r * u(p) for w, r, u in zip(work, speed, U.values(), strict=True)))
-            for code, work in WORK.items() for system, speed in SPEEDS.items()
-            for p in (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)]  # fmt: skip
+    rows = [
+        (code, system, p, sum(w / r * u(p) for w, r, u in zip(work, speed, U.values(), strict=True)))
+        for code, work in WORK.items()
+        for system, speed in SPEEDS.items()
+        for p in (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+    ]
     table = pd.DataFrame(rows, columns=["code", "system", "p", "time_s"])
     return table.assign(time_s=table["time_s"] * (1 + 0.02 * rng.standard_normal(len(table))))
 

@@ -69,12 +69,15 @@ def test_a_rate_is_fitted_as_it_was_measured(runs, column):
     assert fitted(runs, value=column, prepare="parameter").preparation.formula == "t' = t * p"  # as it was said
 
 
-def test_the_unit_decides_what_a_rate_is_and_rates_do_not_add_up(runs):
-    results = runs.rename(columns={"time_s": "result"})
-    assert fitted(results, value="result").preparation.formula == "t' = t * p"
-    assert fitted(results, value="result", unit="GB/s").preparation.formula == "t' = t"
-    assert fitted(results.assign(unit="items/sec"), value="result").preparation.formula == "t' = t"
-    # Times of the parts of a program add up to its time; their rates do not add up to its rate.
+def test_the_unit_decides_what_a_rate_is_and_not_the_name(runs):
+    runs = runs.rename(columns={"time_s": "result"})
+    assert fitted(runs, value="result").preparation.formula == "t' = t * p"
+    assert fitted(runs, value="result", unit="GB/s").preparation.formula == "t' = t"
+    assert fitted(runs.assign(unit="items/sec"), value="result").preparation.formula == "t' = t"
+
+
+def test_a_sum_of_works_over_speeds_is_no_model_of_a_rate(runs):
+    """Times of the parts of a program add up to its time; their rates do not add up to its rate."""
     runs = runs.rename(columns={"time_s": "bandwidth_GB_s"})
     for call in (perfcore.fit, perfcore.rank):
         with pytest.raises(OptionError, match=r"is a rate \(GB/s\), and strohmaier adds up times") as caught:
@@ -99,11 +102,14 @@ def test_steps_by_name(runs, steps, formula):
     assert fitted(runs, operations=OPERATIONS, peak=PEAK, prepare=steps).preparation.formula == formula
 
 
-def test_weights_by_number_and_by_spread_of_the_runs(runs):
+def test_weights_by_number_of_runs(runs):
     _, _, weights, runs_of = columns_of(fitted(runs, weights="repetitions"))
     assert weights.mean() == pytest.approx(1)
     assert weights / runs_of == pytest.approx(np.full(12, 1 / 1.5))  # 18 runs of 12 points
-    # Smyth's moderated variance of the relative errors: 4 shared degrees of freedom and the point's own.
+
+
+def test_weights_by_the_spread_of_the_runs(runs):
+    """Smyth's moderated variance of the relative errors: 4 shared degrees of freedom and the point's own."""
     model = fitted(runs, weights="spread", aggregate="mean")
     value, factor, weights, runs_of = columns_of(model)
     expected, own = [], [_variance(runs, model, at) for at in range(12)]
@@ -113,14 +119,6 @@ def test_weights_by_number_and_by_spread_of_the_runs(runs):
         moderated = (4 * shared + more * own[at]) / (4 + more) if more else shared
         expected.append(runs_of[at] / (moderated * (value[at] * factor[at]) ** 2))
     assert weights == pytest.approx(np.array(expected) / np.mean(expected), rel=1e-12)
-    # Two runs that agree to the last digit weigh more than others, but not without bound.
-    equal = runs.copy()
-    first = (equal["code"] == "BT") & (equal["system"] == "SP2") & (equal["procs"] == 4)
-    equal.loc[first, "time_s"] = equal["time_s"][first].mean()
-    equal.loc[equal.index[first][1], "procs"] = 4.0
-    value, factor, weights, runs_of = columns_of(fitted(equal, weights="spread", duplicates="keep"))
-    weight = weights * (value * factor) ** 2 / runs_of
-    assert weight.max() <= weight[runs_of == 1][0] * 5 / 4 * (1 + 1e-12)
 
 
 def _variance(runs, model, at):
@@ -133,6 +131,17 @@ def _variance(runs, model, at):
     )
     times = runs["time_s"][mine]
     return (times.std(ddof=1) / times.mean()) ** 2 if len(times) > 1 else 0.0
+
+
+def test_a_spread_that_is_zero_by_chance_does_not_rule(runs):
+    """Two runs that agree to the last digit weigh more than others, but not without bound."""
+    equal = runs.copy()
+    first = (equal["code"] == "BT") & (equal["system"] == "SP2") & (equal["procs"] == 4)
+    equal.loc[first, "time_s"] = equal["time_s"][first].mean()
+    equal.loc[equal.index[first][1], "procs"] = 4.0
+    value, factor, weights, runs_of = columns_of(fitted(equal, weights="spread", duplicates="keep"))
+    weight = weights * (value * factor) ** 2 / runs_of
+    assert weight.max() <= weight[runs_of == 1][0] * 5 / 4 * (1 + 1e-12)
 
 
 # Quantities of codes and systems: from columns, formulas, small tables, or typed.
@@ -178,11 +187,14 @@ def test_quantities_as_an_option_takes_them(given, words):
     assert chosen.operations == words
 
 
-def test_quantities_of_columns_and_of_formulas(data):
+def test_a_column_gives_its_value_of_each_system(data):
     """Systems that are numbers are called without a needless .0, here as in the observations."""
     assert of_codes("peak", data, "peak") == ("peak", {"16": 2.5, "8": 5.0})
     assert data.observations().systems == ("16", "8")
-    # Printed rates are rounded, so products of rate and time differ in their last digits.
+
+
+def test_a_formula_is_averaged_over_the_rows_of_a_code(data):
+    """Printed rates are rounded, so products of rate and time differ in their last digits."""
     name, found = of_codes("mops*time_s/1000", data)
     assert name == "mops*time_s/1000"
     assert found == pytest.approx({"lu": (2.0 * 8.0 + 4.004 * 4.0) / 2000, "cg": 0.02})
@@ -225,9 +237,12 @@ def test_a_small_table_gives_the_only_numbers_or_the_column_named(data, small_ta
     assert (name, found["lu"], found["cg"]) == ("gflop", 119.297, 1.508)
 
 
-def test_a_small_table_may_be_compressed_scaled_and_joined(data, small_table):
+def test_a_small_table_may_be_compressed_and_scaled(data, small_table):
     name = small_table("code;gflop\nlu;2\ncg;3\n", "counts.csv.gz")
     assert of_codes(f"{name}:gflop*1000", data) == ("gflop*1000", {"lu": 2000.0, "cg": 3000.0})
+
+
+def test_a_small_table_is_joined_by_all_columns_of_the_name(data, small_table):
     name = small_table("class,code,gflop\nA,lu,119.297\nB,lu,498.824\nA,cg,1.508\n")
     runs = data.with_roles(code="code,class")
     assert of_codes(name, runs)[1] == {"lu A": 119.297, "lu B": 498.824, "cg A": 1.508}

@@ -73,13 +73,16 @@ def test_a_rank_that_is_cut_short_is_used_and_named(tmp_path):
     assert "rank 1: warning: the file is cut short: what stands before its end is read" in trace.notes
 
 
-def test_other_processes_read_the_same_and_say_what_goes_wrong(tmp_path):
+def test_other_processes_read_the_same(tmp_path):
     three_ranks(tmp_path, 0, 3)
     here, there = read(tmp_path), read(tmp_path, processes=2)
     assert there.locations == here.locations
     assert there.notes == here.notes
     for name in ("location", "state", "start_ns", "end_ns"):
         assert (getattr(there, name) == getattr(here, name)).all()
+
+
+def test_what_goes_wrong_in_another_process_is_said(tmp_path):
     three_ranks(tmp_path, 0, 3)
     (tmp_path / "rank2.json").write_text('{"traceEvents": [{"ph": "X", "ts": "soon"}]}')
     with pytest.raises(InputError, match=r"rank2\.json.*'soon' is no time"):

@@ -72,15 +72,10 @@ def test_silence_behind_the_last_record_stays():
     assert (answer.runtime_ns, answer.value.mean) == (75 + silent, pytest.approx((75 + silent) * 1e-9))
 
 
-def test_networks_of_latency_and_bandwidth_start_processes_no_faster():
+def test_latency_and_bandwidth():
     """A message of 8 bytes at 2 ns and 4 bytes a ns takes 4; a barrier of two ranks takes one latency."""
     # Sent at 40, there at 44; the second rank's barrier then, the first one's after the send's own 5 ns.
     assert whatif(trace_of(exchange()), network="2ns,4GB/s").answers[0].runtime_ns == 45 + 2 + 50
-    # 30 ns of MPI_Init stay; the barrier's 5 ns go.
-    calls = [[("MPI_Init", 0, 30), ("MPI_Barrier", 40, 85)], [("MPI_Init", 0, 30), ("MPI_Barrier", 80, 85)]]
-    run = by_hand(calls, collectives=[([(0, 1), (1, 1)], None)], ends=[85, 85])
-    for network, runtime in (("0", 80), ("2ns,4GB/s", 82)):
-        assert whatif(trace_of(run), network=network).answers[0].runtime_ns == runtime
 
 
 def test_a_sweep_asks_for_each_factor_of_two():
@@ -98,7 +93,15 @@ def test_a_sweep_asks_for_each_factor_of_two():
     ]  # fmt: skip
 
 
-def test_threads_of_a_process_share_work_and_applications_do_not():
+def test_another_network_starts_processes_no_faster():
+    """30 ns of MPI_Init stay; the barrier's 5 ns go."""
+    calls = [[("MPI_Init", 0, 30), ("MPI_Barrier", 40, 85)], [("MPI_Init", 0, 30), ("MPI_Barrier", 80, 85)]]
+    run = by_hand(calls, collectives=[([(0, 1), (1, 1)], None)], ends=[85, 85])
+    for network, runtime in (("0", 80), ("2ns,4GB/s", 82)):
+        assert whatif(trace_of(run), network=network).answers[0].runtime_ns == runtime
+
+
+def test_a_process_computes_while_any_of_its_threads_does():
     """Two processes: 10 ns alone, a region of 40 and 80 ns on two threads, a barrier of 10 that the threads sit out."""
     calls = [[("MPI_Barrier", 90, 100)], []] * 2
     run = replace(by_hand(calls, collectives=[([(0, 0), (2, 0)], None)], ends=[100] * 4), locations=PROCESSES)
@@ -110,14 +113,17 @@ def test_threads_of_a_process_share_work_and_applications_do_not():
         [answer] = whatif(trace, **options).answers
         assert answer.runtime_ns == runtime == sum(answer.path.by_class_ns.values())
         assert set(answer.path.by_class_ns) <= {"computing", "in MPI_Barrier"}
-    # Barriers of one number: the first computes 40 and 60 of 70 ns, the second 80 and 90 of 100.
+
+
+def test_applications_of_one_trace_neither_meet_nor_share_work():
+    """Barriers of one number: the first computes 40 and 60 of 70 ns, the second 80 and 90 of 100."""
     calls = [[("MPI_Barrier", work, end)] for work, end in ((40, 70), (60, 70), (80, 100), (90, 100))]
     run = by_hand(calls, collectives=[([(0, 0), (1, 0)], None), ([(2, 0), (3, 0)], None)])
     trace = trace_of(replace(run, locations=("1.1.1", "1.2.1", "2.1.1", "2.2.1")))
     assert [each.runtime_ns for each in whatif(trace, balance="computing").answers] == [85 + 10]
 
 
-def test_noise_is_what_the_longest_of_two_gives_and_averages_out():
+def test_noise_is_what_the_longest_of_two_gives():
     """Two equal ranks of work W and noise s take W (1 + s / sqrt(pi)) in the mean, as the longest of two normals."""
     calls = [[("MPI_Barrier", 10**9, 10**9)] for _ in range(2)]
     run = by_hand(calls, collectives=[([(0, 0), (1, 0)], None)])
@@ -126,7 +132,10 @@ def test_noise_is_what_the_longest_of_two_gives_and_averages_out():
     assert answer.value.mean == pytest.approx(answer.runtime_ns / 1e9, rel=0.01)
     assert whatif(trace_of(run), noise=0.05).answers[0].runtime_ns == answer.runtime_ns
     assert "independent noise per compute burst, 500 replays" in answer.assumptions
-    # Of n bursts of mean 1 and deviation 1 the sum has n and sqrt(n); 12 million bursts are enough for all replays.
+
+
+def test_noise_of_many_bursts_averages_out():
+    """Of n bursts of mean 1 and deviation 1 the sum has n and sqrt(n); 12 million bursts are enough for all replays."""
     n = 30_000
     run = by_hand([[("MPI_Barrier", 1000 * k, 1000 * k) for k in range(1, n)]], ends=[1000 * n])
     [answer] = whatif(trace_of(run), noise=1).answers

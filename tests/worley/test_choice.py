@@ -26,17 +26,16 @@ def test_noise_is_one_phase(seed):
     assert "not significant" in model.report().closing()[0]
 
 
-def test_clear_levels_are_counted_and_placed_also_a_step_in_noise():
+def test_clear_levels_are_counted_and_placed():
     levels = [2, 12, 5, 15, 3, 9]
     model = perfcore.fit(steps(levels, 300, 1.0, 0), fitter="phases")
     assert [phase.degree for phase in model.phases] == [0] * 6
     assert model.breaks == (300.0, 600.0, 900.0, 1200.0, 1500.0)
     assert [phase.coefficients[0] for phase in model.phases] == pytest.approx(levels, abs=0.3)
     assert model.evidence.gain > model.evidence.needed
-    assert len(perfcore.fit(steps([4, 6, 5], 150, 0.8, 3), fitter="phases").phases) == 3
 
 
-def test_the_degree_is_chosen_and_backwards_is_the_same_run():
+def test_the_degree_is_chosen():
     at = np.linspace(0, 1, 2000)
     noise = np.random.default_rng(3).normal(0, 0.5, 2000)
     ramps = samples(np.clip(np.where(at < 0.5, 2 + 20 * at, 14 - 10 * at) + noise, 0, 16), n_locations=16)
@@ -44,23 +43,37 @@ def test_the_degree_is_chosen_and_backwards_is_the_same_run():
     assert perfcore.fit(ramps, fitter="phases").evidence.degree == 1
     model = perfcore.fit(arc, fitter="phases")
     assert (len(model.phases), model.evidence.degree) == (1, 2)
+
+
+def test_backwards_is_the_same_run():
     curve = steps([2, 12, 5, 9], 400, 2.0, 2)
     back = UtilizationCurve(curve.edges, curve.heights[::-1], n_locations=16)
     one, other = perfcore.fit(curve), perfcore.fit(back)
     assert sorted(1600 - at for at in one.breaks) == sorted(other.breaks)
 
 
-def test_given_numbers_are_kept_and_warn_at_the_end_of_their_range():
+def test_no_phase_of_the_shipped_run_leaves_its_processors():
+    """Between its ends either, in whatever unit of time."""
+    model = perfcore.fit("examples/cholesky/cholesky_trace.csv.gz", degree=3)
+    values = model.predict(np.linspace(model.start, model.end, 20_001))
+    assert values.min() >= -1e-9
+    assert values.max() <= 4 + 1e-9
+
+
+def test_the_end_of_the_range_warns():
     model = perfcore.fit(steps([2, 12, 5, 15, 3, 9], 300, 1.0, 0), phases="1..4")
     assert len(model.phases) == 4
     assert "Uncertain: 4 is the largest number tried; extend with --phases 1..8" in model.report().closing()
+
+
+def test_a_number_is_kept_and_the_degree_found():
     model = perfcore.fit(steps([2, 12, 5, 15, 3, 9], 300, 1.0, 0), phases=3)
     assert len(model.phases) == 3
     assert model.rule is None
     assert model.evidence.reason == ""
 
 
-def test_the_shipped_run_has_four_phases_within_its_processors():
+def test_the_shipped_run_has_four_phases():
     """Its breaks at degree 2 are those of the exact least sum of squares."""
     trace = perfcore.read("examples/cholesky/cholesky_trace.csv.gz")
     assert len(perfcore.fit(trace).phases) == 4
@@ -68,11 +81,6 @@ def test_the_shipped_run_has_four_phases_within_its_processors():
     exact = perfcore.fit(trace, degree=2, phases=4, segmenter="least-squares")
     assert [round(at) for at in model.breaks] == [335789, 2475804, 4451799]
     assert model.breaks == pytest.approx(exact.breaks)
-    # Between its ends either, in whatever unit of time.
-    model = perfcore.fit("examples/cholesky/cholesky_trace.csv.gz", degree=3)
-    values = model.predict(np.linspace(model.start, model.end, 20_001))
-    assert values.min() >= -1e-9
-    assert values.max() <= 4 + 1e-9
 
 
 @pytest.mark.real_data
@@ -150,3 +158,7 @@ def test_a_level_that_changes_slowly_does_not_wander(course):
     )
     model = perfcore.fit(samples(level + np.random.default_rng(3).normal(0, 0.5, 3000)), fitter="phases")
     assert len(model.phases) == 3
+
+
+def test_a_step_in_noise_is_no_level_that_wanders():
+    assert len(perfcore.fit(steps([4, 6, 5], 150, 0.8, 3), fitter="phases").phases) == 3

@@ -114,7 +114,7 @@ def test_functions_take_the_place_of_polynomials(tmp_path):
     assert perfcore.load(tmp_path / "model.json").predict(at) == pytest.approx(model.predict(at))
 
 
-def test_bounds_of_predictions_and_what_they_are(ramp, tmp_path, capsys):
+def test_bounds_of_predictions(ramp):
     model = perfcore.fit(ramp, phases=2, degree=1)
     times = np.array([1200.0, 1800.0, 99.0])
     value, lower, upper = model.predict_array(times, interval=0.95).T
@@ -125,13 +125,6 @@ def test_bounds_of_predictions_and_what_they_are(ramp, tmp_path, capsys):
     assert np.isnan([value[2], lower[2], upper[2]]).all()
     with pytest.raises(OptionError, match="above 0 and below 1"):
         model.predict_array(times, interval=1.5)
-    model = perfcore.fit(dependent(3, 0.5), phases=2)
-    assert "of the utilization at one time" in model.bounds_meaning
-    assert perfcore.predict(model, at="t=5").meaning == ""
-    found = perfcore.predict(model, at="t=5", interval=0.95)
-    assert found.meaning == model.bounds_meaning
-    assert found.to_dict()["bounds"].startswith("prediction interval of the utilization")
-    assert "bounds" not in perfcore.predict(model, at="t=5").to_dict()
 
 
 @pytest.mark.parametrize(("change", "message"), [
@@ -257,26 +250,43 @@ def test_coverage_with_dependent_noise(correlation):
     assert np.mean(breaks) >= 0.9
 
 
-def test_intervals_hold_the_break_and_few_cells_have_none():
+def test_intervals_hold_the_break_and_are_within_the_run():
     model = perfcore.fit(dependent(3, 0.5, (8.0, 2.0, 9.0, 4.0)))
     assert model.phases[0].break_interval is None
     for before, phase in zip(model.phases[:-1], model.phases[1:], strict=True):
         low, high = phase.break_interval
         assert before.start <= low <= phase.start <= high <= phase.end
+
+
+def test_few_cells_have_no_errors():
     phase = perfcore.fit(UtilizationCurve([0, 1, 2], [3, 9]), phases=2, degree=0).phases[1]
     assert (phase.standard_errors, phase.level_error, phase.break_interval) == (None, None, None)
+
+
+def test_predictions_say_what_their_bounds_are(tmp_path, capsys):
+    model = perfcore.fit(dependent(3, 0.5), phases=2)
+    assert "of the utilization at one time" in model.bounds_meaning
+    assert perfcore.predict(model, at="t=5").meaning == ""
+    found = perfcore.predict(model, at="t=5", interval=0.95)
+    assert found.meaning == model.bounds_meaning
+    assert found.to_dict()["bounds"].startswith("prediction interval of the utilization")
+    assert "bounds" not in perfcore.predict(model, at="t=5").to_dict()
 
 
 # Phases that begin and end where markers do: whole nanoseconds, means that are exact, and what cannot be.
 MARKS = [("forward", 100, 340), ("backward", 340, 700), ("forward", 800, 1_050), ("backward", 1_050, 1_400)]
 
 
+def random_trace(seed, **facts):
+    rng = np.random.default_rng(seed)
+    bounds = np.sort(rng.integers(0, 1_500, (4, 100)), axis=1).reshape(-1, 2)
+    return Trace(np.repeat(np.arange(4), 50), rng.integers(0, 2, 200), *bounds.T, list("abcd"), ["run", "MPI_Wait"],
+                 span_ns=(0, 1_500), **facts)  # fmt: skip
+
+
 @pytest.mark.parametrize("unit", ["ns", "us"])
 def test_phases_are_those_of_the_markers(unit):
-    rng = np.random.default_rng(0)
-    bounds = np.sort(rng.integers(0, 1_500, (4, 100)), axis=1).reshape(-1, 2)
-    trace = Trace(np.repeat(np.arange(4), 50), rng.integers(0, 2, 200), *bounds.T, list("abcd"), ["run", "MPI_Wait"],
-                  span_ns=(0, 1_500), markers=MARKS, time_unit=unit)  # fmt: skip
+    trace = random_trace(0, markers=MARKS, time_unit=unit)
     model = perfcore.fit(trace, fitter="phases", phases_from=["forward", "backward"])
     assert [phase.marker for phase in model.phases] == [
         "outside", "forward", "backward", "outside", "forward", "backward", "outside",

@@ -69,7 +69,7 @@ def test_short_and_even_curves_have_none(heights):
         found.value()
 
 
-def test_the_example_names_the_late_step_and_a_fit_keeps_it(tmp_path):
+def test_the_example_names_the_late_step_and_what_it_waits_for():
     found = perfcore.iterations(STEPS)
     assert found.count == 12
     assert (found.unusual.number, found.unusual.reason) == (3, "MPI_Wait")
@@ -77,6 +77,9 @@ def test_the_example_names_the_late_step_and_a_fit_keeps_it(tmp_path):
     assert "outlier: 3rd (+" in found.report().answer
     assert found.activity.name.startswith("70% forces, 30% push")
     assert len(found.to_frame()) == 12
+
+
+def test_the_fit_says_them_and_keeps_them(tmp_path):
     model = perfcore.fit(STEPS)
     assert model.iterations.count == 12
     assert any(line.startswith("iterations: 12 iterations") for line in model.report().lines)
@@ -117,10 +120,13 @@ def counted(starts, own, total):
     return Trace(*zip(*rows, strict=True), ["cpu"], names)
 
 
-def test_states_that_count_in_time_are_markers_and_others_are_none():
+def test_states_that_count_are_believed():
     found = perfcore.iterations(counted([0, 1000, 2100, 2900], 100, 3900))
     assert found.marker == "ProfilerStep"
     assert found.durations == pytest.approx([1.0, 1.1, 0.8, 0.1])
+
+
+def test_numbers_that_do_not_count_in_time_are_no_markers():
     trace = Trace([0, 0, 0, 0], [2, 0, 1, 0], [0, 10, 20, 30], [10, 20, 30, 40], ["cpu"], ["f_1", "f_2", "f_3"])
     assert perfcore.iterations(trace).marker is None
     assert perfcore.iterations(Trace([0], [0], [0], [10], ["cpu"], ["f_1"])).marker is None
@@ -247,8 +253,11 @@ def test_levels_of_iterations_are_phases_and_iterations_are_none():
     assert sum(within) >= 7
 
 
-def test_equal_iterations_are_one_phase_unless_a_number_is_asked_for():
+def test_equal_iterations_are_one_phase():
     assert len(perfcore.fit(iterations([0.6], 36), fitter="phases").phases) == 1
+
+
+def test_a_number_that_was_asked_for_is_that_of_the_whole_curve():
     model = perfcore.fit(iterations([0.2, 0.9], 16), fitter="phases", phases=20, degree=0)
     assert len(model.phases) == 20
     assert model.evidence.period == 0.0

@@ -86,7 +86,7 @@ def test_reach_is_the_largest_end_under_the_limit_of_factor_tree(noisy, share):
     assert tree.error(tree.interval(begin, end + 0.01), 0) > limit
 
 
-def test_dependent_constant_and_long_functions_keep_their_digits():
+def test_dependent_functions_are_refused():
     curve = UtilizationCurve(np.arange(11.0), np.arange(10.0))
     twice = PhaseBasis(functions=(np.sqrt, lambda t: 3.0 * np.sqrt(t)), names=("root", "three_roots"))
     with pytest.raises(
@@ -95,7 +95,10 @@ def test_dependent_constant_and_long_functions_keep_their_digits():
         FactorTree(curve, twice)
     with pytest.raises(OptionError, match="combination of constant"):
         FactorTree(curve, PhaseBasis(functions=(np.ones_like,), names=("one",)))
-    # tanh has no variation left at 700 scales; the fit there is the constant's, not noise.
+
+
+def test_short_phase_where_a_function_is_constant_to_rounding():
+    """tanh has no variation left at 700 scales; the fit there is the constant's, not noise."""
     heights = np.tile([1.0, 3.0], 400)
     curve = UtilizationCurve(np.arange(801.0), heights)
     tree = FactorTree(curve, PhaseBasis(functions=(np.tanh,), names=("tanh",)))
@@ -104,7 +107,10 @@ def test_dependent_constant_and_long_functions_keep_their_digits():
         constant.error(constant.interval(700.0, 800.0), 0), rel=1e-12
     )
     assert tree.coefficients(tree.interval(700.0, 800.0)).tolist() == pytest.approx([2.0, 0.0])
-    # One step over 40 time constants: the panels must follow the function, not the steps.
+
+
+def test_long_step_is_integrated_to_rounding():
+    """One step over 40 time constants: the panels must follow the function, not the steps."""
     tree = FactorTree(
         UtilizationCurve([0.0, 40.0, 41.0], [2.0, 5.0]), PhaseBasis(functions=(lambda t: np.exp(-t),), names=("exp",))
     )
@@ -148,13 +154,16 @@ def test_best_split_is_the_best_of_all_edges(noisy, degree):
     assert every[edge - first - 1] == pytest.approx(min(every), rel=1e-12)
 
 
-def test_climb_moves_breaks_past_a_strong_one_and_separates_equal_ones():
+def test_climb_moves_breaks_past_a_strong_one():
     """All structure lies in the second half; the start has its breaks in the first."""
     heights = np.concatenate([np.full(400, 10.0), np.repeat([50.0, 10.0, 60.0, 20.0], 100)])
     heights += np.random.default_rng(0).uniform(0, 1, 800)
     curve = UtilizationCurve(np.arange(801.0), heights)
     found = climb(MomentTree(curve), np.array([0.0, 100, 200, 300, 400, 800]), np.zeros(5, dtype=np.int64))
     assert found.breaks.tolist() == [0, 400, 500, 600, 700, 800]
+
+
+def test_climb_separates_breaks_that_fall_on_one_edge():
     curve = UtilizationCurve(np.arange(6.0), [1, 5, 2, 8, 3])
     found = climb(MomentTree(curve), np.array([0.0, 2.1, 2.2, 2.3, 5.0]), np.zeros(4, dtype=np.int64))
     assert len(set(found.breaks.tolist())) == 5
@@ -215,14 +224,17 @@ def test_cells_are_means_of_the_curve(n_steps, noisy):
     assert cells_of(MomentTree(curve), None).values == pytest.approx(curve.averaged(512)[1], rel=1e-9)
 
 
-def test_residuals_are_those_of_least_squares_and_their_variance_known():
+def test_residuals_are_those_of_least_squares():
     values, breaks = np.random.default_rng(0).normal(size=90), np.array([0, 20, 61, 90])
     for degree in range(4):
         left = residuals(values, breaks, np.full(3, degree))
         for a, b in itertools.pairwise(breaks):
             x = np.arange(b - a)
             assert left[a:b] == pytest.approx(values[a:b] - np.polyval(np.polyfit(x, values[a:b], degree), x), abs=1e-9)
-    # Of an autoregression with correlation r and variance 1 it is (1 + r)/(1 - r).
+
+
+def test_long_run_variance_of_a_known_process():
+    """Of an autoregression with correlation r and variance 1 it is (1 + r)/(1 - r)."""
     rng = np.random.default_rng(1)
     for correlation in (0.0, 0.5, 0.8):
         shocks = rng.normal(0, np.sqrt(1 - correlation**2), 50_000)
@@ -244,26 +256,35 @@ def test_the_likelihood_of_a_level_that_wanders_is_that_of_its_covariance():
     assert likeliest(left, counts, np.array([0.9]), np.array([0.5])) == pytest.approx(max(by_hand), rel=1e-9)
 
 
-def test_numbers_of_phases_by_persistence_knee_and_penalty():
+def test_persistence_counts_following_models_with_the_break():
     models = [[], [50.0], [30.0, 50.9], [30.0, 70.0], [29.5, 50.0, 70.5]]
     # Within 1 % of a run of 100: 50 stays in the third and the last model, 30 in both that follow it.
     assert persistence(models, 100.0) == [[], [2], [2, 1], [1, 1], [0, 0, 0]]
+
+
+def test_knee_of_a_curve_with_a_corner_and_without_fall_the_fewest():
     counts = list(range(1, 11))
     errors = [100 - 24 * (n - 1) if n <= 5 else 4 - 0.5 * (n - 5) for n in counts]
     assert knee(counts, errors, 1000) == 5
     assert knee([1, 2, 3], [0.0, 0.0, 0.0], 10) == 1
     assert knee([4, 5], [3.0, 1.0], 10) == 5
+
+
+def test_penalty_stops_where_a_phase_gains_less_than_it_costs():
     # At 1000 steps a phase costs 2 log(1000) = 13.8: a factor of exp(-0.0138) = 0.9863 of the error.
     counts = [1, 2, 3, 4]
     assert penalty(counts, [100.0, 90.0, 88.6, 87.0], 1000) == 4
     assert penalty(counts, [100.0, 90.0, 89.0, 88.5], 1000) == 2
 
 
-def test_processor_cycles_and_iterations_within_a_phase():
+def test_a_processor_cycle():
     """Two processors that start work every 4 time units: 16 starts in 32."""
     curve = UtilizationCurve(np.arange(33.0), np.tile([1.0, 2.0, 1.0, 0.0], 8), n_locations=2)
     assert processor_cycle(MomentTree(curve), 2) == pytest.approx(4.0)
     assert processor_cycle(MomentTree(curve), None) == 0.0
+
+
+def test_a_phase_has_the_iterations_whose_middle_lies_in_it():
     iterations = Repetition(10, 4.0, 0.0, 100.0, 180.0, "")  # with as long a time between two of them
     phases = [Phase(start, end, 0, (1.0,), 0.0) for start, end in ((0.0, 111.0), (111.0, 150.0), (150.0, 300.0))]
     assert [iterations.text_within(phase, "s") for phase in phases] == ["", "5 x 4 s", "4 x 4 s"]
@@ -377,7 +398,7 @@ def test_likely_edges_come_within_a_hundredth_of_the_exact_sum(monkeypatch, seed
         assert least * (1 - 1e-12) <= reached <= 1.01 * least
 
 
-def test_short_intervals_and_constant_curves_keep_their_digits(exact):
+def test_short_interval_of_a_long_curve_keeps_its_digits(exact):
     """Prefix moments lose all digits here: 20 steps at the far end of 200,000, degree 3."""
     heights = np.random.default_rng(3).integers(0, 1000, 200_000).astype(float)
     tree = MomentTree(UtilizationCurve(np.arange(200_001.0), heights))
@@ -385,6 +406,9 @@ def test_short_intervals_and_constant_curves_keep_their_digits(exact):
     window = slice(199_970, 200_000)
     expected = exact(list(range(199_970, 200_001)), heights[window].tolist(), 199_975.5, 199_995.25, 3)
     assert found == pytest.approx(float(expected), rel=RELATIVE)
+
+
+def test_constant_curve_has_no_error_at_all():
     tree = MomentTree(UtilizationCurve(np.cumsum(np.full(1001, 0.1)), np.full(1000, 0.1)))
     assert tree.error(tree.interval(3.3, 77.7), 0) == 0.0
 

@@ -21,7 +21,7 @@ def run(levels, lengths, seed=0, unit="us", processors=16):
     )
 
 
-def test_phases_that_became_longer_are_gone_or_look_unlike():
+def test_a_phase_that_became_longer():
     old, new = (
         perfcore.fit(run([3, 12, 6], lengths, seed)) for seed, lengths in enumerate([(400,) * 3, (400, 800, 400)])
     )
@@ -34,10 +34,16 @@ def test_phases_that_became_longer_are_gone_or_look_unlike():
         assert first.duration_within[0] <= 400 <= first.duration_within[1]
         assert second.level_within[0] <= second.level <= second.level_within[1]
     assert [side.duration_within for side in comparison.totals] == [None, None]  # of one run each
+
+
+def test_a_phase_that_is_gone():
     old, new = perfcore.fit(run([3, 12, 6, 14], (400,) * 4)), perfcore.fit(run([3, 6, 14], (400,) * 3, 1))
     pairs = [(a and list(a.phases), b and list(b.phases)) for a, b in perfcore.compare(old, new).pairs]
     assert pairs == [([0], [0]), ([1], None), ([2], [1]), ([3], [2])]
     assert "only in A: phase 2" in perfcore.compare(old, new, names=("A", "B")).report().closing()[0]
+
+
+def test_runs_that_do_not_look_alike():
     old, new = perfcore.fit(run([15, 14], (600, 600))), perfcore.fit(run([1, 9, 2, 7], (300,) * 4))
     comparison = perfcore.compare(old, new)
     assert not comparison.alike
@@ -177,13 +183,16 @@ def test_each_phase_has_a_row_of_each_run(told):
         assert rows["processor_time_s"].to_numpy() == pytest.approx(expected * share * rows["p"], rel=0.06)
 
 
-def test_the_next_run_lies_within_bounds_and_other_programs_are_refused():
+def test_the_next_run_lies_within_the_bounds_of_each_phase():
     """A law for each phase of runs at p = 2, 4, 8, three of each, against the truth at 16."""
     model = perfcore.fit(joined_of_joining((2, 4, 8), repetitions=3), fitter="scaling")
     phases = [f"phase {k}" for k in range(1, 5)]
     bounds = model.predict_array({"p": np.full(4, 16.0), "path": phases}, interval=0.95)
     for (_, low, high), (duration, _) in zip(bounds, LAWS, strict=True):
         assert low <= duration(16) <= high
+
+
+def test_runs_of_different_programs_are_refused():
     other = tuple((duration, 1.0 - share) for duration, share in reversed(LAWS[1:]))
     parts = [("a.csv", run_of_joining(4)), ("b.csv", run_of_joining(8, laws=other))]
     with pytest.raises(DataError, match=r"a\.csv and b\.csv do not look like runs of one program"):

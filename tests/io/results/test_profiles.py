@@ -31,11 +31,14 @@ def read_cube(tmp_path):
     return read_cube
 
 
-def test_records_and_time_series_of_single_ranks(read):
+def test_records_of_single_ranks_are_averaged(read):
     by_rank = sample("caliper_ranks")
     lines = [line for line in CALIPER.splitlines() if not line.startswith("__rec=ctx")]
     assert read("\n".join(lines) + "\n" + by_rank).table["inclusive_time_s"].tolist() == [5]
-    # Averages are over visits, and no times of a rank; the second rank never solves, and the first does it twice.
+
+
+def test_a_time_series_of_nanoseconds_by_rank_is_summed(read):
+    """Averages are over visits, and no times of a rank; the second rank never solves, and the first does it twice."""
     table = read(sample("caliper_series")).table.set_index("callpath")
     assert table["time_s"].to_dict() == pytest.approx({"main": 5e-6, "main->solve": 7e-6})
     assert table["inclusive_time_s"].to_dict() == pytest.approx({"main": 12e-6, "main->solve": 7e-6})

@@ -555,9 +555,12 @@ def test_csv_of_jmh_in_any_locale(read, point, head):
     assert (data.roles.parameters, data.roles.unit) == ({"p": "n"}, "ms/op")
 
 
-def test_cells_that_cannot_be_read_are_refused(read, tmp_path):
+def test_what_is_no_number_in_a_table_of_a_tool_is_refused_with_its_line(read):
     with pytest.raises(InputError, match=r"run.csv:2: 'abc' is no number or time"):
         read(sample("benchmark_dot_net").replace("1.500 us", "abc"), "run.csv")
+
+
+def test_a_lone_carriage_return_in_a_table_is_refused(tmp_path):
     path = tmp_path / "serving.csv"
     path.write_bytes(files.VLLM_CSV.replace("\n", "\n1\r", 1).encode())
     with pytest.raises(InputError, match=r"is no table of JSON of vLLM's benchmark: new-line character"):

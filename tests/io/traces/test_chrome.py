@@ -263,11 +263,14 @@ def test_numbers_that_json_does_not_have_are_read_as_missing(read, word):
     assert any(note.startswith("warning: left out, without a time") and ": 2 events" in note for note in trace.notes)
 
 
-def test_events_of_negative_duration_and_kernels_that_overlap_are_named(read):
+def test_an_event_of_negative_duration_is_left_out_and_named(read):
     rows = [{**X, "ts": 1000, "dur": 100}, {**X, "name": "bad", "ts": 1200, "dur": -5}, {**X, "ts": 1400, "dur": 100}]
     trace = read({"traceEvents": rows})
     assert [row[2:] for row in pieces(trace)] == [(0, 100_000), (400_000, 500_000)]
     assert any("1 events (the first: 'bad' at 1200 us, duration -5 us)" in note for note in trace.notes)
+
+
+def test_a_kernel_that_lasts_beyond_the_next_ones_of_its_stream_is_clipped(read):
     rows = [(0, 100), (100, 1_600_000), (220, 100), (330, 50), (400, 100)]
     events = [
         *({**X, "cat": "kernel", "name": f"k{start}", "ts": start, "dur": length} for start, length in rows),

@@ -63,12 +63,15 @@ def test_calls_next_to_the_events_of_nsys_stats_launch_them(tmp_path):
         assert "device busy 66.7%, waiting for the host 22.2%, launched but not started 11.1%" in answer
 
 
-def test_lines_above_the_tables_of_nsys_stats_and_nvprof(write):
+def test_what_nsys_stats_says_above_its_table_is_passed_over(write):
     said = "\nNOTICE: Existing SQLite export found: x.sqlite\n\nProcessing [x.sqlite] with [cuda_gpu_trace.py]... \n"
     head = "Start (ns),Duration (ns),CorrId,GrdX,Device,Ctx,Strm,Name\n"
     path = write(f"{said}{head}10,30,1,,A100 (0),1,7,[CUDA memcpy Host-to-Device]\n50,10,2,1,A100 (0),1,7,gemm\n")
     assert "device busy 80.0% (exposed copies 60.0%), idle 20.0%" in perfcore.overheads(path).report().answer
-    # In us: a copy of 1.5 from 10 on, and a kernel of 2.5 that begins at 12.5, so 4 of 5 us.
+
+
+def test_nvprof_has_a_line_of_units(write):
+    """In us: a copy of 1.5 from 10 on, and a kernel of 2.5 that begins at 12.5, so 4 of 5 us."""
     head = '"Start","Duration","Grid X","Size","Device","Stream","Name"\nus,us,,KB,,,\n'
     rows = '10.000,1.500,,4.0,"A (0)","7","[CUDA memcpy HtoD]"\n12.500,2.500,1,,"A (0)","7","gemm(float*, int)"\n'
     answer = perfcore.overheads(write(f"======== Profiling result:\n{head}{rows}")).report().answer

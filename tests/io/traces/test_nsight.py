@@ -18,7 +18,7 @@ def write(write):
     return lambda rows="": write(nsight(rows))
 
 
-def test_streams_compute_in_kernels_and_those_of_processes_are_several(write):
+def test_streams_compute_in_kernels(write):
     trace = perfcore.read(write(), locations="stream")
     assert trace.locations == ("GPU 0 / stream 7", "GPU 0 / stream 13")
     assert trace.states == ("gemm", "[CUDA memcpy Host-to-Device]", WAITING_FOR_HOST, NOT_STARTED)
@@ -26,17 +26,6 @@ def test_streams_compute_in_kernels_and_those_of_processes_are_several(write):
     curve = trace.utilization()
     assert curve.edges.tolist() == [1, 3, 4, 5, 6.5]
     assert curve.heights.tolist() == [1, 2, 1, 0]
-    # Each process numbers its devices and streams from the same beginning: two of eight ranks with a GPU each.
-    first, second = (process << 24 for process in (12, 13))
-    path = write(
-        f"UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET streamId = 7, globalPid = CASE streamId WHEN 7 THEN {first} "
-        f"ELSE {second} END; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;"
-    )
-    assert perfcore.read(path).locations == ("process 12 / GPU 0", "process 13 / GPU 0")
-    assert perfcore.read(path, locations="process").locations == ("process 12", "process 13")
-    trace = perfcore.read(path, locations="stream")
-    assert trace.locations == ("process 12 / GPU 0 / stream 7", "process 13 / GPU 0 / stream 7")
-    assert trace.utilization().integral == pytest.approx(3 + 2)  # 1 to 4 and 3 to 5 us
 
 
 GRAPHS = """
@@ -72,6 +61,20 @@ def test_gaps_wait_for_the_host_until_the_launch_has_returned(write):
     assert gaps == [(seven, NOT_STARTED, 8000, 9000), (seven, WAITING_FOR_HOST, 6500, 8000)]
     assert WITHOUT_LAUNCHES not in trace.notes
     assert WITHOUT_LAUNCHES in perfcore.read(write("DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME;")).notes
+
+
+def test_streams_of_several_processes_are_several(write):
+    """Each process numbers its devices and streams from the same beginning: two of eight ranks with a GPU each."""
+    first, second = (process << 24 for process in (12, 13))
+    path = write(
+        f"UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET streamId = 7, globalPid = CASE streamId WHEN 7 THEN {first} "
+        f"ELSE {second} END; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;"
+    )
+    assert perfcore.read(path).locations == ("process 12 / GPU 0", "process 13 / GPU 0")
+    assert perfcore.read(path, locations="process").locations == ("process 12", "process 13")
+    trace = perfcore.read(path, locations="stream")
+    assert trace.locations == ("process 12 / GPU 0 / stream 7", "process 13 / GPU 0 / stream 7")
+    assert trace.utilization().integral == pytest.approx(3 + 2)  # 1 to 4 and 3 to 5 us
 
 
 def test_a_view_in_place_of_a_table_is_not_run(tmp_path):
