@@ -158,7 +158,7 @@ def test_means_with_a_deviation_and_a_number_are_runs():
     found = perfcore.fit(data, fitter="scaling")
     assert found.value_name == "mean_s"
     assert found.means.tolist() == [[8.0, 4.0, 2.0, 1.0]]
-    assert found.counts.tolist() == [[5.0, 5.0, 4.0, 1.0]]
+    assert found.posterior.counts.tolist() == [[5.0, 5.0, 4.0, 1.0]]
     assert found.notes == ("noise from sd_s, N runs each",)
     # Relative variances of 0.01, 0.01 and 0.0025 with 4, 4 and 3 degrees of freedom, and 1 % that counts as a run.
     spread = (4 * 0.01 + 4 * 0.01 + 3 * 0.0025 + 0.01**2) / (4 + 4 + 3 + 1)
@@ -177,26 +177,26 @@ def test_means_and_single_runs_say_the_same():
     for name, spread in (("time_std_ms", 1e3 * deviation), ("stderr", error), ("ci95", half_width)):
         told = perfcore.fit(means.assign(**{name: spread}), fitter="scaling")
         for field in ("means", "counts"):
-            assert getattr(told, field) == pytest.approx(getattr(single, field)), name
+            assert getattr(told.posterior, field) == pytest.approx(getattr(single.posterior, field)), name
         assert told.data[0].spread == pytest.approx(single.data[0].spread), name
 
 
 def test_without_a_number_a_spread_is_of_two_runs():
     found = perfcore.fit(pd.DataFrame({"p": P, "time_s": [8.0, 4, 2, 1], "std": 0.1}), fitter="scaling")
-    assert found.counts.tolist() == [[2.0] * 4]
+    assert found.posterior.counts.tolist() == [[2.0] * 4]
     assert "noise from std, their number is unknown: two, the fewest" in map(str, found.notes)
 
 
 def test_a_spread_that_is_repeated_for_each_run_is_no_spread_of_means():
     found = perfcore.fit(runs_table(run=(1, 2, 3), sd_s=(0.5, 0.5, 0.5), N=(3, 3, 3)), fitter="scaling")
-    assert found.counts.tolist() == [[3.0] * 4]
+    assert found.posterior.counts.tolist() == [[3.0] * 4]
 
 
 def test_zeros_are_left_out_where_enough_is_left():
     data = table(("callpath", ("main", "io")), values=(8.0, 4.0, 2.0, 1.0))
     data = pd.concat([data, pd.DataFrame({"callpath": ["io", "main"], "p": [64, 64], "value": [0.0, 0.5]})])
     found = seen(data, path=("callpath",))
-    assert found.counts.tolist() == [[1.0] * 5, [1.0] * 4 + [0.0]]
+    assert found.posterior.counts.tolist() == [[1.0] * 5, [1.0] * 4 + [0.0]]
     assert "1 zero left out: below what the clock sees (io)" in map(str, found.notes)
 
 

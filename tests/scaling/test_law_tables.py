@@ -117,7 +117,7 @@ def test_of_thirty_levels_and_more_several_may_deviate(n_levels, counts_less):
     table = pd.DataFrame({"function": "few", "p": p, "time_s": times})
     longer = pd.DataFrame({"function": "thirty", "p": np.arange(1.0, 31.0), "time_s": 1.0})
     model = perfcore.fit(pd.concat([table, longer]), fitter="scaling")
-    counts = model.counts[model.paths.index("few"), :n_levels]
+    counts = model.posterior.counts[model.paths.index("few"), :n_levels]
     # Student's t of four degrees of freedom: 5 / (4 + d^2), of deviations d of about 70.
     assert ((counts[[5, 11]] < 0.01) == counts_less).all()
     assert np.delete(counts, [5, 11]).min() > 0.2

@@ -548,7 +548,7 @@ def _measured(model: ScalingModel, path: int, symbol: str) -> _Measured:
     rows = np.flatnonzero(is_measured & (number.ravel() == best))
     rows = rows[np.argsort(model.measured[rows, place])]
     return _Measured(
-        model.measured[rows, place], model.means[path, rows], np.sqrt(model.posterior_noise[path, rows]),
+        model.measured[rows, place], model.means[path, rows], np.sqrt(model.posterior.noise[path, rows]),
         dict(zip(names, other_levels[best].tolist(), strict=True)),
     )  # fmt: skip
 

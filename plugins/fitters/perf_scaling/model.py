@@ -233,9 +233,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     @functools.cached_property
     def posterior(self) -> Posterior:
         """What the data leave open, as arrays."""
-        posterior = posterior_of(
-            self.symbols, self.measured, self.means, self.laws, self.settings, self.data, self.reciprocal
-        )
+        posterior = posterior_of(self)
         return bounded(self, posterior) if self.apart or len(self.paths) == 1 else posterior
 
     @functools.cached_property
@@ -328,7 +326,8 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """
         counted = self.whole.counted
         sums = np.full((len(points), 2), np.nan)
-        variances = self.posterior_noise * student_variance(np.ones(len(self.data)), self.counts)[:, None]
+        posterior = self.posterior
+        variances = posterior.noise * student_variance(np.ones(len(self.data)), posterior.counts)[:, None]
         for place, point in np.argwhere((points[:, None] == self.measured).all(axis=2)):
             means, noise = self.means[counted, point], variances[counted, point]
             if np.isfinite(means).all():
@@ -336,17 +335,6 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
                 whole = means.sum() if self.adds_up else math.exp(np.log(means).mean())
                 sums[place] = whole, math.sqrt(float((shares**2 * noise).sum()))
         return sums
-
-    @functools.cached_property
-    def counts(self) -> Floats:
-        """Runs of each mean (K, n)."""
-        return np.array([entry.counts for entry in self.data])
-
-    @functools.cached_property
-    def posterior_noise(self) -> Floats:
-        """Relative variance of each mean (K, n)."""
-        spread = np.array([entry.spread for entry in self.data])
-        return np.asarray(spread[:, None] / np.where(self.counts > 0.0, self.counts, np.nan))
 
     def _along(self, levels: npt.ArrayLike) -> Floats:
         """Return points at levels of the first parameter, the others held at the target."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from statistics import NormalDist
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from perf_scaling.terms import Factor, Law, PathData, Term, product_values
 from perf_statistics.student import stdtrit
 from perf_tables import thread_count
 from perfcore.base.arrays import Booleans, Floats, Ints
+
+if TYPE_CHECKING:
+    from perf_scaling.model import ScalingModel
 
 Result = TypeVar("Result")
 
@@ -570,7 +573,7 @@ class Posterior:
         normals = rng.standard_normal((DRAWS, n + 2 * q * (n + len(levels))))
         of_runs, of_level, of_far = rng.standard_normal((3, DRAWS))
         rank = rng.permutation(DRAWS)
-        chance = _Chance(of_runs, of_level, of_far, rank, rng.standard_normal(DRAWS), rng.permutation(DRAWS))
+        chance = of_runs, of_level, of_far, rank, rng.standard_normal(DRAWS), rng.permutation(DRAWS)
         draw_logs = np.empty((n_paths, DRAWS, len(levels)))
         # Draws stand at the middles of equal parts of all weights.
         sides = (np.arange(DRAWS) + 0.5) / DRAWS
@@ -587,7 +590,7 @@ class Posterior:
                 kinds, np.take_along_axis(number, own, axis=1), np.log(self.points[measured]), np.log(levels),
                 normals[:, : measured.sum()], normals[:, n:],
             )  # fmt: skip
-        return Draws(-draw_logs if self.reciprocal else draw_logs, component, self, levels, chance)
+        return Draws(-draw_logs if self.reciprocal else draw_logs, component, self, levels, *chance)
 
 
 def _nearly_sums(values: Floats, relative: Floats) -> Booleans:
@@ -613,17 +616,6 @@ def _line(x: Floats, y: Floats, count: int) -> tuple[Floats, Floats]:
     return slope, y - y[:, :count].mean(axis=1, keepdims=True) - slope[:, None] * centred
 
 
-class _Chance(NamedTuple):
-    """Normal numbers (N,) that all paths share, and the order in which draws are of one kind and then the other."""
-
-    of_runs: Floats
-    of_level: Floats
-    of_far: Floats
-    rank: Ints
-    of_change: Floats
-    change_rank: Ints
-
-
 @dataclass(frozen=True)
 class Draws:
     """Equally probable draws of K paths."""
@@ -632,27 +624,33 @@ class Draws:
     component: Ints  # of which component of its path a draw is
     posterior: Posterior  # what they are drawn from
     at: Floats  # the points
-    _chance: _Chance
+    # Normal numbers (N,) that all paths share, and the order in which draws are of one kind and then the other.
+    of_runs: Floats
+    of_level: Floats
+    of_far: Floats
+    rank: Ints
+    of_change: Floats
+    change_rank: Ints
 
     @functools.cached_property
     def change(self) -> Floats:
         """What a change of the slope beyond the measured levels does to them, as a logarithm (K, N, T)."""
         rate, deviation = family.changes(*self.posterior.measured_range, self.at)
-        is_changed = self._chance.change_rank[:, None] < DRAWS * rate[:, None]
-        return np.where(is_changed, deviation[:, None] * self._chance.of_change[:, None], 0.0)
+        is_changed = self.change_rank[:, None] < DRAWS * rate[:, None]
+        return np.where(is_changed, deviation[:, None] * self.of_change[:, None], 0.0)
 
     @functools.cached_property
     def scatter(self) -> Floats:
         """How far one level is from what is predicted, as a logarithm (K, N)."""
         tau = self.posterior.settings[np.take_along_axis(self.posterior.setting, self.component, axis=1), 0]
         rate = family.deviating_rate((self.posterior.counts > 0.0).sum(axis=1))
-        far = np.sqrt(family.deviating_variance(tau)) * self._chance.of_far
-        return np.asarray(tau * self._chance.of_level + np.where(self._chance.rank < DRAWS * rate[:, None], far, 0.0))
+        far = np.sqrt(family.deviating_variance(tau)) * self.of_far
+        return np.asarray(tau * self.of_level + np.where(self.rank < DRAWS * rate[:, None], far, 0.0))
 
     @functools.cached_property
     def noise(self) -> Floats:
         """How far one run is from its level, as a logarithm (K, N)."""
-        return np.asarray(np.sqrt(self.posterior.run_variance)[:, None] * self._chance.of_runs)
+        return np.asarray(np.sqrt(self.posterior.run_variance)[:, None] * self.of_runs)
 
     @functools.cached_property
     def values(self) -> Floats:
@@ -755,16 +753,9 @@ def _law(laws: Laws, number: int, symbols: Sequence[str]) -> Law:
     return tuple(terms)
 
 
-def posterior_of(
-    symbols: Sequence[str],
-    measured: Floats,
-    means: Floats,
-    laws: Sequence[Law],
-    settings: Sequence[tuple[float, float, float]],
-    data: Sequence[PathData],
-    reciprocal: bool,
-) -> Posterior:
+def posterior_of(model: ScalingModel) -> Posterior:
     """The arrays of what a model file keeps."""
+    symbols, laws, data = model.symbols, model.laws, model.data
     most = max(map(len, laws))
     place = {symbol: number for number, symbol in enumerate(symbols)}
     coefficients = np.zeros((len(laws), most))
@@ -788,7 +779,8 @@ def posterior_of(
         law_of[k, :size], setting[k, :size], level[k, :size] = entry.laws, entry.settings, entry.levels
         weight[k, :size] = entry.weights
     all_laws = Laws(coefficients, exponents, logarithms, tuple(functions.values()))
+    counts, spread = np.array([entry.counts for entry in data]), np.array([entry.spread for entry in data])
     return Posterior(
-        measured, means, np.array([entry.counts for entry in data]), np.array([entry.spread for entry in data]),
-        all_laws, np.array(settings), law_of, setting, level, weight, reciprocal,
+        model.measured, model.means, counts, spread,
+        all_laws, np.array(model.settings), law_of, setting, level, weight, model.reciprocal,
     )  # fmt: skip
