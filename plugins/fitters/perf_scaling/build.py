@@ -21,6 +21,8 @@ from perfcore.data.columns import shown_names
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 
+# What a model has of its measurements as it is.
+_AS_MEASURED = ("columns", "value_name", "unit", "paths", "metrics", "unfitted", "scaling", "reciprocal")
 _LESS = 0.25  # of what a mean counts by its runs
 _BEYOND = 4.0  # the scale to look at where none is given, times the largest level
 
@@ -56,20 +58,13 @@ def fitted(measurements: ScalingData, options: ScalingOptions, apart: bool = Fal
         origin=Origin(
             "scaling", to_dict(options), measurements.source, measurements.fingerprint, perfcore.__version__
         ),
-        columns=dict(measurements.columns),
-        value_name=measurements.value_name,
-        unit=measurements.unit,
+        **{name: getattr(measurements, name) for name in _AS_MEASURED},
         notes=tuple(notes),
         points={symbol: tuple(values.tolist()) for symbol, values in measurements.points.items()},
-        paths=measurements.paths,
-        metrics=measurements.metrics,
         laws=laws,
         settings=settings,
         data=data,
-        unfitted=dict(measurements.unfitted),
         target=target_of(options.at, measurements.columns, measurements.points, measurements.held),
-        scaling=measurements.scaling,
-        reciprocal=measurements.reciprocal,
         apart=apart,
     )  # fmt: skip
     if apart:

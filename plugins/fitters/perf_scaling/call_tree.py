@@ -153,9 +153,7 @@ class Whole(NamedTuple):
     def shares_text(self) -> str:
         """What shares of paths are shares of."""
         of = " of a metric, program or system" if self.several else ""
-        if self.inclusive:
-            return f"% of total{of} (inclusive)"
-        return f"% of total{of} (exclusive)"
+        return f"% of total{of} ({'inclusive' if self.inclusive else 'exclusive'})"
 
 
 def whole_of(paths: Sequence[str], metrics: Sequence[str], value_name: str, means: Floats) -> Whole:

@@ -513,9 +513,6 @@ class Runs:
     variances: Floats  # variance of the runs relative to their squared mean; 0 for one run
     outliers: Ints  # runs that count less
 
-    def of_paths(self, paths: slice) -> Runs:
-        return Runs(self.means[paths], self.counts[paths], self.variances[paths], self.outliers[paths])
-
 
 def runs_of(path: Ints, point: Ints, value: Floats, shape: tuple[int, int]) -> Runs:
     """Join the runs of each path at each point."""

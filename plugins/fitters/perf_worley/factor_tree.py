@@ -11,7 +11,7 @@ import numpy as np
 
 from perf_statistics.kernels import can_compile, kernel
 from perf_traces.scratch_arrays import zeros
-from perf_worley.moment_tree import SHORT, MomentTree, Reach, ShortTree, relative_edges
+from perf_worley.moment_tree import SHORT, MomentTree, Reach, ShortTree
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.arrays import Floats, Ints
@@ -135,8 +135,8 @@ class PhaseBasis(Basis):
     names: tuple[str, ...] = ()
 
 
-class FactorTree:
-    """Tree of triangular factors of one curve, for other functions than polynomials; the same face as `MomentTree`.
+class FactorTree(MomentTree):
+    """Tree of triangular factors of one curve: a moment tree for other functions than polynomials.
 
     Each block of steps is a weighted least-squares problem, rows from a Gauss rule with positive weights on every step.
     Its triangular factor sums it up; two blocks join by factoring their triangles stacked. The squared error is the
@@ -149,13 +149,8 @@ class FactorTree:
     """
 
     def __init__(self, curve: UtilizationCurve, basis: PhaseBasis) -> None:
-        self.functions = basis.functions
-        self.names = basis.names
-        self.edges = relative_edges(curve)
-        self.heights = curve.heights
-        self.origin = float(curve.heights[0])
-        self.n_steps = curve.n_steps
-        self.duration = float(self.edges[-1])
+        super().__init__(curve)
+        self.functions, self.names = basis.functions, basis.names
         n_blocks = -(-self.n_steps // BLOCK)
         self.n_leaves = 1 << (n_blocks - 1).bit_length()
         size = len(self.functions) + 2
@@ -295,10 +290,8 @@ class FactorTree:
         summary = stack(summary, self._direct(first, first + 1, begin, begin + part))
         return Reach(begin + part, first, summary, updates)
 
-    def interval(self, begin: float, end: float) -> Floats:
-        """Return the factor of [begin, end]."""
-        first = min(max(int(np.searchsorted(self.edges, begin, side="right")) - 1, 0), self.n_steps - 1)
-        last = max(int(np.searchsorted(self.edges, end, side="left")) - 1, first)
+    def _summary(self, begin: float, first: int, end: float, last: int) -> Any:
+        """Return the factor of [begin, end], from one step to another."""
         left_block, right_block = first // BLOCK, last // BLOCK
         if left_block == right_block:
             return self._direct(first, last + 1, begin, end)
@@ -315,13 +308,9 @@ class FactorTree:
             i //= 2
             k //= 2
         border = right_block * BLOCK
-        return stack(summary, self._direct(border, last + 1, self.edges[border], end))  # type: ignore[no-any-return]
+        return stack(summary, self._direct(border, last + 1, self.edges[border], end))
 
-    def rest(self, begin: float, step: int) -> Any:
-        """Factor from ``begin`` to the end of the curve."""
-        return self.interval(begin, self.duration)
-
-    def error(self, summary: Floats, degree: int) -> float:
+    def error(self, summary: Any, degree: int) -> float:
         """Return the squared error of the best combination; columns that are noise on the interval do not count."""
         return float(summary[-1, -1]) ** 2 + sum(float(summary[i, -1]) ** 2 for i in _dependent(summary))
 
@@ -350,14 +339,11 @@ def moment_tree(curve: UtilizationCurve, often: bool = False) -> MomentTree:
     return kept
 
 
-def factor_tree(curve: UtilizationCurve, basis: PhaseBasis) -> FactorTree:
-    """Return the factor tree of a curve for the functions of a basis; the one asked last is kept."""
+def error_tree(curve: UtilizationCurve, basis: PhaseBasis) -> MomentTree:
+    """Return the tree for a basis; of those of functions the one asked last is kept."""
+    if not basis.functions:
+        return moment_tree(curve, often=basis.mixed)
     kept = _factor_trees.get(curve)
     if kept is None or kept[0] != basis:
         kept = _factor_trees[curve] = (basis, FactorTree(curve, basis))
     return kept[1]
-
-
-def error_tree(curve: UtilizationCurve, basis: PhaseBasis) -> MomentTree | FactorTree:
-    """Return the tree for a basis."""
-    return factor_tree(curve, basis) if basis.functions else moment_tree(curve, often=basis.mixed)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perf_worley.factor_tree import FactorTree, PhaseBasis, bracket_root, error_tree
+from perf_worley.factor_tree import PhaseBasis, bracket_root, error_tree
 from perf_worley.moment_tree import MomentTree
 from perf_worley.options import MOST_PHASES, WorleyOptions
 from perfcore import UtilizationCurve
@@ -21,7 +21,6 @@ _SHARE = (0.5, 0.75, 1.0)
 _RATIO = 1.001  # between two tolerances of the grid
 _RELATIVE = 1e-12
 _SMALLEST = 1e-300  # no tolerance is sought below this
-ErrorTree = MomentTree | FactorTree  # what computes local errors
 
 
 class Element(NamedTuple):
@@ -40,12 +39,12 @@ class Uniform:
 
     degree: int
 
-    def extend(self, tree: ErrorTree, begin: float, step: int, tolerance: float) -> Element:
+    def extend(self, tree: MomentTree, begin: float, step: int, tolerance: float) -> Element:
         """Step b) of Algorithm K."""
         end, last_step, summary, updates = tree.reach(begin, step, tolerance * tolerance, self.degree)
         return Element(end, last_step, self.degree, math.sqrt(tree.error(summary, self.degree)), updates)
 
-    def finish(self, tree: ErrorTree, begin: float, step: int) -> Element:
+    def finish(self, tree: MomentTree, begin: float, step: int) -> Element:
         """Return the last element of the partition."""
         error = math.sqrt(tree.error(tree.rest(begin, step), self.degree))
         return Element(tree.duration, tree.n_steps - 1, self.degree, error, 1)
@@ -55,7 +54,7 @@ class Uniform:
 class Mixed:
     """Constant, linear or quadratic, whichever is simplest for the time that it covers (section 5.1)."""
 
-    def extend(self, tree: ErrorTree, begin: float, step: int, tolerance: float) -> Element:
+    def extend(self, tree: MomentTree, begin: float, step: int, tolerance: float) -> Element:
         """Rules 1 to 6, and the rules for an element that reaches the end of the curve."""
         squared = tolerance * tolerance
         reaches = [tree.reach(begin, step, share * squared, degree) for degree, share in enumerate(_SHARE)]
@@ -75,7 +74,7 @@ class Mixed:
         error = math.sqrt(tree.error(summary, degree) / _SHARE[degree])
         return Element(end, last_step, degree, error, updates)
 
-    def finish(self, tree: ErrorTree, begin: float, step: int) -> Element:
+    def finish(self, tree: MomentTree, begin: float, step: int) -> Element:
         """Quadratic and linear must each be better by the share that their parameters cost."""
         summary = tree.rest(begin, step)
         errors = [tree.error(summary, degree) for degree in range(3)]
@@ -110,7 +109,7 @@ class Partition:
         return Segmentation(np.array(self.breaks), np.array(self.degrees) if with_degrees else None, facts)
 
 
-def partition(tree: ErrorTree, n_phases: int, tolerance: float, rule: PhaseRule) -> Partition:
+def partition(tree: MomentTree, n_phases: int, tolerance: float, rule: PhaseRule) -> Partition:
     """Return the phases that one error tolerance gives, from left to right: Worley's Algorithm K.
 
     Source: P. H. Worley, "Modeling Histogram Data with Piecewise Polynomials", Figure 1 and equation (5); the mixed
@@ -135,7 +134,7 @@ def partition(tree: ErrorTree, n_phases: int, tolerance: float, rule: PhaseRule)
 class _Objective:
     """Worley's f of a tolerance, and the partition of the least one that n phases can meet."""
 
-    def __init__(self, tree: ErrorTree, n_phases: int, rule: PhaseRule) -> None:
+    def __init__(self, tree: MomentTree, n_phases: int, rule: PhaseRule) -> None:
         self._arguments = tree, n_phases, rule
         self.best: Partition | None = None
         self.evaluations = self.updates = 0
@@ -177,7 +176,7 @@ class MixedTolerances:
     missed.
     """
 
-    def __init__(self, tree: ErrorTree, most: int) -> None:
+    def __init__(self, tree: MomentTree, most: int) -> None:
         self.tree, self.most, self.rule = tree, most, Mixed()
         self.largest = self.rule.finish(tree, 0.0, 0).error
         self._needed: dict[int, int] = {}
@@ -269,7 +268,7 @@ class Minimax(SequenceSegmenter):
         return result.segmentation(with_degrees=basis.mixed, with_evaluations=False)
 
 
-def least_tolerance(tree: ErrorTree, n_phases: int, rule: PhaseRule, upper: float) -> Partition:
+def least_tolerance(tree: MomentTree, n_phases: int, rule: PhaseRule, upper: float) -> Partition:
     """Solve f(epsilon) = 0 for the least tolerance that n phases can meet."""
     if upper <= 0.0:
         return _exact(tree, rule)
@@ -287,6 +286,6 @@ def least_tolerance(tree: ErrorTree, n_phases: int, rule: PhaseRule, upper: floa
     return objective.found()
 
 
-def _exact(tree: ErrorTree, rule: PhaseRule) -> Partition:
+def _exact(tree: MomentTree, rule: PhaseRule) -> Partition:
     """Return one phase, of a curve that it fits without error."""
     return replace(partition(tree, 1, 1.0, rule), tolerance=0.0, evaluations=1)

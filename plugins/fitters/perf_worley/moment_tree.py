@@ -391,8 +391,7 @@ class MomentTree:
         """Return the step that begins at ``time`` or contains it."""
         return min(max(int(np.searchsorted(self.edges, time, side="right")) - 1, 0), self.n_steps - 1)
 
-    @staticmethod
-    def error(summary: Summary, degree: int) -> float:
+    def error(self, summary: Any, degree: int) -> float:
         """Return the squared L2 error of the best polynomial of this degree."""
         return squared_error.__wrapped__(summary, degree)  # type: ignore[no-any-return]
 

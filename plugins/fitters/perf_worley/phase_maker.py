@@ -24,7 +24,7 @@ from perf_worley.cells import (
     residuals,
     without_outliers,
 )
-from perf_worley.factor_tree import PhaseBasis, factor_tree, moment_tree
+from perf_worley.factor_tree import FactorTree, PhaseBasis, error_tree, moment_tree
 from perf_worley.moment_tree import MomentTree, Summary
 from perf_worley.options import PhasesOptions
 from perf_worley.phase_model import Evidence, Phase, SequenceEntry
@@ -81,7 +81,7 @@ class PhaseMaker:
     def __init__(self, curve: UtilizationCurve, basis: PhaseBasis) -> None:
         self.curve, self.basis = curve, basis
         self.polynomials = moment_tree(curve)
-        self.tree = factor_tree(curve, basis) if basis.functions else self.polynomials
+        self.tree = error_tree(curve, basis) if basis.functions else self.polynomials
         summary = self.polynomials.between(0, curve.n_steps)
         self.centered_squares = self.polynomials.error(summary, 0)
         width, mean = summary[0], self.polynomials.origin + summary[1]
@@ -137,10 +137,10 @@ class PhaseMaker:
         result = []
         for (begin, end), degree in zip(pairwise(segmentation.breaks.tolist()), degrees.tolist(), strict=True):
             summary: Any = tree.interval(begin, end)
-            if isinstance(tree, MomentTree):
-                coefficients = powers(summary, tree.origin, degree)
-            else:
+            if isinstance(tree, FactorTree):
                 coefficients = tuple(tree.coefficients(summary).tolist())
+            else:
+                coefficients = powers(summary, tree.origin, degree)
             error, shown_degree = float(np.sqrt(tree.error(summary, degree))), len(self.basis.functions) or degree
             result.append(Phase(origin + begin, origin + end, shown_degree, coefficients, error))
         return result
