@@ -10,6 +10,7 @@ for the first step alone.
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import time
 
@@ -83,8 +84,9 @@ def main() -> None:
     grid = Grid(terms, terms.values(points), values, 1.0 / values.sum(axis=0))
     started, used = time.perf_counter(), time.process_time()
     found = generate(grid, points, [models] * given.categories, "loo")
+    text = functools.cache(grid.terms.text)
     for series, form in enumerate(found.chosen.tolist()):
-        fit_category(grid, series, found.forms.forms[form], str(series), grid.terms.text)
+        fit_category(grid, series, found.forms.forms[form], str(series), text)
     wall, cpu = time.perf_counter() - started, time.process_time() - used
     print(
         f"{given.categories:,} categories x {len(SYMBOLS)} factors x {len(points[0])} points, "

@@ -177,6 +177,8 @@ def score_forms(grid: Grid, forms: Sequence[Form], sets: Ints, which: tuple[Ints
     sizes = np.array([len(form) for form in forms], dtype=np.int64)[of_form]
     squares, left_out, total = np.empty((3, n_jobs))
     scores = Scores(squares, left_out, total, np.empty(n_jobs, dtype=np.int64), n_points)
+    occurring = np.array(sorted({term for number in np.unique(of_form).tolist() for term in forms[number]}))
+    columns = (grid.terms.columns(grid.functions, occurring) * grid.root_weight).T if n_jobs else np.empty((0, 0))
     for size in np.unique(sizes).tolist():
         jobs = np.flatnonzero(sizes == size)
         # Jobs of one design side by side, so that a part holds few designs.
@@ -190,10 +192,7 @@ def score_forms(grid: Grid, forms: Sequence[Form], sets: Ints, which: tuple[Ints
             form, set_index = np.divmod(keys[first], len(sets))
             numbers = np.array([forms[k] for k in form.tolist()])
             rows = sets[set_index]
-            designs = np.ones((*rows.shape, size))
-            for of_factor, stride in zip(grid.functions, grid.terms.strides, strict=True):
-                designs *= of_factor[rows[:, :, None], (numbers // stride % of_factor.shape[1])[:, None, :]]
-            designs *= grid.root_weight[rows][:, :, None]
+            designs = columns[rows[:, :, None], np.searchsorted(occurring, numbers)[:, None, :]]
             points = sets[of_set[part]]
             targets = grid.values[of_series[part, None], points] * grid.root_weight[points]
             projected = _project(designs, np.cumsum(first) - 1, targets)
