@@ -38,7 +38,6 @@ from perf_lost_cycles.forms import (
     Form,
     FormList,
     Grid,
-    Scores,
     Terms,
     candidates,
     category_table,
@@ -105,52 +104,35 @@ def univariate_forms(
     r2 = np.full(chosen.shape, np.nan)
     sets = grouped((of_category[lines.factor], category) for category, of_category in enumerate(defaults))
     lengths = np.array([len(points) for points in lines.points])
-    of_factor, stride = grid.functions[lines.factor], grid.terms.strides[lines.factor]
     for length in np.unique(lengths).tolist():
         same_length = np.flatnonzero(lengths == length)
         rows = np.stack([lines.points[line] for line in same_length.tolist()])
-        root = grid.root_weight[rows]
-        designs = of_factor[rows] * root[:, :, None]
         for models, members in sets.items():
-            values = grid.values[np.array(members)[None, :, None], rows[:, None, :]]
-            targets = (values * root[:, None, :]).reshape(-1, length)
-            group = np.repeat(np.arange(len(same_length)), len(members))
-            score, squares = _judge_models(designs, group, targets, [[t // stride for t in m] for m in models], name)
-            best = score.argmin(axis=1)
-            has_model = np.isfinite(score.min(axis=1))
             index = np.array([forms.index(model) for model in models])
+            jobs = np.meshgrid(index, np.arange(len(rows)), members, indexing="ij")
+            scores, squares = judge(grid, forms, rows, tuple(job.ravel() for job in jobs), name)
+            # Of equal scores the shortest; the factor is far below any difference between fits that are not exact.
+            scores = scores.reshape(jobs[0].shape) * (1.0 + TIE * forms.sizes()[index])[:, None, None]
+            best, has_model = scores.argmin(axis=0)[None], np.isfinite(scores.min(axis=0))
             place = np.ix_(same_length, np.array(members))
-            chosen[place] = np.where(has_model, index[best], -1).reshape(len(same_length), -1)
-            kept = np.where(has_model, squares[np.arange(len(best)), best], np.nan)
-            r2[place] = weighted_r2(kept.reshape(len(same_length), -1), values, root[:, None, :])
+            chosen[place] = np.where(has_model, index[best[0]], -1)
+            kept = np.where(has_model, np.take_along_axis(squares.reshape(scores.shape), best, axis=0)[0], np.nan)
+            values = grid.values[np.array(members)[None, :, None], rows[:, None, :]]
+            r2[place] = weighted_r2(kept, values, grid.root_weight[rows][:, None, :])
     return chosen, r2
 
 
-def _judge_models(
-    designs: Floats, group: Ints, targets: Floats, models: list[list[int]], name: str
-) -> tuple[Floats, Floats]:
-    """Return the criterion and squared residuals of every series with every model (B, H); simple models win ties."""
-    score, squares = np.empty((len(targets), len(models))), np.empty((len(targets), len(models)))
-    total = np.einsum("bn,bn->b", targets, targets)
-    sizes = np.array([len(model) for model in models])
-    for size in np.unique(sizes).tolist():
-        of_size = np.flatnonzero(sizes == size)
-        fits = fit_subsets(designs, group, targets, [models[k] for k in of_size.tolist()])
-        rank = fits.rank[group]
-        scores = Scores(fits.sum_of_squares, fits.leave_one_out, total[:, None], rank, targets.shape[1])
-        judged = criterion(scores, name)
-        score[:, of_size] = np.where(rank == size, judged, np.inf)
-        squares[:, of_size] = fits.sum_of_squares
-    # Of equal scores the shortest; the factor is far below any difference between fits that are not exact.
-    return score * (1.0 + TIE * sizes), squares
+def judge(grid: Grid, forms: FormList, sets: Ints, which: tuple[Ints, Ints, Ints], name: str) -> tuple[Floats, Floats]:
+    """Return criterion and squares of `score_forms`; the criterion is infinite where points do not determine a fit."""
+    scores = score_forms(grid, forms.forms, sets, which)
+    is_determined = scores.rank == forms.sizes()[which[0]]
+    return np.where(is_determined, criterion(scores, name), np.inf), scores.sum_of_squares
 
 
 def on_all_points(grid: Grid, forms: FormList, pairs: Ints, name: str) -> Floats:
-    """Return criterion of categories with forms (2, B) on all points; infinite where these do not determine a fit."""
+    """Return criterion of categories with forms (2, B) on all points; see `judge`."""
     every = np.arange(grid.values.shape[1])[None]
-    scores = score_forms(grid, forms.forms, every, (pairs[1], np.zeros(pairs.shape[1], dtype=np.int64), pairs[0]))
-    is_determined = scores.rank == forms.sizes()[pairs[1]]
-    return np.where(is_determined, criterion(scores, name), np.inf)
+    return judge(grid, forms, every, (pairs[1], np.zeros(pairs.shape[1], dtype=np.int64), pairs[0]), name)[0]
 
 
 def held_back(scores: Floats, n_terms: Ints, n_points: int, name: str) -> Floats:
