@@ -319,7 +319,7 @@ def test_the_variance_now_is_that_of_the_logarithm():
     model = fitted(noisy([1 + 0.2 * N**1.5], 0.1), at="x=256")
     draws = model.draws([[256.0], [64.0], [128.0], [256.0]])
     rate, deviation = changes(np.array([[N[0]]]), np.array([[N[-1]]]), np.array([[256.0]]))
-    found = outcomes(model, [[64.0], [128.0], [256.0]])
+    found = outcomes(model, [[64.0], [128.0], [256.0]], range(len(model.paths)))
     expected = np.log(draws.unchanged()[:, :, 0]).var() + (rate * deviation**2)[0, 0]
     assert found.variance == pytest.approx(expected)
     # A measurement never makes it worse on average; at the target itself it leaves no more than about its own noise.

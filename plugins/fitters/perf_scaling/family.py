@@ -36,12 +36,10 @@ LENGTHS = (3.0, 64.0)  # in ln x
 
 # A level deviates with this probability, by a further variance of 0.2^2 and nine times that of the scatter.
 DEVIATES, DEVIATING_VARIANCE, DEVIATING_FACTOR = 0.15, 0.04, 9.0
-FIRST_VARIANCE = (
-    2.0  # this more if it is the first of one parameter: collectives within a node are 4 to 15 times faster
-)
-_MOST_DEVIATING = (
-    1.2  # of all levels: where tens were measured of which one deviates at most, a further one seldom does
-)
+# This more if it is the first of one parameter: collectives within a node are 4 to 15 times faster.
+FIRST_VARIANCE = 2.0
+# Of all levels: where tens were measured of which one deviates at most, a further one seldom does.
+_MOST_DEVIATING = 1.2
 
 # The slope in log-log scales changes by a normal deviation with a probability that grows with the square of ln of the
 # distance beyond the last level, to so much at four times it. On the sources of `benchmarks/learn_prior.py` densities

@@ -170,20 +170,18 @@ def class_of(law: Law, symbol: str) -> int:
     return int(class_of_slope(exponent))
 
 
-def outcomes(model: ScalingModel, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> DrawnOutcomes:
+def outcomes(model: ScalingModel, points: npt.ArrayLike, paths: Sequence[int]) -> DrawnOutcomes:
     """Draws of the target and of one more measurement, of as many runs as the others, at each point (C, q)."""
     draws = model.draws(np.vstack([model.target_point, np.asarray(points, dtype=np.float64)]), paths)
-    every = np.arange(len(model.paths)) if paths is None else np.asarray(paths, dtype=np.int64)
-    logs = draws.logs
+    every, logs = np.asarray(paths, dtype=np.int64), draws.logs
     # Repeating a run does not help against the scatter of its level.
     noise = draws.scatter + draws.noise / np.sqrt(draws.posterior.median_runs)[:, None]
     medians = np.where(model.whole.counted[every], np.exp(np.median(logs[:, :, 0], axis=1)), 0.0)
     shares = medians / medians.sum() if medians.sum() > 0.0 else np.full(len(every), 1.0 / len(every))
     lowest, highest = model.posterior.of_paths(every).measured_range
     places = draws.at
-    after = [
-        _by_changes(np.minimum(lowest, point), np.maximum(highest, point), places[:1]) for point in places[1:]
-    ]  # up to a point it is then known that no slope has changed
+    # Up to a point that was measured it is known that no slope has changed.
+    after = [_by_changes(np.minimum(lowest, point), np.maximum(highest, point), places[:1]) for point in places[1:]]
     beyond = _by_changes(lowest, highest, places[:1])
     with_one = np.stack(after, axis=1) if after else np.empty((len(every), 0))
     return DrawnOutcomes(logs[:, :, 0], logs[:, :, 1:] + noise[:, :, None], shares, beyond, with_one)
@@ -282,9 +280,7 @@ def next_point(model: ScalingModel) -> dict[str, float]:
     is_beyond = target > top
     if is_beyond.any():
         points[:, ~is_beyond] = target[~is_beyond]
-    is_before = (points <= np.where(is_beyond, target, np.inf)).all(
-        axis=1
-    )  # what is farther costs more than the target
+    is_before = (points <= np.where(is_beyond, target, np.inf)).all(axis=1)  # farther costs more than the target
     points = points[is_before] if is_before.any() else points
     place = {path: k for k, path in enumerate(model.paths)}
     rows = model.rows[:_MOST_PATHS]

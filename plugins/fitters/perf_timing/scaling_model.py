@@ -47,10 +47,7 @@ class FittedObservations(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     def of(cls, observed: Observations) -> FittedObservations:
         return cls(
             points={symbol: tuple(values.tolist()) for symbol, values in observed.points.items()},
-            value=tuple(observed.value.tolist()),
-            code=tuple(observed.code.tolist()),
-            system=tuple(observed.system.tolist()),
-            repetitions=tuple(observed.repetitions.tolist()),
+            **{name: tuple(getattr(observed, name).tolist()) for name in ("value", "code", "system", "repetitions")},
             spread=tuple(None if np.isnan(s) else float(s) for s in observed.spread),
         )
 
