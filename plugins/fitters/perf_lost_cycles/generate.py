@@ -109,10 +109,10 @@ def univariate_forms(
         rows = np.stack([lines.points[line] for line in same_length.tolist()])
         for models, members in sets.items():
             index = np.array([forms.index(model) for model in models])
-            jobs = np.meshgrid(index, np.arange(len(rows)), members, indexing="ij")
-            scores, squares = judge(grid, forms, rows, tuple(job.ravel() for job in jobs), name)
+            form, line, category = np.meshgrid(index, np.arange(len(rows)), members, indexing="ij")
+            scores, squares = judge(grid, forms, rows, (form.ravel(), line.ravel(), category.ravel()), name)
             # Of equal scores the shortest; the factor is far below any difference between fits that are not exact.
-            scores = scores.reshape(jobs[0].shape) * (1.0 + TIE * forms.sizes()[index])[:, None, None]
+            scores = scores.reshape(form.shape) * (1.0 + TIE * forms.sizes()[index])[:, None, None]
             best, has_model = scores.argmin(axis=0)[None], np.isfinite(scores.min(axis=0))
             place = np.ix_(same_length, np.array(members))
             chosen[place] = np.where(has_model, index[best[0]], -1)
