@@ -153,8 +153,7 @@ def roles_of(table: pd.DataFrame) -> MeasurementRoles:
     for column in guessed.parameters.values():
         if table[column].nunique(dropna=False) == 1 and (others := guess_roles(columns, numeric - {column}).parameters):
             guessed = replace(guessed, parameters=others)
-    # Of the machines few may have one number of processors each.
-    machines = table.groupby([*guessed.system] or table.index * 0)
+    machines = table.groupby([*guessed.system] or table.index * 0)  # few may have one number of processors each
     if all(table[c].nunique() < _LEVELS and machines[c].nunique().max() <= 1 for c in guessed.parameters.values()):
         sizes = [c for c in columns if c in numeric and is_size(c) and c != guessed.value and table[c].nunique() > 1]
         if sizes := without_copies(table, sizes):

@@ -66,6 +66,7 @@ _LAST_PER = re.compile(
 )
 _LAST_TWO = re.compile(r"(?:(?P<name>.*?)[\s_]+)??(?P<amount>[^\s_]+)_(?P<over>[^\s_]+)(?P<each>)", re.DOTALL)
 _LAST = re.compile(r"(?s)(?P<name>.+)(?P<gap>[\s_]|(?<=[a-z])(?=[MUN][Ss]$|Secs?$|Seconds?$))\s*(?P<label>[^\s_]+)")
+_CAMEL_RATE, _HUMP = re.compile(r"[a-z]Per(?:Sec|Second)$"), re.compile("(?<=[a-z])(?=[A-Z])")  # SamplesPerSec
 _STATISTIC = re.compile(r"(?P<name>.+?)_(?:olympic_)?(?:mean|avg|average|median|min|max|total|sum)", re.IGNORECASE)
 
 
@@ -86,7 +87,8 @@ def split_unit(name: str) -> tuple[str, KnownUnit | None]:
         return (match["name"], unit) if unit is not None else (name, None)
     if (match := _COMMA.fullmatch(name)) and (unit := unit_of_text(match["label"])) is not None:
         return match["name"], unit
-    return _rate_ending(name) or _plain_ending(name) or (name, None)
+    with_gaps = _HUMP.sub("_", name) if _CAMEL_RATE.search(name) else name
+    return _rate_ending(with_gaps) or _plain_ending(name) or (name, None)
 
 
 def unit_in_name(name: str) -> KnownUnit | None:

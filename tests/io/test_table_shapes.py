@@ -50,6 +50,10 @@ SHAPES = {
         "+ srun --ntasks=4 ./a\nElapsed: 2.5 s\n", "log"),
     "counts with a word": ("|Setup|Time|\n|--|--|\n|1 GPU|~8 s|\n|2 GPUs|4.5 s|\n|4 GPUs|2.5 s|\n", "md"),
     "counts of a column": ("cores,Time (9 frames),Gain\n1 core,8 s,1x\n2 cores,4.5 s,2x\n4 cores,2.5 s,3x\n", "csv"),
+    "counts in names": ('{"threads_1": {"mean": 8}, "threads_2": {"mean": 4.5}, "threads_4": {"mean": 2.5}}', "json"),
+    "a rate in camel case": ("gpus,SamplesPerSec\n1,8\n2,4.5\n4,2.5\n", "csv"),
+    "a part and the whole in prose": ("".join(f"Run on {p} processes\nReading done in .1 s\nTotal time = {t} (s)\n"
+        for p, t in zip((1, 2, 4), TIMES, strict=True)), "log"),
     "about": ("p,time_s\n1,~8\n2,≈4.5\n4,2.5\n", "csv"),
     "hours and minutes": ("threads,took\n1,1h 8s\n2,30 min 4.5 s\n4,15m2.5s\n", "csv"),
     "a line of blanks": ("p,time_s\n1,8\n2,4.5\n   \n4,2.5\n  \n", "csv"),

@@ -78,7 +78,7 @@ _READERS: tuple[tuple[str, ...], ...] = (
     ("hpl", "results.program_logs:HplReader", _TEXT, "output of HPL"),
     ("mlperf", "results.program_logs:MlperfReader", _TEXT, "logs of MLPerf training"),
     ("benchmark-reports", "results.program_logs:FiguresReader", _TEXT,
-     "reports of sysbench, wrk, k6, ab, HPCG, LLM serving and others"),
+     "reports of sysbench, wrk, k6, HPCG, LULESH, OpenFOAM, NAMD and others"),
     ("iperf3", "results.json_results:IperfReader", ".json", "iperf3, --json"),
     ("pyperf", "results.benchmark_tools:PyperfReader", ".json", "pyperf, JSON"),
     ("julia-benchmarks", "results.benchmark_tools:JuliaBenchmarksReader", ".json", "BenchmarkTools.jl, JSON"),
@@ -181,7 +181,8 @@ _SIGNATURES: dict[str, str | tuple[str, ...]] = {
     "mlperf": (r":::MLLOG \{", _TEXT_ONLY),
     "benchmark-reports": (
         r"(?m)^(?:sysbench [0-9]|Running [0-9]+\w* test @ |This is ApacheBench| +Requests/sec:\t|HPCG-Benchmark"
-        r"|transaction type: |SCALE: +[0-9]|=+ Serving Benchmark Result =|\W*http_req_duration\.*: avg=)",
+        r"|transaction type: |SCALE: +[0-9]|=+ Serving Benchmark Result =|\W*http_req_duration\.*: avg="
+        r"|Running problem size [0-9]+\^3|Info: NAMD [0-9]|Exec +: \w+| +Program [A-Z]+ v\.?[0-9.]+ starts on )",
         _TEXT_ONLY,
     ),
     "iperf3": (r'\A\s*\{\s*"start"\s*:\s*\{', r'"(?:test_start|iperf[^"]*|num_streams)"|"iperf'),

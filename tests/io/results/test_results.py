@@ -60,46 +60,68 @@ SLURM_21 = {
     }],
 }  # fmt: skip
 DAY = 26 * 3600 + 3 * 60 + 4  # 1-02:03:04
-# Programs that print one rate: text, parameter, column, unit and the rates with 1 and 2 for {n}.
+# Programs that print one figure: text, parameter, column, unit and the figures with 1 and 2 for {n}.
 FIGURES = {
     "sysbench": (
         "sysbench 1.0.20 (using LuaJIT)\nNumber of threads: {n}\nCPU speed:\n    events per second:  431{n}.53\n"
         "General statistics:\n    total time:        10.0007s\nLatency (ms):\n         avg:      0.93\n",
-        "threads", "1/s", [4311.53, 4312.53],
+        "threads", "rate", "1/s", [4311.53, 4312.53],
     ),
     "wrk": (
         "Running 30s test @ http://127.0.0.1/\n  {n} threads and 400 connections\nRequests/sec: 74886{n}.5\n",
-        "threads", "requests/s", [748861.5, 748862.5],
+        "threads", "rate", "requests/s", [748861.5, 748862.5],
     ),
     "k6": (
         "   ✓ http_req_duration..............: avg=798.87µs min=264.58µs max=48.1ms p(90)=2ms   p(95)=3.06ms\n"
         "     http_reqs......................: 48450   242{n}.5/s\n     vus_max...........: {n}  min={n}\n",
-        "concurrency", "requests/s", [2421.5, 2422.5],
+        "concurrency", "rate", "requests/s", [2421.5, 2422.5],
     ),
     "ab": (
         "This is ApacheBench, Version 2.3\nConcurrency Level:      {n}\nComplete requests:      1000\n"
         "Requests per second:    1052{n}.87 [#/sec] (mean)\n",
-        "concurrency", "requests/s", [10521.87, 10522.87],
+        "concurrency", "rate", "requests/s", [10521.87, 10522.87],
     ),
     "pgbench": (
         "transaction type: <builtin: TPC-B (sort of)>\nnumber of clients: {n}\nlatency average = 8.1 ms\n"
         "tps = 123{n}.512345 (without initial connection time)\n",
-        "concurrency", "transactions/s", [1231.512345, 1232.512345],
+        "concurrency", "rate", "transactions/s", [1231.512345, 1232.512345],
     ),
     "HPCG": (
         "HPCG-Benchmark\nMachine Summary::Distributed Processes={n}\n"
         "Final Summary::HPCG result is VALID with a GFLOP/s rating of=12{n}.5\n",
-        "processes", "Gflop/s", [121.5, 122.5],
+        "processes", "rate", "Gflop/s", [121.5, 122.5],
     ),
     "graph500": (
         "SCALE: 20\nnum_mpi_processes:     {n}\nbfs  mean_time:  0.03\nbfs  harmonic_mean_TEPS:     !  {n}.5e+08\n",
-        "processes", "edges/s", [1.5e8, 2.5e8],
+        "processes", "rate", "edges/s", [1.5e8, 2.5e8],
+    ),
+    "LULESH": (
+        "Running problem size 30^3 per domain until completion\nNum processors:      {n}\nNum threads: 2\n"
+        "   Problem size        =  30\nElapsed time         =      2{n}.5 (s)\nGrind time (us/z/c)  = 0.35 (per dom)\n",
+        "processes", "time", "s", [21.5, 22.5],
+    ),
+    "NAMD": (
+        "Charm++> Running on 4 hosts\nInfo: NAMD 2.14 for Linux\nInfo: Running on {n} processors, 4 nodes.\n"
+        "Info: Benchmark time: {n} CPUs 0.9 s/step 0.03 days/ns 1200.5 MB memory\n"
+        "Info: Benchmark time: {n} CPUs 0.{n} s/step 0.03 days/ns 1200.5 MB memory\n",
+        "processes", "s_per_step", "s/step", [0.1, 0.2],
+    ),
+    "OpenFOAM": (
+        "Exec   : simpleFoam -parallel\nnProcs : {n}\nTime = 1s\n\nExecutionTime = 1.25 s  ClockTime = 2 s\n\n"
+        "Time = 2s\n\nExecutionTime = 2.35 s  ClockTime = 1{n} s\n\nEnd\n",
+        "processes", "clock_s", "s", [11, 12],
+    ),
+    "Quantum ESPRESSO": (
+        "     Program PWSCF v.7.2 starts on 12Mar2024 at 10: 3:11\n     Number of MPI processes:               {n}\n"
+        "     electrons    :     30.20s CPU      8.35s WALL (       1 calls)\n"
+        "     PWSCF        :  1h 2m CPU     {n}m16.20s WALL\n",
+        "processes", "time", "s", [76.2, 136.2],
     ),
     # Older versions print the concurrency above the report.
     "serving": (
         "Maximum request concurrency: {n}\n===== Serving Benchmark Result =====\nMean TTFT (ms):   20.5\n"
         "Output token throughput (tok/s):  71{n}.5\n====================\n\n",
-        "concurrency", "tokens/s", [711.5, 712.5],
+        "concurrency", "rate", "tokens/s", [711.5, 712.5],
     ),
 }  # fmt: skip
 
@@ -347,9 +369,9 @@ TABLES = {
     "lammps": (sample("lammps"), {}, "procs threads section time_s", [[4, 2, "Pair", 8.9], [4, 2, "Comm", 1.5],
         [4, 2, "Other", 0.5]], {"category": ("section",)}),
     "mlperf": (sample("mlperf"), {}, "time_to_train_s block_s", [[71, 61.5]], {}),
-    **{name: (text.replace("{n}", "1") + text.replace("{n}", "2"), {}, f"{parameter} rate",
-        [[1, rates[0]], [2, rates[1]]], {"parameters": {"p": parameter}, "value": "rate", "unit": unit})
-       for name, (text, parameter, unit, rates) in FIGURES.items()},
+    **{name: (text.replace("{n}", "1") + text.replace("{n}", "2"), {}, f"{parameter} {value}",
+        [[1, figures[0]], [2, figures[1]]], {"parameters": {"p": parameter}, "value": value, "unit": unit})
+       for name, (text, parameter, value, unit, figures) in FIGURES.items()},
 }  # fmt: skip
 
 

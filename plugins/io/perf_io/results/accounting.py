@@ -105,7 +105,7 @@ class PerfStatReader(ResultReader):
         if b"\0" in source.head:
             return 0.0
         if b"Performance counter stats for " in source.head:
-            return 0.6  # in the output of a program that may have a reader
+            return 0.85  # in the output of a program that may have a reader; counts in groups are no table
         match = _FIRST.match(source.head)
         line = "" if match is None else match["line"].decode("utf-8", "replace").rstrip("\r")
         return 0.95 if _PERF_JSON.match(line.encode()) or _perf_fields(line) is not None else 0.0

@@ -29,18 +29,31 @@ _HPL = re.compile(r"(W[A-Z0-9]+)\s+([0-9]+)\s+([0-9]+)\s+([0-9]+)\s+([0-9]+)\s+(
 _MLLOG = re.compile(r".*?:::MLLOG (?P<record>\{.*\})\s*")
 _SETTINGS = ("global_batch_size", "seed", "submission_benchmark", "submission_platform", "submission_division")
 
-_TIME = r"([0-9]+(?:\.[0-9]+)?)([mnuµ]?s)\b"
+_PLACES = {
+    "#": "(?P<number>[0-9.eE+-]+)",
+    "@": r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>[mnuµ]?s)\b",
+    "~": r"(?:(?P<hours>[0-9]+)h *)?(?:(?P<minutes>[0-9]+)m *)?(?:(?P<number>[0-9.]+)s)?",
+}
 
 
 def _figures(begins: bytes, value: tuple[str, str], **columns: str) -> _Figures:
     """Return how a report begins, the column of its value with the unit, and the lines that hold its columns."""
-    forms = {column: line.replace("#", "([0-9.eE+-]+)").replace("@", _TIME) for column, line in columns.items()}
+    forms = {name: re.sub("[#@~]", lambda place: _PLACES[place[0]], line) for name, line in columns.items()}
     patterns = {column: re.compile(rf"\W*?{line}") for column, line in forms.items()}
     return re.compile(begins, re.MULTILINE), value, patterns
 
 
+def _figure(match: re.Match[str]) -> Any:
+    """Return the number of a line, of a time with its unit in ms, of one with minutes in s."""
+    found = match.groupdict()
+    scale = _MILLISECONDS.get(found.get("unit") or "", 1)
+    more = 3600 * int(found.get("hours") or 0) + 60 * int(found.get("minutes") or 0)
+    return number_or_text(found["number"] or "0") * scale + more
+
+
 _MILLISECONDS = {"s": 1e3, "ms": 1.0, "us": 1e-3, "µs": 1e-3, "ns": 1e-6}
-# Of each program: # is the number, @ a time with its unit, in ms.
+_GROWING = frozenset(("clock_s", "execution_s", "s_per_step"))  # printed again and again, of which the last counts
+# Of each program: # is the number, @ a time with its unit, in ms, ~ one with hours and minutes, in s.
 _FIGURES: dict[str, _Figures] = {
     "sysbench": _figures(
         rb"^sysbench [0-9]", ("rate", "1/s"), threads="Number of threads: #", total_time_s="total time: +#s",
@@ -74,6 +87,24 @@ _FIGURES: dict[str, _Figures] = {
     "graph500": _figures(
         rb"^SCALE: +[0-9]", ("rate", "edges/s"), processes="num_mpi_processes: +#", scale="SCALE: +#",
         mean_time_s=r"(?:bfs +)?mean_time: +#", rate=r"(?:bfs +)?harmonic_mean_TEPS: +(?:! +)?#",
+    ),
+    "LULESH": _figures(
+        rb"^Running problem size [0-9]+\^3 per domain", ("time", "s"), processes="Num processors: +#",
+        threads="Num threads: +#", size_per_process="Problem size += +#", time=r"Elapsed time += +# \(s\)",
+    ),
+    "NAMD": _figures(
+        rb"^Info: NAMD [0-9]", ("s_per_step", "s/step"), processes="Info: Running on # processors",
+        nodes="Info: Running on .*, # nodes", atoms="Info: # ATOMS$",
+        s_per_step="Info: Benchmark time: .*CPUs # s/step",
+    ),
+    "OpenFOAM": _figures(
+        rb"^Exec +: \w+", ("clock_s", "s"), processes="nProcs : #", clock_s="ExecutionTime = .*ClockTime = # s",
+        execution_s="ExecutionTime = # s",
+    ),
+    "Quantum ESPRESSO": _figures(
+        rb"^ +Program [A-Z]+ v\.?[0-9.]+ starts on ", ("time", "s"), processes="Number of MPI processes: +#",
+        threads="Threads/MPI process: +#", pools="K-points division: +npool += +#",
+        time=r"[A-Z]+ +: .*CPU +~ *WALL\s*$",
     ),
     "serving": _figures(
         rb"^=+ Serving Benchmark Result =", ("rate", "tokens/s"), concurrency="Max(?:imum)? request concurrency: +#",
@@ -207,7 +238,7 @@ class MlperfReader(ResultReader):
 
 
 class FiguresReader(ResultReader):
-    """Read figures that sysbench, wrk, k6, ab, hey, pgbench, HPCG, graph500 and serving print; each report is a row."""
+    """Read figures that benchmarks and programs print, such as sysbench, HPCG and OpenFOAM: a row for each run."""
 
     code = ("program",)
 
@@ -226,13 +257,12 @@ class FiguresReader(ResultReader):
             elif rows and above is None:
                 row = rows[-1][2]
                 for column, pattern in _FIGURES[rows[-1][1]][2].items():
-                    if column not in row and (match := pattern.match(text)):
-                        scale = _MILLISECONDS.get(match[2], 1.0) if match.lastindex == 2 else 1
-                        row[column] = number_or_text(match[1]) * scale
+                    if (column not in row or column in _GROWING) and (match := pattern.match(text)):
+                        row[column] = _figure(match)
         for number, program, row in rows:
             value, unit = _FIGURES[program][1]
             if value not in row:
                 found.refuse(f"the report of {program} has no {value}; was it cut short?", number)
             figure = row.pop(value)
             found.add({"program": program, **row, "metric": value, "value": figure, "unit": unit}, line=number)
-        found.parameters = ["processes", "threads", "connections", "concurrency", "nx", "scale"]
+        found.parameters = ["processes", "threads", "connections", "concurrency", "nx", "scale", "atoms"]

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from perfcore.data.columns import is_called_time, is_processors, is_size
+from perfcore.data.columns import is_called_time, is_processors, is_size, words, words_of
 from perfcore.data.selection import is_number
 from perfcore.data.units import unit_of_text
 
@@ -23,7 +23,10 @@ _PAIR = re.compile(
 )
 # `8: 7150ns` and `25000 = 3s`; `Threads: 4`, a line of a block that says the same of each run.
 _NUMBER_PAIR = re.compile(r"\s*(?P<level>[0-9]+(?:\.[0-9]+)?)\s*[:=]\s*(?P<value>[0-9.]+\s*(?P<unit>[A-Za-zµμ]*))\s*")
-_LINE_PAIR = re.compile(r"\s*(?P<key>[^\W\d][^:=|,;\t]*?)\s*[:=]\s*(?P<value>[0-9.][^\s,;|]*(?:\s*[A-Za-zµμ%/]+)?)\s*")
+_LINE_PAIR = re.compile(
+    r"\s*(?P<key>[^\W\d][^:=|,;\t]*?)\s*[:=]\s*(?P<value>[0-9.][^\s,;|]*(?:\s*[A-Za-zµμ%/]+)?)"
+    r"(?:\s*\((?P<unit>[A-Za-zµμ]+)\))?\s*"
+)
 _COMMA = re.compile(r"(?<![\w.,])([-+]?[0-9]+),([0-9]+)(?![0-9.]|,[0-9])")  # decimal, or between thousands
 # `running on 8 processes`, `16 MPI ranks`; `finished in 3.2 seconds`.
 _COUNT = re.compile(
@@ -45,6 +48,7 @@ _NUMBER = re.compile(
     r"[ -]?(?P<unit>[A-Za-zµμ]+)?(?![\w.]\w)"
 )
 _PLURAL = re.compile(r"(?<=[a-z])(?:(?<=s)es|s)\b")
+_WHOLES = frozenset(words("words", "whole"))
 _FEWEST_LINES = 2
 _FEWEST_ALIKE = 3
 _AROUND = " \t\r\n,;|"
@@ -84,7 +88,7 @@ def _pair_of_numbers(line: str) -> str:
 def _line_pairs(line: str) -> dict[str, str]:
     """Return the one value of a line by its key, which may be several words, or those by keys of one word."""
     match = _LINE_PAIR.fullmatch(line)
-    return _pairs(line, "") if match is None else {match["key"]: match["value"]}
+    return _pairs(line, "") if match is None else {match["key"]: f"{match['value']} {match['unit'] or ''}".strip()}
 
 
 def _stated(line: str) -> dict[str, str]:
@@ -94,7 +98,7 @@ def _stated(line: str) -> dict[str, str]:
     pairs |= {"time": match["value"]} if (match := _IN.match(line)) else {}
     if (match := _LINE_PAIR.fullmatch(line)) is None:
         return pairs
-    key, value = match["key"], match["value"]
+    key, value = match["key"], f"{match['value']} {match['unit'] or ''}".strip()
     is_told = is_processors(key) or is_size(key) or (is_called_time(key) and is_number(value.partition(" ")[0]))
     return pairs | ({key: value} if is_told else {})
 
@@ -195,6 +199,8 @@ def _key_values(lines: Sequence[str]) -> tuple[tuple[str, ...], Callable[[str], 
     keys = [key for line in lines for key in _stated(line)]
     n_runs = min((keys.count(key) for key in keys if is_processors(key)), default=0)
     names = tuple(key for key in dict.fromkeys(keys) if keys.count(key) == n_runs)
+    if any(is_called_time(name) and not _WHOLES.isdisjoint(words_of(name)) for name in names):
+        names = tuple(name for name in names if name != "time")  # what was done in it was a part of the run
     if [key for key in keys if key in names] == [*names * n_runs] and any(map(is_called_time, names)):
         return _unlike(names), _Blocks(names, _stated), (f"read from the lines of a log: {', '.join(names)}",)
     return None

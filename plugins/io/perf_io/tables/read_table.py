@@ -43,7 +43,8 @@ _CLOCK = r"(?:(?:([0-9]+)-)?([0-9]+):)?([0-9]+):([0-5][0-9](?:\.[0-9]*)?)"  # da
 _TWO_NUMBERS = re.compile(r"\s*[0-9]+:[0-9]+\s*")
 # As bash's time writes, 2m3.5s, and people: 3 min 21 s, 1 hour 5 min.
 _HOURS = r"(?:([0-9]+) ?h(?:r|ours?)? ?)?(?:([0-9]+) ?m(?:in)? ?)?(?:([0-9]+(?:\.[0-9]*)?) ?s(?:ec)?)?"
-_COUNTED = r"\s*([0-9]+)[ x-]{0,3}([A-Za-z]+)\s*(?:\(.*\))?\s*"  # 4 GPUs, 2 nodes (80 cores)
+# 4 GPUs, 2 nodes (80 cores); threads_4, np=2, but not gpu2, which is one of them.
+_COUNTED = r"\s*(?:([0-9]+)[ x-]{0,3}([A-Za-z]+)|([Nn][Pp]|[A-Za-z]+s)[ _=:-]{0,3}([0-9]+))\s*(?:\(.*\))?\s*"
 _ABOUT = " ~\N{ALMOST EQUAL TO}"
 _FORMAT_OF_CLOCK = re.compile(r"\s*[(\[](?:d+-)?h+:m+:s+[)\]]$", re.IGNORECASE)
 _WITH_UNIT = re.compile(rf"\s*({_NUMBER})(\s*)({_UNIT})\s*")
@@ -268,10 +269,11 @@ def _notation(table: Table, column: Column, cell: str, texts: Sequence[str], kil
     if 2 * len(others) <= len(texts):
         return None
     counts = [match for text in others if (match := re.fullmatch(_COUNTED, text))]
-    words = {match[2].lower().removesuffix("s").removesuffix("e") for match in counts}
-    if len(counts) == len(others) and len(words) == 1 and is_processors(word := max(m[2] for m in counts)):
-        number = f"nullif(regexp_extract({cell}, {quoted(f'^{_COUNTED}$')}, 1), '')"
-        return _Notation(number, None, name="" if is_processors(column.name) else word)
+    named = [match[2] or match[3] for match in counts]
+    words = {word.lower().removesuffix("s").removesuffix("e") for word in named}
+    if len(counts) == len(others) and len(words) == 1 and is_processors(max(named)):
+        groups = (f"nullif(regexp_extract({cell}, {quoted(f'^{_COUNTED}$')}, {k}), '')" for k in (1, 4))
+        return _Notation(f"coalesce({', '.join(groups)})", None, name="" if is_processors(column.name) else max(named))
     if (label := _LABEL.fullmatch(column.name)) is not None and _unit(label[1]) is None:  # W, MHz: as in the name
         pattern = rf"\s*({_PLAIN})\s*{re.escape(label[1])}\s*"
         if all(re.fullmatch(pattern, text) for text in others):
