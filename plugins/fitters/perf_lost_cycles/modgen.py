@@ -19,7 +19,7 @@ from perf_lost_cycles.forms import DefaultFit, UsedModel, fit_default_models, te
 from perf_statistics.goodness import finite, r_squared
 from perf_statistics.model_average import GatheredShapes, Shapes, expected_runs, shape_weights
 from perf_tables.category_table import CategoryTable, by_category
-from perf_tables.points import named_points
+from perf_tables.points import describe_outside, named_points
 from perfcore.base import grouped
 from perfcore.base.arrays import Booleans, Floats, Ints
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
@@ -422,20 +422,12 @@ class ModgenModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         each = self.design(self.terms, coordinates) @ self.coefficients
         tiny = 1e-9 * np.abs(each).sum(axis=1)  # what rounding makes of a 0
         negative = (each < -tiny[:, None]) & ((which < 0)[:, None] | (which[:, None] == np.arange(each.shape[1])))
-        limits = {symbol: (values.min(), values.max()) for symbol, values in self.fitted_points.items()}
-        lines = []
-        for place in range(len(which)):
-            parts = [
-                f"{self.shown_names[symbol]} was {low:g} to {high:g}"
-                for symbol, (low, high) in limits.items()
-                if not low <= coordinates[symbol][place] <= high
-            ]
-            texts = [f"extrapolated: {', '.join(parts)}"] if parts else []
+        lines = describe_outside(coordinates, self.ranges, self.shown_names)
+        for place in np.flatnonzero(negative.any(axis=1)).tolist():
             below = np.flatnonzero(negative[place]).tolist()
-            if below:
-                names = ", ".join(self.names[k] for k in below[:_MOST_NAMED])
-                texts.append(f"negative, taken as 0: {names}{', ...' if len(below) > _MOST_NAMED else ''}")
-            lines.append("; ".join(texts))
+            names = ", ".join(self.names[k] for k in below[:_MOST_NAMED])
+            text = f"negative, taken as 0: {names}{', ...' if len(below) > _MOST_NAMED else ''}"
+            lines[place] = "; ".join(filter(None, (lines[place], text)))
         return lines
 
     def candidate_terms(self, category: int) -> tuple[tuple[str, ...], ...]:

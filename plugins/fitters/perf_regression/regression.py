@@ -16,7 +16,7 @@ import numpy as np
 import perfcore
 from perf_formulas.formula import Formula, ParametricFormula
 from perf_regression.options import WEIGHTS, MeasuredOptions, RegressionOptions
-from perf_tables.points import named_points
+from perf_tables.points import describe_outside, named_points
 from perfcore.base import pd, progress
 from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
@@ -340,14 +340,8 @@ class RegressionModel(Model, frozen=True, forbid_unknown_fields=True, dict=True)
         return np.transpose([value - width, value + width])
 
     def remarks(self, points: Points) -> list[str]:
-        places, lines = named_points(points, self.columns, self.levels, signed=True)[0], []
-        for row in zip(*places.values(), strict=True):
-            texts = []
-            for symbol, number in zip(places, row, strict=True):
-                low, high = self.ranges[symbol]
-                texts += [] if low <= number <= high else [f"{self.shown_names[symbol]} was {low:g} to {high:g}"]
-            lines.append(f"extrapolated: {', '.join(texts)}" if texts else "")
-        return lines
+        places, _ = named_points(points, self.columns, self.levels, signed=True)
+        return describe_outside(places, self.ranges, self.shown_names)
 
     def observed(self, data: Any, where: str | None = None) -> Observed:
         runs = measurements_for(self, data, where, {"value": self.value_name, "code": self.options.by, "system": ()})

@@ -35,7 +35,7 @@ from perf_scaling.growth import (
 )
 from perf_scaling.posterior import DRAWS, Draws, Posterior, equally_probable, posterior_of, student_variance
 from perf_scaling.terms import Law, PathData
-from perf_tables.points import named_points
+from perf_tables.points import describe_outside, named_points
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import OptionError, listing
 from perfcore.data.columns import guess_roles, is_named, is_processors, is_speed, shown_names
@@ -468,14 +468,10 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         )
 
     def remarks(self, points: Points) -> list[str]:
-        places, path_numbers = self._places(points)
-        lowest, highest = self.posterior.measured_range
-        lines = []
-        for place, path in zip(places.tolist(), path_numbers.tolist(), strict=True):
-            ends = zip(self.parameter_names.values(), place, lowest[path].tolist(), highest[path].tolist(), strict=True)
-            parts = [f"{name} was {low:g} to {high:g}" for name, level, low, high in ends if not low <= level <= high]
-            lines.append(f"extrapolated: {', '.join(parts)}" if parts else "")
-        return lines
+        places, path = self._places(points)
+        lowest, highest = (ends[path].T for ends in self.posterior.measured_range)
+        ranges = dict(zip(self.symbols, zip(lowest, highest, strict=True), strict=True))
+        return describe_outside(dict(zip(self.symbols, places.T, strict=True)), ranges, self.parameter_names)
 
     def design_rows(self, points: Points) -> DesignRows:
         """Draws at points of one path, or of all; the first is the target. See `Model.design_rows`."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 import perfcore
 from perf_statistics.goodness import relative_errors
-from perf_tables.points import Places, places
+from perf_tables.points import Places, describe_outside, places
 from perf_timing.options import ScalingOptions
 from perf_timing.prepared import Preparation, Prepared, characteristics, design, prepare, span
 from perfcore.base.arrays import Booleans, Floats, Ints
@@ -174,17 +174,13 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         cells, measured = self.cells(places), self.cells(measured_places)
         for cell in np.unique(cells):
             rows, in_cell = np.flatnonzero(cells == cell), measured == cell
-            if not in_cell.any():
-                for place in rows:
-                    lines[place] = "extrapolated: no data for this code on this system"
-                continue
-            outside: dict[int, list[str]] = {}
-            for symbol, values in places.points.items():
-                low, high = measured_places.points[symbol][in_cell].min(), measured_places.points[symbol][in_cell].max()
-                for place in rows[(values[rows] < low) | (values[rows] > high)]:
-                    outside.setdefault(int(place), []).append(f"{self.shown_names[symbol]} was {low:g} to {high:g}")
-            for at_place, texts in outside.items():
-                lines[at_place] = f"extrapolated: {', '.join(texts)}"
+            texts = ["extrapolated: no data for this code on this system"] * len(rows)
+            if in_cell.any():
+                known = some_places(measured_places, in_cell).points
+                ranges = {symbol: (values.min(), values.max()) for symbol, values in known.items()}
+                texts = describe_outside(some_places(places, rows).points, ranges, self.shown_names)
+            for place, text in zip(rows.tolist(), texts, strict=True):
+                lines[place] = text
         return lines
 
     def new_weights(self, scaled: Floats) -> Floats:

@@ -74,3 +74,15 @@ def _indices(variable: str, names: npt.NDArray[Any], known: Sequence[str]) -> In
         if str(name) not in order:
             raise UnknownNameError(variable, str(name), known)
     return np.array([order[str(name)] for name in unique], dtype=np.int64)[inverse.ravel()]
+
+
+def describe_outside(
+    points: Mapping[str, Floats], ranges: Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]], names: Mapping[str, str]
+) -> list[str]:
+    """Say of each point (n,) which parameters are outside of their ranges, of all or of each (n,); empty if none is."""
+    outside: list[list[str]] = [[] for _ in range(len(next(iter(points.values()))))]
+    for symbol, values in points.items():
+        low, high = (np.broadcast_to(end, values.shape) for end in ranges[symbol])
+        for place in np.flatnonzero((values < low) | (values > high)).tolist():
+            outside[place].append(f"{names[symbol]} was {low[place]:g} to {high[place]:g}")
+    return [f"extrapolated: {', '.join(texts)}" if texts else "" for texts in outside]
