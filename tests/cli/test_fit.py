@@ -209,7 +209,6 @@ def test_processes_rank_and_refit_to_the_same_digits(perf, refused):
     (["--peak", "SP2=266,T3D=fast"], "--peak 'T3D=fast': NAME=VALUE with a positive number is expected"),
     (["--prepare", "peak"], "--prepare peak needs --peak"),
     (["--prepare", "sqrt"], "'sqrt' is none of auto, none, parameter, operations, peak"),
-    (["--level", "1"], "--level '1': a number above 0 and below 1 is expected, such as 0.95"),
     (["--intervals", "profile", "--loss", "huber"], "--intervals profile needs least squares"),
     (["--starts", "none"], "strohmaier: --starts 'none': a number is expected"),
     (["--aggregate", "maximum"], "unknown value 'maximum'"), (["--phases", "3"], "No such option '--phases'"),

@@ -249,6 +249,7 @@ def test_rounded_values_stand_for_what_is_rounded_to_them():
     idle = quantiles_of(np.r_[np.zeros(90), np.ones(10)], np.ones(100), 1.0, (0.0, np.inf))
     assert idle[LEVELS <= 0.85].max() == 0.0  # at a bound a value keeps its probability
     assert resolution_of(RNG_OF_DISTRIBUTIONS.normal(size=100)) == 0.0
+    assert [resolution_of(np.array(values)) for values in ([3, 7, 3, 7.0], [5, 5, 5.0], [1, 2, 4.0])] == [4.0, 0.0, 0.0]
 
 
 def test_quantiles_of_symmetric_samples_are_symmetric():
@@ -331,6 +332,47 @@ def test_a_choice_is_judged_by_the_later_half_of_its_origins():
     """Outcomes are 1 from the 300th on and forecasts 0: the last 64 of the 128 origins held out are off by 1."""
     mixer = Mixer({"last value": np.zeros(400)}, (np.arange(400) >= 300) * 1.0, 1, 0.0, NO_BOUNDS)
     assert mixer.choose(["last value"]).errors["last value"] == 1.0
+
+
+class Recorded(Mixer):
+    """A mixture that keeps the origins that judge it."""
+
+    def scored(self, origins):
+        object.__setattr__(self, "origins", origins)
+        return super().scored(origins)
+
+
+@pytest.mark.parametrize(("count", "steps", "first", "apart"), [
+    (400, 1, 398 - 127, 1), (3000, 1, 2998 - 8 * 127, 8), (1200, 1, 1198 - 4 * 127, 4), (12, 1, 9, 1), (30, 2, 15, 1),
+])  # fmt: skip
+def test_judges_are_the_last_128_origins_of_the_later_half_up_to_8_apart(count, steps, first, apart):
+    """Each has eight errors before it; the last one has an outcome that is known."""
+    mixer = Recorded({"last value": np.zeros(count)}, np.zeros(count), steps, 0.0, NO_BOUNDS)
+    mixer.choose()
+    assert mixer.origins.tolist() == list(range(first, count - steps, apart))
+
+
+def test_without_a_judge_the_last_value_is_as_wide_as_its_errors():
+    choice = Mixer({"last value": np.zeros(9)}, np.arange(9.0), 1, 0.0, NO_BOUNDS).choose()
+    assert [each.name for each in choice.candidates] == ["last value; errors of the last 1000"]
+    assert (choice.dispersion, choice.judged, choice.errors) == (1.0, 0, {})
+    assert all(map(math.isnan, (choice.crps, *choice.held)))
+
+
+def test_the_six_best_predictors_and_the_last_value_are_tried_with_each_resampling():
+    outcomes = RNG_OF_DISTRIBUTIONS.normal(size=1200)
+    forecasts = {"last value": outcomes + 99.0} | {f"off by {k}": outcomes + k for k in range(9)}
+    candidates, scores = Mixer(forecasts, outcomes, 1, 0.0, NO_BOUNDS).scored(np.arange(1100, 1190))
+    assert scores.shape == (56, 90)
+    tried = {}
+    for candidate in candidates:
+        tried.setdefault(candidate.predictor, []).append(candidate.name.partition("; ")[2])
+    assert list(tried) == [*(f"off by {k}" for k in range(6)), "last value"]
+    assert set(map(tuple, tried.values())) == {(
+        "errors of the last 50", "errors of the last 300", "errors of the last 1000", "scaled errors of the last 1000",
+        "errors at the 30 most alike forecasts of 1000", "errors at the 100 most alike forecasts of 1000",
+        "what followed at the 30 most alike forecasts of 1000", "what followed at the 100 most alike forecasts of 1000",
+    )}  # fmt: skip
 
 
 def test_candidates_are_mixed_evenly_however_many_samples_they_have():
