@@ -442,48 +442,37 @@ def _summed(connection: DuckDBPyConnection, facts: Facts, selections: Sequence[s
     (count,) = connection.execute(f"SELECT count(*) FROM ({rows})").fetchall()[0]  # noqa: S608
     if count > most:
         raise ValueError(f"it has {count} rows, and may have {most}")
-    if len(selections) > 1:
-        connection.execute(
-            "CREATE TABLE sums AS SELECT file, location, state, bucket, sum(sum)::BIGINT AS sum, "  # noqa: S608
-            f"sum(count)::BIGINT AS count FROM ({rows}) GROUP BY ALL"
-        )
-        rows = "sums"
-    else:
-        rows = f"({rows})"
+    added = "file, location, state, bucket, sum(sum)::BIGINT AS sum, sum(count)::BIGINT AS count"
+    joint = f"TABLE sums AS SELECT {added} FROM ({rows}) GROUP BY ALL"  # noqa: S608
+    connection.execute(f"CREATE {joint if len(selections) > 1 else f'VIEW sums AS {rows}'}")
     cells, windows = zeros((n_cells,), np.int64), zeros((n_windows, n_states), np.int64)
     first = begin >> cell_bits
     for part in chunks(n_cells):
         span = f"bucket >= {first + part.start} AND bucket < {first + part.stop}"
-        found = connection.execute(f"SELECT bucket, sum FROM {rows} WHERE state < 0 AND {span}").fetchnumpy()  # noqa: S608
+        found = connection.execute(f"SELECT bucket, sum FROM sums WHERE state < 0 AND {span}").fetchnumpy()  # noqa: S608
         cells[np.asarray(found["bucket"], np.int64) - first] = _counts(found["sum"])
     windows_rows = connection.execute(
-        f"SELECT bucket - {begin >> window_bits} AS at, state, sum FROM {rows} WHERE state >= 0 AND file < 0"  # noqa: S608
+        f"SELECT bucket - {begin >> window_bits} AS at, state, sum FROM sums WHERE state >= 0 AND file < 0"  # noqa: S608
     ).fetchnumpy()
-    where = _within(windows_rows["at"], n_windows), _within(windows_rows["state"], n_states)
+    where = _counts(windows_rows["at"], n_windows), _counts(windows_rows["state"], n_states)
     windows[where] = _counts(windows_rows["sum"])
     located = connection.execute(
-        f"SELECT file, location, state, sum, count FROM {rows} WHERE file >= 0 ORDER BY ALL"  # noqa: S608
+        "SELECT file, location, state, sum, count FROM sums WHERE file >= 0 ORDER BY ALL"
     ).fetchnumpy()
     limits = {"file": len(n_locations), "location": int(n_locations.max(initial=0)), "state": n_states}
-    places = np.column_stack([_within(located[name], limit) for name, limit in limits.items()])
+    places = np.column_stack([_counts(located[name], limit) for name, limit in limits.items()])
     if (places[:, 1] >= n_locations[places[:, 0]]).any():
         raise ValueError("its numbers do not fit together")
     return Summary(facts, cells, windows, places, _counts(located["sum"]), _counts(located["count"]))
 
 
-def _within(values: Any, count: int) -> Ints:
-    """Return whole numbers from 0 to less than `count`."""
-    numbers = _counts(values)
-    if numbers.max(initial=-1) >= count:
-        raise ValueError("its numbers do not fit together")
-    return numbers
-
-
-def _counts(values: Any) -> Ints:
-    """Return whole numbers that are not negative."""
+def _counts(values: Any, limit: int | None = None) -> Ints:
+    """Return whole numbers that are not negative, and less than a limit."""
     if np.ma.is_masked(values):
         raise ValueError("a number is missing")
     numbers = np.asarray(values, np.int64)
     if numbers.min(initial=0) < 0:
         raise ValueError("a number is negative")
+    if limit is not None and numbers.max(initial=-1) >= limit:
+        raise ValueError("its numbers do not fit together")
     return numbers
