@@ -13,6 +13,7 @@ import numpy as np
 
 from perf_forecast.options import COVERAGE, JUDGED_COVERAGES, NOTEWORTHY
 from perf_tables.series import take_window
+from perfcore.base.arrays import Floats
 from perfcore.base.errors import listing
 from perfcore.data.units import nanoseconds_per, readable
 from perfcore.report import RANGE, Axis, Band, Column, Figure, Line, Note, Plot, Report, Table
@@ -31,13 +32,10 @@ _EQUAL = 0.01  # share of the error by which a forecast must be better
 
 def report_of(model: ForecastModel, data: Any = None) -> Report:
     """Report the value at the target, its interval, and by how much its error is below that of simpler forecasts."""
-    middle, lower, upper = model.predict_array([model.at], COVERAGE)[0].tolist()
-    figures = [
-        Figure("forecast", middle, interval=(lower, upper), kind=f"{COVERAGE:.0%} prediction interval", format=".4g")
-    ]
+    figure, text = _stated("forecast", model.predict_array([model.at], COVERAGE)[0])
+    figures = [figure]
     column = model.column if model.column not in ("value", "values") else Path(model.origin.source).stem
-    middle_text, *ends = map(_number, (middle, lower, upper))
-    answer = f"{column} in {_later(model)}: {middle_text}, {COVERAGE:.0%} interval {RANGE.join(ends)}"
+    answer = f"{column} in {_later(model)}: {text}"
     notes, mases = [Note("Assumed", text) for text in model.assumed or ()], model.mases(model.at)
     if mases:
         figures += [
@@ -74,7 +72,8 @@ def report_of(model: ForecastModel, data: Any = None) -> Report:
         ],
         draw=partial(_plots, model, data),
         notes=notes,
-        next=_next(model),
+        # The command tells what a run meets that begins now.
+        next=_next(model, "stochastic summarize", "--column", model.column, "--run", _later(model)),
         details=[
             f"{model.n_samples:,} samples{gaps}, a step is {readable(model.step, model.time_unit)}",
             f"predictor: {ahead.chosen[0]}",
@@ -90,15 +89,11 @@ def report_of_several(result: SeriesForecasts, data: Any = None) -> Report:
     at = {name: model.predict_array([model.at], COVERAGE)[0] for name, model in result.forecasts.items()}
     names = sorted(at, key=lambda name: -float(at[name][0]))
     models = [result.forecasts[name] for name in names]
-    medians, lower, upper = np.array([at[name] for name in names]).T
     mases = [model.mases(model.at) for model in models]
     quantity = first.column.removesuffix(f" ({by} {next(iter(result.forecasts))})")
-    ends = float(lower[0]), float(upper[0])
-    kind = f"{COVERAGE:.0%} prediction interval"
-    figures = [Figure(f"forecast of {names[0]}", float(medians[0]), "", ends, kind, ".4g", key="forecast")]
-    value, *limits = map(_number, (float(medians[0]), *ends))
+    figure, text = _stated(f"forecast of {names[0]}", at[names[0]])
     several = f"highest of {len(names)} for" if len(names) > 1 else "of"
-    answer = f"{quantity} in {_later(first)}, {several} {by} {names[0]}: {value}, {COVERAGE:.0%} interval "
+    answer = f"{quantity} in {_later(first)}, {several} {by} {names[0]}: {text}"
     weak = [name for name, of_one in zip(names, mases, strict=True) if of_one and _gain(of_one)[0] < _EQUAL]
     notes = [Note("Not fitted", f"{name}: {reason}") for name, reason in result.failures.items()]
     if weak:
@@ -109,43 +104,32 @@ def report_of_several(result: SeriesForecasts, data: Any = None) -> Report:
         shares = np.average([ahead.held or () for ahead in held], axis=0, weights=[ahead.judged for ahead in held])
         text = ", ".join(f"{share:.0%} for {c:.0%}" for c, share in zip(JUDGED_COVERAGES, shares, strict=True))
         notes.append(Note("Check", f"backtest coverage {text} (held-out samples of {len(held)} series)"))
-    columns = [
-        Column(by, names),
-        Column("median", medians, format=".6g", key="value"),
-        Column("95% interval", np.transpose([lower, upper]), format=".5g", key=("lower", "upper")),
-        Column("MASE", [of_one[0] if of_one else None for of_one in mases], format=".2f"),
-        Column("persistence", [of_one[1] if of_one else None for of_one in mases], format=".2f",
-               key="mase_of_persistence"),
-    ]  # fmt: skip
-    places = [(name, step) for name in names for step in range(1, len(result.forecasts[name].ahead) + 1)]
-    of_steps = [result.forecasts[name].predict_array([step], COVERAGE)[0].tolist() for name, step in places]
+    columns = [Column(by, names), *_medians(np.array([at[name] for name in names])), *_scaled_errors(mases)]
+    steps = [np.arange(1, len(model.ahead) + 1) for model in models]
     each_step = [
-        Column(by, [name for name, _ in places]),
-        Column("steps", [step for _, step in places]),
-        Column("median", [row[0] for row in of_steps], format=".6g", key="value"),
-        Column("95% interval", [row[1:] for row in of_steps], format=".5g", key=("lower", "upper")),
+        Column(by, np.repeat(names, [len(ahead) for ahead in steps]).tolist()),
+        Column("steps", np.concatenate(steps)),
+        *_medians(np.concatenate([m.predict_array(ahead, COVERAGE) for m, ahead in zip(models, steps, strict=True)])),
     ]
-    words = ["perf", "fit", first.origin.source, "--fitter", "forecast", "--column", models[0].column]
-    words += ["--at", str(first.origin.options["at"])] if first.origin.options.get("at") else []
+    at_words = ["--at", str(first.origin.options["at"])] if first.origin.options.get("at") else []
 
     def draw() -> list[Plot]:
         marks: list[Any] = []
-        for number, (name, model) in enumerate(zip(names[:_MOST_SERIES], models, strict=False)):
-            steps = np.arange(1, len(model.ahead) + 1)
-            values, low, high = model.predict_array(steps, COVERAGE).T
-            marks.append(Band(steps, low, high, "", f"series:{number}", _OPACITY))
-            marks.append(Line(steps, values, name, f"series:{number}"))
+        for number, (name, model, ahead) in enumerate(zip(names[:_MOST_SERIES], models, steps, strict=False)):
+            values, low, high = model.predict_array(ahead, COVERAGE).T
+            marks.append(Band(ahead, low, high, "", f"series:{number}", _OPACITY))
+            marks.append(Line(ahead, values, name, f"series:{number}"))
         x = Axis(f"steps of {readable(first.step, first.time_unit)} from the last sample")
         return [Plot("forecast", marks, x, Axis(quantity))]
 
     return Report(
         title=f"Forecasts of {quantity} by {by} from {Path(result.origin.source).name}",
-        answer=answer + RANGE.join(limits),
-        figures=figures,
+        answer=answer,
+        figures=[figure],
         tables=[Table(columns, title=f"In {_later(first)}"), Table(each_step, importance="data")],
         draw=draw,
         notes=notes,
-        next=shlex.join(words) if os.path.isfile(first.origin.source) else "",  # noqa: PTH113 (as in `_next`)
+        next=_next(first, "fit", "--fitter", "forecast", "--column", models[0].column, *at_words),
         formula=f"{len(names)} forecasts of {quantity}",
     )
 
@@ -154,6 +138,14 @@ def _gain(mases: Sequence[float]) -> tuple[float, int]:
     """Return the share by which a forecast's error is below that of the best simpler one, and which that is."""
     best = min(range(1, len(mases)), key=mases.__getitem__)
     return (1.0 - mases[0] / mases[best] if mases[best] else 0.0), best
+
+
+def _stated(name: str, values: Floats) -> tuple[Figure, str]:
+    """A median and its bounds (3,), as a figure and as the answer says it."""
+    middle, *ends = values.tolist()
+    kind = f"{COVERAGE:.0%} prediction interval"
+    text = f"{_number(middle)}, {COVERAGE:.0%} interval {RANGE.join(map(_number, ends))}"
+    return Figure(name, middle, "", tuple(ends), kind, ".4g", key="forecast"), text
 
 
 def _number(number: float) -> str:
@@ -173,36 +165,42 @@ def _later(model: ForecastModel) -> str:
     return readable(model.at * model.step, model.time_unit).replace(" ", "")
 
 
-def _next(model: ForecastModel) -> str:
-    """Return the command that tells what a run meets that begins now; none for data that are no file."""
-    if not os.path.isfile(model.origin.source):  # noqa: PTH113 (names too long for a file raise in pathlib)
-        return ""
-    words = ["perf", "stochastic", "summarize", model.origin.source, "--column", model.column, "--run", _later(model)]
-    return shlex.join(words)
+def _next(model: ForecastModel, command: str, *words: str) -> str:
+    """Return a command on the series' file; none for data that are no file."""
+    source = model.origin.source
+    # Names too long for a file raise in pathlib.
+    return shlex.join(["perf", *command.split(), source, *words]) if os.path.isfile(source) else ""  # noqa: PTH113
+
+
+def _medians(values: Floats) -> list[Column]:
+    """Medians with their bounds (n, 3)."""
+    median = Column("median", values[:, 0], format=".6g", key="value")
+    return [median, Column("95% interval", values[:, 1:], format=".5g", key=("lower", "upper"))]
+
+
+def _scaled_errors(mases: Sequence[Sequence[float]]) -> list[Column]:
+    """Of the forecast and of persistence, where they are known."""
+    own, simplest = zip(*(each[:2] or (None, None) for each in mases), strict=True)
+    return [
+        Column("MASE", own, format=".2f"),
+        Column("persistence", simplest, format=".2f", key="mase_of_persistence"),
+    ]
 
 
 def _columns(model: ForecastModel, steps: np.ndarray[Any, Any]) -> list[Column]:
-    (median, *bounds), (_, *halves) = (model.predict_array(steps, coverage).T for coverage in (COVERAGE, 0.5))
     ahead, mases = zip(*((model.ahead[step - 1], model.mases(step)) for step in steps.tolist()), strict=True)
     time_unit = model.time_unit
     return [
         Column("steps", steps),
         Column("time", steps * model.step, time_unit, "time", key=()),
         Column("time", model.last_time + steps * model.step, time_unit, importance="data"),
-        Column("median", median, format=".6g", key="value"),
-        Column("95% interval", np.transpose(bounds), format=".5g", key=("lower", "upper")),
-        Column("50% interval", np.transpose(halves), format=".5g", key=("lower_50", "upper_50")),
+        *_medians(model.predict_array(steps, COVERAGE)),
+        Column("50% interval", model.predict_array(steps, 0.5)[:, 1:], format=".5g", key=("lower_50", "upper_50")),
         Column("CRPS", [each.crps for each in ahead], importance="data"),
-        Column("MASE", [each[0] if each else None for each in mases], format=".2f"),
-        Column("persistence", [each[1] if each else None for each in mases], format=".2f", key="mase_of_persistence"),
+        *_scaled_errors(mases),
         *(
-            Column(
-                f"{coverage:.0%} coverage",
-                [each.held and each.held[k] for each in ahead],
-                format=".0%",
-                importance="verbose",
-            )
-            for k, coverage in enumerate(JUDGED_COVERAGES)
+            Column(f"{c:.0%} coverage", [each.held and each.held[k] for each in ahead], "", ".0%", importance="verbose")
+            for k, c in enumerate(JUDGED_COVERAGES)
         ),
     ]
 

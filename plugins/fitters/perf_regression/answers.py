@@ -85,11 +85,8 @@ def _coefficients(model: RegressionModel) -> Table:
         parts = group.estimates, found.bse, found.tvalues, found.pvalues, found.intervals
         tests = zip(model.coefficients, *(np.asarray(part).tolist() for part in parts), strict=True)
         rows += [(*group.names, *test) for test in tests]
-    names = ["coefficient", "estimate", "standard error", "t", "p-value"]
-    keys = ["coefficient", "estimate", "standard_error", "t", "p_value"]
-    columns = [Column(name, k) for k, name in enumerate(model.options.by)]
-    for k, (name, key) in enumerate(zip(names, keys, strict=True), len(columns)):
-        columns.append(Column(name, k, format=".3g" if k > len(model.options.by) + 1 else "", key=key))
+    names = (*model.options.by, "coefficient", "estimate", "standard error", "t", "p-value")
+    columns = [Column(name, k, format=".3g" if k >= len(names) - 3 else "") for k, name in enumerate(names)]
     columns.append(Column("95% interval", len(columns), format=".4g", key=("lower", "upper")))
     return Table(columns, rows, limit=_MOST_ROWS)
 
