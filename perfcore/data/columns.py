@@ -158,7 +158,9 @@ def roles_of(table: pd.DataFrame) -> MeasurementRoles:
         sizes = [c for c in columns if c in numeric and is_size(c) and c != guessed.value and table[c].nunique() > 1]
         if sizes := without_copies(table, sizes):
             guessed = replace(guessed, parameters={_symbol(column, True, columns): column for column in sizes[:1]})
-    varied = [column for column in guessed.parameters.values() if table[column].nunique() >= _LEVELS]
+    stems = {re.sub("[0-9]+", "", str(name)) for name in table[guessed.system[0]].unique()} if guessed.system else set()
+    least = _LEVELS - (len(stems) == 1)  # nodes of one machine
+    varied = [column for column in guessed.parameters.values() if table[column].nunique() >= least]
     if guessed.system and varied and (table.groupby(guessed.system[0])[varied].nunique() <= 1).all(axis=None):
         guessed = replace(guessed, system=())  # each at one level: a name of that level
     return guessed
@@ -275,12 +277,9 @@ def missing_roles(roles: MeasurementRoles, columns: Sequence[str]) -> str | None
 def _is_given(column: str) -> bool:
     """Return whether a column holds an input or the number of a run, or a percentile or a count of its result."""
     bare = split_unit(column)[0] if column.endswith((")", "]")) else column  # a time in [min] is no smallest one
-    return (
-        is_size(column)
-        or is_run_identifier(column)
-        or _STATISTIC_WORD.search(f"{plain_name(bare)} {' '.join(words_of(bare))}") is not None
-        or not _WORDS["cost"].isdisjoint(words_of(column))
-    )
+    is_statistic = _STATISTIC_WORD.search(f"{plain_name(bare)} {' '.join(words_of(bare))}") is not None
+    is_cost = not _WORDS["cost"].isdisjoint(words_of(column))
+    return is_size(column) or is_run_identifier(column) or is_statistic or is_cost
 
 
 def _first(columns: Sequence[str], role: str, among: Collection[str] | None = None) -> str | None:

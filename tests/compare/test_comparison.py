@@ -44,6 +44,7 @@ def test_ratio_and_the_category_that_makes_the_difference(pair):
     np.testing.assert_allclose(found.of_part.values.sum(axis=1), found.totals.values)
     np.testing.assert_allclose(found.part_ratio(1), [5.0 / 3.0, 0.2], rtol=1e-8)
     np.testing.assert_allclose(found.difference(1), [40 / 64, -0.4 * 64], rtol=1e-8)
+    assert any(table.title == "Categories at P=64, D=20" for table in found.report().tables)
     found.of_part.values[0, 0] = 0.0  # a part that takes no time at first
     assert np.isnan(found.part_ratio(1)).tolist() == [True, False]
 

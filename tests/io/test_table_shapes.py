@@ -54,6 +54,9 @@ SHAPES = {
     "a rate in camel case": ("gpus,SamplesPerSec\n1,8\n2,4.5\n4,2.5\n", "csv"),
     "a part and the whole in prose": ("".join(f"Run on {p} processes\nReading done in .1 s\nTotal time = {t} (s)\n"
         for p, t in zip((1, 2, 4), TIMES, strict=True)), "log"),
+    "names and units behind marks": ("#  p  walltime  memory\n#   [-]  [s]  [GB]\n"
+        "  1  8  1.2\n  2  4.5  1.5\n  4  2.5  2.1\n",
+        "dat"),
     "about": ("p,time_s\n1,~8\n2,≈4.5\n4,2.5\n", "csv"),
     "hours and minutes": ("threads,took\n1,1h 8s\n2,30 min 4.5 s\n4,15m2.5s\n", "csv"),
     "a line of blanks": ("p,time_s\n1,8\n2,4.5\n   \n4,2.5\n  \n", "csv"),
@@ -110,6 +113,23 @@ def test_empty_cells_of_merged_rows(tmp_path):
     for text in (lines.replace("20", "10"), lines.replace("\n,", "\n30,", 1), lines.replace("10,1", ",1")):
         (tmp_path / "runs.csv").write_text(text)
         assert perfcore.read(tmp_path / "runs.csv").table["size"].isna().any()
+
+
+def test_processors_by_size_in_json(tmp_path):
+    (tmp_path / "runs.json").write_text('{"1024": {"1": 8, "2": 4.5}, "2048": {"1": 64, "2": 33}}')
+    data = perfcore.read(tmp_path / "runs.json")
+    assert data.roles.parameters == {"n": "n", "p": "p"}
+    assert data.table[["n", "p", "value"]].to_numpy().tolist() == [
+        [1024, 1, 8], [1024, 2, 4.5], [2048, 1, 64], [2048, 2, 33],
+    ]  # fmt: skip
+
+
+def test_hosts_of_one_cluster_with_a_run_each_are_no_systems(tmp_path):
+    rows = [("c101-001", 4, 12.3), ("c101-002", 8, 6.5), ("c105-017", 16, 3.6)]
+    for names, systems in ((("c101-001", "c101-002", "c105-017"), ()), (("ada", "bob", "cyd"), ("host",))):
+        text = "".join(f"{name},{p},{time}\n" for name, (_, p, time) in zip(names, rows, strict=True))
+        (tmp_path / "runs.csv").write_text(f"host,ranks,elapsed\n{text}")
+        assert perfcore.read(tmp_path / "runs.csv").roles.system == systems
 
 
 def test_utf_16(tmp_path):

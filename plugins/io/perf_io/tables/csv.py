@@ -128,6 +128,7 @@ def layout_of(source: Source, decimal: str = "auto") -> Layout:
         cells, title = by_blanks(lines[first]).split("\t"), lines[marked].lstrip("#%/ \t")
         headings = next((text for part in (by_blanks, _by_several_blanks)
                          if (text := part(title)).count("\t") == len(cells) - 1), "")  # fmt: skip
+        headings = _with_units_below(headings, [by_blanks(line.lstrip("#%/ \t")) for line in lines[:marked]])
         words = headings.split("\t")
         if is_number(cells[0]) and headings and (len(words) > 2 or not any(map(is_number, words))):
             first, rewrite = marked, _but_for(by_blanks, lines[marked], lambda _: headings)
@@ -374,6 +375,15 @@ def _by_several_blanks(line: str) -> str:
 
 def _is_no_row(line: str) -> bool:
     return not line.strip() or _COMMENT.match(line) is not None or _RULER.fullmatch(line.strip()) is not None
+
+
+def _with_units_below(headings: str, above: Sequence[str]) -> str:
+    """Return the names of the line above with these units, if a line of headings in brackets is one of units."""
+    units, names = headings.split("\t"), above[-1].split("\t") if above else []
+    if len(names) != len(units) or not all(re.fullmatch(r"\[[^\[\]]+\]|\([^()]+\)", unit) for unit in units):
+        return headings
+    pairs = zip(names, units, strict=True)
+    return "\t".join(name if is_mark(unit[1:-1]) or unit[1:-1] == "1" else f"{name} {unit}" for name, unit in pairs)
 
 
 def _without_comment(line: str) -> str:

@@ -197,9 +197,11 @@ def _records_of(document: Any, field: str) -> dict[str, list[dict[str, Any]]]:
         numbers = [{name for name, value in cell.items() if type(value) in (int, float)} for cell in cells]
         if set.intersection(*numbers):
             is_known = is_processors(field) or is_size(field)
-            levels = "p" if all(map(str.isdecimal, fields)) else "n" if all(map(_LEVEL.fullmatch, fields)) else ""
+            are_whole = all(map(str.isdecimal, fields))
+            are_nested = any(key.isdecimal() for cell in cells for key in cell)  # by size, then, and by processors
+            levels = "p" if are_whole and not are_nested else "n" if all(map(_LEVEL.fullmatch, fields)) else ""
             name = field if is_known else levels or field or "name"
-            rows = [{name: int(key) if levels == "p" else key, **cell} for key, cell in fields.items()]
+            rows = [{name: int(key) if are_whole else key, **cell} for key, cell in fields.items()]
             return {f"each object{of} is a row, and its name is {name}": rows}
     return next(filter(None, (_records_of(cell, name) for name, cell in fields.items())), {})
 
