@@ -340,3 +340,13 @@ def test_several_files_are_one_data_set(perf, refused, folder):
     ]
     assert len(set(answers)) == 1
     assert refused("fit", "a.csv", "none.csv") == "none.csv: there is no such file"
+
+
+def test_what_may_have_been_varied_is_named_where_the_processors_were_not(refused, perf, folder):
+    (folder / "runs.csv").write_text(
+        "freq_ghz,cores,runtime_s,energy_j\n1.2,8,20.1,1800\n1.8,8,14.2,1650\n3,8,10.1,1990\n"
+    )
+    message = refused("fit", "runs.csv")
+    assert "1 distinct point; 3 are required" in message
+    assert "name what was varied: --parameter freq_ghz (or energy_j)" in message
+    assert perf("fit", "runs.csv", "--parameter", "freq_ghz").out.startswith("At freq_ghz=12")

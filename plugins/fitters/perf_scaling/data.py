@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -87,14 +88,25 @@ def scaling_data(data: Any, options: ScalingOptions) -> ScalingData:
     if not measurements.paths:
         name, reason = next(iter(measurements.unfitted.items()))
         which = f"none of {len(measurements.unfitted)} paths can be fitted: " if len(measurements.unfitted) > 1 else ""
-        several = "; give the files of several runs together" if reason.startswith("1 distinct point") else ""
-        raise DataError(f"{data.source}: {which}{name}: {reason}{several}")
+        cure = "; give the files of several runs together" if reason.startswith("1 distinct point") else ""
+        if cure and (free := _varied_numbers(data)):
+            cure = f"; name what was varied: --parameter {shlex.quote(free[0])}"
+            cure += f" (or {listing(free[1:], 3)})" if free[1:] else ""
+        raise DataError(f"{data.source}: {which}{name}: {reason}{cure}")
     if options.show is not None:
         if options.show in measurements.unfitted:
             raise DataError(f"--show {options.show}: it was not fitted: {measurements.unfitted[options.show]}")
         if options.show not in measurements.paths:
             raise UnknownNameError("path", options.show, [*measurements.paths, *measurements.unfitted])
     return measurements
+
+
+def _varied_numbers(data: Measurements) -> list[str]:
+    """Return the columns of numbers that differ between rows and may have been varied."""
+    roles, named = data.roles, meanings.meanings_of(data)
+    used = {roles.value, *roles.parameters.values(), *roles.code, *roles.system, *roles.category}
+    free = [column for column, meaning in named.items() if meaning in ("number", "size") and column not in used]
+    return [column for column in free if data.table[column].nunique() > 1]
 
 
 def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
