@@ -15,7 +15,7 @@ import numpy as np
 from perf_analysis.rooflines import OPERATORS, add_rates, add_work, parse_peak
 from perf_formulas.formula import read_toml
 from perf_io.traces.gpu_activity import NO_OPERATOR, OPERATOR, GpuActivity, require_gpu_activity
-from perf_traces.options import next_step
+from perf_traces.options import next_step, write_csv
 from perf_traces.runs import fields_of, known_files, symbols_of
 from perf_traces.states import matches
 from perf_views.names import plain_name
@@ -300,8 +300,6 @@ class GpuMemory(Result):
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the curve as a .csv file, a series that `perfcore.fit` takes."""
-        from perf_traces.options import write_csv
-
         columns = {"time_us": self.time_ns / 1000, "allocated": self.allocated, "reserved": self.reserved}
         write_csv(pd.DataFrame(columns).drop_duplicates("time_us", keep="last"), path)
         return [f"series: {path}", f"next: perf fit {path} --column allocated"]
@@ -465,8 +463,6 @@ class LaunchTimes(Result):
 
     def save(self, path: str | os.PathLike[str]) -> list[str]:
         """Write the table of streams to a .csv file."""
-        from perf_traces.options import write_csv
-
         write_csv(self.to_frame(), path)
         return [f"table: {path}"]
 

@@ -28,7 +28,9 @@ from perf_analysis.stretches import phase_edges
 from perf_traces.joined_trace import LazyTrace
 from perf_traces.levels import parts_of
 from perf_traces.messages import bursts as factors
-from perf_traces.messages.communication import calls_of
+from perf_traces.messages.bursts import BurstTimes
+from perf_traces.messages.communication import calls_of, communication_of
+from perf_traces.messages.replay import Replay
 from perf_traces.options import write_csv
 from perf_traces.runs import SeparateRuns
 from perf_traces.summaries.summarized_trace import SummarizedTrace
@@ -39,7 +41,7 @@ from perfcore.data import type_in_words
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
-from perfcore.data.trace import Trace
+from perfcore.data.trace import Trace, busy_mask
 from perfcore.data.units import readable
 from perfcore.models.model import Model
 from perfcore.reading import Read
@@ -323,10 +325,6 @@ def _of_gpus(trace: Trace, elapsed_ns: int) -> Remedies | None:
 def _gains_of_calls(trace: Trace, profile: OverheadProfile) -> list[Gain]:
     """Balanced computing, and messages that take no time."""
     from perf_analysis.whatif import balanced
-    from perf_traces.messages.bursts import BurstTimes
-    from perf_traces.messages.communication import communication_of
-    from perf_traces.messages.replay import Replay
-    from perfcore.data.trace import busy_mask
 
     communication = None if profile.replayed is None or profile.threads else communication_of(trace)
     if communication is None or profile.replayed is None or len(communication.calls) > _MOST_CALLS:
@@ -351,8 +349,6 @@ def _bounds(trace: Trace, profile: OverheadProfile) -> list[Gain]:
 
     All computing takes at least its mean over the locations, and what is not computed in one state goes on.
     """
-    from perfcore.data.trace import busy_mask
-
     elapsed, n = profile.elapsed_ns, len(trace.locations)
     busy = busy_mask(trace.states, trace.busy_states, None, None)
     times = np.where(busy, trace.state_times(), 0)

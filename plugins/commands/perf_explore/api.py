@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -75,7 +76,6 @@ def explore(
 @contextlib.contextmanager
 def _opened(link: str) -> Iterator[None]:
     """Open a browser by a file that only this user can read: command lines are in everybody's list of processes."""
-    import tempfile
     import webbrowser
 
     with tempfile.TemporaryDirectory(prefix="perf-explore-") as folder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import html
 import io
 import json
 import re
@@ -17,12 +18,12 @@ from perf_views import contents as page
 from perf_views.colours import CLASS_COLOURS, ON_DARK, PAGE, STATUS, STEPS, pale, size_colour, text_on
 from perf_views.names import shortened_apart
 from perfcore.base.errors import MissingDependencyError
+from perfcore.report import Plot
 from perfcore.tables import is_numeric, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from perfcore.report import Plot
 
 _METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 # The style sheet that matplotlib puts in would hold for the whole page; line joins are set on the drawing instead.
@@ -70,8 +71,6 @@ _lock = threading.Lock()
 
 def chart_svg(chart: page.Chart, name: str) -> str:
     """Return an ``<svg>`` element that is as wide as its place; the same chart gives the same text."""
-    import html
-
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 

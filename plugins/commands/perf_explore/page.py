@@ -9,16 +9,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from perf_explore.blocks import Writer, colour_sheet, script_data, templates
 from perf_views.colours import ON_DARK
 from perf_views.contents import Action, Change, Link, Notice, Query, View, Viewable, ViewPath
 from perfcore.base.errors import PerfError
-
-if TYPE_CHECKING:
-    from perfcore.report import Plot
+from perfcore.report import Plot
 
 # Addresses and fields of the page itself; views keep clear of them.
 SCRIPTS = {"/-/page.js": "page.js", "/-/charts.js": "charts.js", "/-/timeline.js": "timeline/timeline.js"}

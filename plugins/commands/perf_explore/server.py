@@ -17,7 +17,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, quote
 
 import msgspec
@@ -31,17 +31,14 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from perf_explore import page as pages
 from perf_explore.blocks import FEED
 from perf_explore.session import Place, Session, StaleEditError
 from perf_views.contents import Action, Block, Field, Notice, NoViewError, Query, Viewable, ViewPath
 from perfcore.base.errors import InputError, PerfError
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from perfcore.report import Plot
+from perfcore.report import Plot
 
 HOST = "127.0.0.1"
 _MOST_BYTES = 4 << 20  # of a posted form; formulas take kilobytes

@@ -15,6 +15,7 @@ from typer import Argument, Option
 from perf_tables.arguments import parse_share
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError
 from perfcore.hooks.parameters import OptionGroup, OptionsOfEach, OptionsOfSelected, names_of
+from perfcore.hooks.registry import registry
 from perfcore.reading import Read, read_file
 
 if TYPE_CHECKING:
@@ -416,7 +417,6 @@ def compare(
     """
     from perf_gate.benchmark_files import names_of
     from perf_gate.comparison import compare_models, comparison_points, model_or_data, two_models
-    from perfcore.hooks.registry import registry
     from perfcore.models.fitting import resolve
 
     # Wrong options are refused before long files are read.

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,11 +19,8 @@ from perf_statistics.gating import holm
 from perfcore.base.arrays import Floats, Ints
 from perfcore.base.errors import DataError
 from perfcore.data.units import readable
-from perfcore.report import Result
-
-if TYPE_CHECKING:
-    from perfcore.report import Report
-    from perfcore.tables import Table
+from perfcore.report import Figure, Note, Report, Result
+from perfcore.tables import Column, Table
 
 _LEVEL, _LEAST_STEPS = 0.05, 3
 _MOST_ROWS, _LETTERS = 9, 60
@@ -163,8 +160,6 @@ def welch(first: Floats, second: Floats) -> tuple[tuple[float, float, float], fl
 
 def _report(result: GpuDifference, data: Any = None) -> Report:
     """Return what differs most, and what adds up to the difference of the runs."""
-    from perfcore.report import Figure, Note, Report
-
     old, new = result.elapsed
     change = f"{readable(abs(new - old), 'ns', 4)} {'longer' if new > old else 'less'} than"
     change = change if new != old else "as long as"
@@ -195,7 +190,6 @@ def _report(result: GpuDifference, data: Any = None) -> Report:
 def _tables(result: GpuDifference) -> list[Table]:
     """Return the rows that differ most, and all of them as data."""
     from perf_views.names import plain_names, shortened_apart
-    from perfcore.tables import Column, Table
 
     shown, rest = list(result.rows[:_MOST_ROWS]), result.rows[_MOST_ROWS:]
     full = [row["name"] for row in shown]

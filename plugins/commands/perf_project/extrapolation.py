@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
+from scipy.special import stdtrit
 
 from perfcore.base.arrays import Floats
 
@@ -187,8 +188,6 @@ def log_error(estimate: float, true: float, ratio: float) -> float | None:
 
 def log_errors(errors: Sequence[float], spread: Spread, ranks: Floats, doublings: Floats) -> Floats:
     """Return errors of a log time (D, T) at ranks (D,) of their distribution, so many doublings beyond a run (T,)."""
-    from scipy.special import stdtrit
-
     degrees, usual = spread.runs + len(errors), spread.deviation * (1.0 if errors else spread.unchecked)
     scale = math.sqrt((spread.runs * usual**2 + sum(error**2 for error in errors)) / degrees)
     return np.asarray(scale * stdtrit(degrees, ranks)[:, None] * np.hypot(doublings, _NOISE))

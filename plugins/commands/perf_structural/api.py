@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from perfcore.base.errors import OptionError
+from perfcore.hooks.options import build
 from perfcore.hooks.parameters import OptionGroup, OptionRules, OptionsOf, OptionsOfSelected, names_of
+from perfcore.hooks.registry import registry
 from perfcore.reading import Read
 
 if TYPE_CHECKING:
@@ -185,8 +187,6 @@ def value(
     from perf_structural.samples import read_samples
     from perf_tables.arguments import check_length
     from perf_tables.series import DEFAULT_WINDOW
-    from perfcore.hooks.options import build
-    from perfcore.hooks.registry import registry
     from perfcore.stochastic import default_name
 
     # Wrong choices are refused before a long file is read.

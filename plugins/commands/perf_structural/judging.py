@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +21,7 @@ from perfcore.base.arrays import Floats
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.base.files import write_json
 from perfcore.report import Result
-
-if TYPE_CHECKING:
-    from perfcore.stochastic import StochasticValue
-
+from perfcore.stochastic import StochasticValue, default_representation
 
 _HEAD = 65536  # bytes within which a prediction says what it is: a model or a long trace is not decoded to find out
 _SIGNS = (b'"representation"', b'"lower"', b'"upper"')
@@ -442,8 +439,6 @@ class Recalibration(Result):
 
     def corrected(self, value: StochasticValue) -> StochasticValue:
         """Return a prediction after the map, piecewise uniform; what has no distribution stays as it is."""
-        from perfcore.stochastic import default_representation
-
         low, high = value.support
         if low == high or not value.has_distribution:
             return value

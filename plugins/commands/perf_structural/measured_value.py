@@ -9,7 +9,7 @@ import os
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import fft, ndimage
@@ -26,10 +26,7 @@ from perfcore.data.units import nanoseconds_per
 from perfcore.hooks.options import build
 from perfcore.reading.source import without_compressed_ending
 from perfcore.report import Note, Result
-from perfcore.stochastic import default_name, default_representation, representation_named
-
-if TYPE_CHECKING:
-    from perfcore.stochastic import StochasticValue
+from perfcore.stochastic import StochasticValue, default_name, default_representation, representation_named
 
 _LONGEST_LAG = 3  # the autocorrelation is summed up to one in so many samples
 _GRID, _SILVERMAN = 512, 0.9  # places of a density, and the constant of its bandwidth

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -32,9 +32,7 @@ from perfcore.data.series import Series
 from perfcore.data.units import unit_in_name, unit_of_text
 from perfcore.reading import Read, read_file
 from perfcore.reading.source import Source, without_compressed_ending
-
-if TYPE_CHECKING:
-    from perfcore.stochastic import StochasticValue
+from perfcore.stochastic import StochasticValue, as_value, from_dict, of_bounds
 
 _ACCEPTED = (
     'a value as `perf stochastic summarize` writes it, a number, or {"lower": ..., "upper": ...} as '
@@ -84,8 +82,6 @@ def _entries(path: str | os.PathLike[str]) -> Iterator[Any]:
 
 
 def _value(entry: Any) -> StochasticValue:
-    from perfcore.stochastic import as_value, from_dict, of_bounds
-
     if isinstance(entry, bool) or not isinstance(entry, (int, float, dict)):
         raise DataError(f"{str(entry)[:40]!r} is met; {_ACCEPTED}")
     if isinstance(entry, (int, float)):

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from perfcore.base.errors import InputError, OptionError, PerfError
 from perfcore.models import answers
 from perfcore.models.model import Model
-from perfcore.report import Report, Result, interval_text
+from perfcore.report import Plot, Report, Result, interval_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from perfcore.report import Plot
 
 ViewPath = tuple[str, ...]
 Query = Mapping[str, str]

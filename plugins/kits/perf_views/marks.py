@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 
 from perf_views import colours
 from perf_views.names import shortened
@@ -25,7 +27,6 @@ from perfcore.data.units import DAY_NS, NANOSECONDS
 from perfcore.report import Axis, Band, Bars, Line, Mark, Plot, Points, Rule, Spans, Steps, Text
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _COLOURS = {
@@ -276,8 +277,6 @@ def _draw_steps(axes: Axes, mark: Steps, x: Scaling, y: Scaling) -> None:
 
 
 def _draw_spans(axes: Axes, mark: Spans, x: Scaling, y: Scaling) -> None:
-    from matplotlib.collections import PolyCollection
-
     starts, ends = x(mark.starts), x(mark.ends)
     has_lanes = len(mark.bottoms) > 0
     bottoms, tops = (y(mark.bottoms), y(mark.tops)) if has_lanes else (np.zeros(len(starts)), np.ones(len(starts)))

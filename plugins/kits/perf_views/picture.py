@@ -13,20 +13,31 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.axes import Axes
+
 from perf_views.marks import draw_plot, draw_plots
 from perf_views.names import shortened
+from perf_views.style import (
+    break_long_lines,
+    drawing,
+    finish,
+    join_legends,
+    panel_shapes,
+    set_height,
+    set_text_size,
+    texts_of,
+    thin_out_ticks,
+)
 from perfcore.base.errors import DataError, OptionError
 from perfcore.base.files import WRITTEN_BY, atomic_path, check_ending, check_files, write_bytes
-from perfcore.report import Shown
+from perfcore.report import Plot, Report, Result, Shown
 from perfcore.tables import html_table, printable
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns, twice, where no folder for settings can be written
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from perfcore.report import Plot, Report, Result
 
 _COLUMN, _SHAPE = 5.0, 0.62  # widest column of a paper, inches; height of a panel with its labels over its width
 _LEAST_SHAPE = 0.5  # height over width of a panel without labels
@@ -80,8 +91,6 @@ def plot(
     >>> plot(perfcore.fit(curve, phases=2, degree=0), curve, panels="model", size="3.4x2.3in")
     <Drawing of 3.4 x 2.3 in>
     """
-    from perf_views.style import drawing, finish, texts_of
-
     names = [name.strip() for name in panels.split(",")] if isinstance(panels, str) else list(panels)
     if ax is not None:
         if len(names) > 1:
@@ -117,8 +126,6 @@ class Drawing:
     def _repr_html_(self) -> str:
         from PIL import Image
 
-        from perf_views.style import drawing
-
         # A notebook keeps each picture that its cells show: 256 colours, of which none is off by more than 3 %, take a
         # quarter of the place. Where lines fill the picture it is less sharp.
         for sharpness in _SHARPNESS:
@@ -153,8 +160,6 @@ def _drawn(model: Result | None, data: Any, panels: Sequence[str], extent: tuple
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from perf_views.style import finish
-
     figure = Figure(figsize=(10, 4.5), layout="constrained")
     FigureCanvasAgg(figure)
     if panels:
@@ -179,8 +184,6 @@ def _fit(
     figure: Figure, has_chosen_panels: bool, extent: tuple[float, float | None] | None, font: float | None
 ) -> None:
     """Give a figure its size; without a height, it is as high as panels and texts need."""
-    from perf_views.style import break_long_lines, join_legends, panel_shapes, set_height, set_text_size, thin_out_ticks
-
     may_grow = extent is None or extent[1] is None
     is_sized = has_chosen_panels or extent is not None
     shapes = dict.fromkeys(figure.axes, _LEAST_SHAPE)

@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.legend import Legend
 from matplotlib.text import Text
+from matplotlib.transforms import BboxBase
 
 from perf_views.colours import DARK, GRID, PAPER, SERIES, SIZES
 from perf_views.names import LABEL_LETTERS, shortened, shortened_apart
@@ -24,7 +25,6 @@ from perfcore.base.errors import OptionError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
-    from matplotlib.transforms import BboxBase
 
 LABEL_POINTS, SMALL_POINTS, TINY_POINTS = 9, 8, 7  # sizes of text
 _HATCH_POINTS = 0.6

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from matplotlib.colors import to_rgb
+from matplotlib.patches import Patch
 
 from perf_explore.blocks import chart_svg
 from perf_explore.timeline import shown
@@ -25,6 +27,7 @@ from perf_views import contents as page
 from perf_views.colours import CLASS_COLOURS, DARK, FOUND
 from perf_views.marks import readable_unit
 from perf_views.names import shortened_apart
+from perf_views.style import SMALL_POINTS, add_legend
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data.answers import time_axis
 from perfcore.data.trace import Trace
@@ -298,10 +301,6 @@ def _json(content: Any) -> page.Feed:
 
 def draw_timeline(figure: Figure, data: shown.TimelineData, bins: shown.Bins) -> None:
     """Draw the lanes of a window, and below them how many locations compute."""
-    from matplotlib.patches import Patch
-
-    from perf_views.style import SMALL_POINTS, add_legend
-
     n_rows = max(len(bins.lanes), 1)
     figure.set_size_inches(figure.get_size_inches()[0], _ROW * n_rows + _CURVE + _FRAME)
     lanes, curve = figure.subplots(2, 1, height_ratios=[max(_ROW * n_rows, 0.3), _CURVE], sharex=True)
@@ -329,8 +328,6 @@ def draw_timeline(figure: Figure, data: shown.TimelineData, bins: shown.Bins) ->
 
 def painted(data: shown.TimelineData, bins: shown.Bins) -> npt.NDArray[np.float64]:
     """Return red, green and blue of each lane and column, 0 to 1, on white paper."""
-    from matplotlib.colors import to_rgb
-
     colours = np.array([*(to_rgb(CLASS_COLOURS[name]) for name in data.classes), (1.0, 1.0, 1.0)])
     chosen = colours[np.where(bins.top == 255, len(data.classes), bins.top)]
     strength = np.where(bins.share > 0, _FAINTEST + (1.0 - _FAINTEST) * bins.share, 0.0)[..., None]
