@@ -25,11 +25,8 @@ def by_gpu(trace):
 
 def phases_at(edges_ns, source="data"):
     """A model whose phases are cut there: of a trace of this name that has one and three locations in turn."""
-    rows = [
-        (place, start, end)
-        for number, (start, end) in enumerate(itertools.pairwise(edges_ns))
-        for place in range(3 if number % 2 else 1)
-    ]
+    spans = enumerate(itertools.pairwise(edges_ns))
+    rows = [(place, start, end) for number, (start, end) in spans for place in range(3 if number % 2 else 1)]
     location, start, end = zip(*rows, strict=True)
     trace = perfcore.Trace(location, [0] * len(rows), start, end, list("abc"), ["run"], time_unit="ns", source=source)
     return perfcore.fit(trace, fitter="phases", phases=len(edges_ns) - 1, degree=0)

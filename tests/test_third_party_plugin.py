@@ -17,10 +17,7 @@ START_S = 1_718_000_000
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """Folder into which both plugins are installed by pip: once for all workers.
-
-    The build backend and the libraries come from this environment, so nothing is downloaded.
-    """
+    """Folder into which pip installs both plugins once for all workers, without downloads."""
     base = tmp_path_factory.getbasetemp()
     home = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "third_parties"
     pip = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index", "--no-deps"]

@@ -44,9 +44,8 @@ def test_what_the_categories_leave_of_the_total_becomes_a_category():
 
 def test_overlapping_categories_are_refused_and_the_point_is_named():
     rows = [*PLAIN, (1, "total", 8.0), (2, "total", 5.0), (4, "total", 4.0)]
-    with pytest.raises(
-        DataError, match=r"the categories overlap: at p=4 they add up to 5 of a total of 4 \(1 of 3 runs"
-    ):
+    problem = r"the categories overlap: at p=4 they add up to 5 of a total of 4 \(1 of 3 runs"
+    with pytest.raises(DataError, match=problem):
         fitted(rows)
 
 

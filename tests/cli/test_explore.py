@@ -12,9 +12,8 @@ from pathlib import Path
 def test_a_library_that_is_missing_is_named(refused, folder, monkeypatch):
     monkeypatch.delitem(sys.modules, "perf_explore.server", raising=False)  # which other tests import
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    assert refused("explore", "curve.csv", "--no-browser") == (
-        "the page needs Starlette, uvicorn, Jinja2 and Bokeh: pip install 'perfcore[view]'"
-    )
+    needs = "the page needs Starlette, uvicorn, Jinja2 and Bokeh: pip install 'perfcore[view]'"
+    assert refused("explore", "curve.csv", "--no-browser") == needs
 
 
 @contextlib.contextmanager

@@ -139,9 +139,8 @@ def test_the_overheads_of_a_summary_are_those_of_the_trace_to_the_nanosecond(ran
         assert refused("overheads", "whole", *words).startswith("whole: a summary has cycles of the whole run only")
     own = perf("overheads", "--print-categories").out.replace('of = "io"', 'of = "runtime"')
     (ranks / "own.toml").write_text(own)
-    assert "'io' is in a class that no category of own.toml takes" in refused(
-        "overheads", "whole", "--categories", "own.toml"
-    )
+    said = refused("overheads", "whole", "--categories", "own.toml")
+    assert "'io' is in a class that no category of own.toml takes" in said
 
 
 def test_an_interrupted_call_keeps_its_sums_and_the_next_goes_on_from_them(ranks, perf, monkeypatch):
@@ -155,10 +154,8 @@ def test_an_interrupted_call_keeps_its_sums_and_the_next_goes_on_from_them(ranks
         return summary_of_files(run, folder, positions)
 
     monkeypatch.setattr(summarizing, "summary_of_files", adding)
-    assert (
-        "3 of 5 files are in whole.unfinished; the same call goes on from there"
-        in perf("summarize", *given, status=(1, 130)).err
-    )
+    said = perf("summarize", *given, status=(1, 130)).err
+    assert "3 of 5 files are in whole.unfinished; the same call goes on from there" in said
     assert not (ranks / "whole").exists()
     said = perf("summarize", *given, status=(0,))
     assert said.err == "perf: going on after 3 of 5 files, from whole.unfinished\n"
@@ -182,9 +179,8 @@ def test_an_interrupted_call_keeps_its_sums_and_the_next_goes_on_from_them(ranks
 
 
 def test_a_full_disk_is_one_line_and_what_is_in_memory_is_still_summed_up(ranks, perf, refused, monkeypatch):
-    assert refused("summarize", "rank*.csv", "-o", "/dev/full", *RECORDED) == (
-        "/dev/full: cannot be written: No space left on device"
-    )
+    said = refused("summarize", "rank*.csv", "-o", "/dev/full", *RECORDED)
+    assert said == "/dev/full: cannot be written: No space left on device"
     monkeypatch.setattr(summarizing, "_EVERY_S", 0.0)
     save = summarizing.save
 
@@ -237,10 +233,8 @@ def test_what_does_not_belong_together_is_named(ranks, perf, refused):
     with (ranks / "rank2.csv").open("a") as file:
         file.write("900000,900001,cpu0,solve\n")
     summarize("rank*.csv", "p3", part="3/3", cells=64, clocks="recorded")
-    assert (
-        refused("summarize", "p1", "p2", "p3", "-o", "whole")
-        == "p3 does not belong to p1: rank2.csv changed between the two"
-    )
+    said = refused("summarize", "p1", "p2", "p3", "-o", "whole")
+    assert said == "p3 does not belong to p1: rank2.csv changed between the two"
     said = refused("summarize", "rank*.csv", "-o", "p1", "--part", "1/3", "--cells", 64, *RECORDED)
     assert (
         said == "p1: exists, and is not what is asked for: rank2.csv changed between the two; --overwrite replaces it"

@@ -43,11 +43,8 @@ def test_messages_by_pair_and_size(perf, refused, run):
     found = json.loads(perf("messages", halo, "--json", "--plot", "matrix.png").out)
     assert [each["messages"] for each in found["sizes"]] == [40, 40]
     assert Path("matrix.png").stat().st_size > 0
-    assert (
-        perf("messages", run, "--plot", "collectives.png")
-        .lines[0]
-        .startswith("1 collective (all members present in 1;")
-    )
+    lines = perf("messages", run, "--plot", "collectives.png").lines
+    assert lines[0].startswith("1 collective (all members present in 1;")
 
 
 def test_the_law_of_the_example_is_found(perf):
@@ -84,9 +81,8 @@ def test_a_range_of_networks_is_each_of_them_by_every_route(run, perf, refused):
     steps = json.loads(perf("whatif", run, "--network", "1x..2x:0.5", "--json").out)["answers"]
     assert [each["question"] for each in steps] == [f"network {factor}x faster" for factor in ("1", "1.5", "2")]
     for words in ("4x..1x", "0x..4x", "1x..inf", "a..b"):
-        assert refused("whatif", run, "--network", words) == (
-            f"--network {words}: a rising range above 0 such as 1x..8x or 1x..2x:0.25 is expected"
-        )
+        expected = "a rising range above 0 such as 1x..8x or 1x..2x:0.25 is expected"
+        assert refused("whatif", run, "--network", words) == f"--network {words}: {expected}"
     assert "--parallel shares out the questions of a range" in refused("whatif", run, "--parallel", "local:2")
 
 

@@ -177,9 +177,8 @@ def test_draws_of_positive_values_are_cut_off_at_0():
 
 def test_two_of_them_are_compared():
     """15 / k for 12 / k: 1.25 times everywhere."""
-    comparison = perfcore.compare(
-        Reciprocal(ORIGIN, 12.0), Reciprocal(ORIGIN, 15.0), at={"nodes": [1, 8]}, names=("old", "new")
-    )
+    models = (Reciprocal(ORIGIN, 12.0), Reciprocal(ORIGIN, 15.0))
+    comparison = perfcore.compare(*models, at={"nodes": [1, 8]}, names=("old", "new"))
     np.testing.assert_allclose(comparison.ratio, 1.25)
     frame = comparison.to_frame()
     assert frame["part"].tolist() == ["total", "total"]
@@ -288,10 +287,9 @@ def test_refusals_of_verification(model_of_verification, profile_of_verification
         perfcore.validate(model_of_verification, curve)
     with pytest.raises(DataError, match="the values are in ms, those of the model in s"):
         perfcore.validate(model_of_verification, profile_of_verification.rename(columns={"time_s": "time_ms"}))
+    renamed = profile_of_verification.assign(category="x" + profile_of_verification["category"])
     with pytest.raises(DataError, match="none of the model's categories"):
-        perfcore.validate(
-            model_of_verification, profile_of_verification.assign(category="x" + profile_of_verification["category"])
-        )
+        perfcore.validate(model_of_verification, renamed)
 
 
 def test_series_that_do_not_add_up_are_compared_by_their_geometric_mean():

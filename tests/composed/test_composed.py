@@ -171,9 +171,8 @@ class TestPoints:
                 composed.predict(points)
 
     def test_one_symbol_for_two_columns(self, solver):
-        other = perfcore.fit(
-            pd.DataFrame({"procs": P, "time_s": P}), fitter="individual", functions="p", parameter="p=procs"
-        )
+        table = pd.DataFrame({"procs": P, "time_s": P})
+        other = perfcore.fit(table, fitter="individual", functions="p", parameter="p=procs")
         with pytest.raises(OptionError, match=r"p is 'p' in m1 .* and 'procs' in m2"):
             solver + other
 
@@ -279,10 +278,8 @@ def test_sums_of_normals_are_normal(count, tolerance, coverage):
 @pytest.mark.parametrize("coverage", [0.5, 0.95, 0.99])
 def test_distributions_of_a_maximum_multiply(coverage):
     one, other = stats.norm(10.0, 1.0), stats.norm(10.5, 2.0)
-    expected = [
-        optimize.brentq(lambda x, q=q: one.cdf(x) * other.cdf(x) - q, 0.0, 30.0)
-        for q in (0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage)
-    ]
+    levels = (0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage)
+    expected = [optimize.brentq(lambda x, q=q: one.cdf(x) * other.cdf(x) - q, 0.0, 30.0) for q in levels]
     np.testing.assert_allclose(bounds(max_(*distributed(one, other)), coverage), expected, rtol=1e-3)
 
 

@@ -107,9 +107,8 @@ def test_on_the_command_line(perf, tmp_path):
     value = json.loads(perf(*words).out)["value"]
     assert value == {"representation": "lognormal", "mu": pytest.approx(1 + math.log(3)), "sigma": 0.2}
     (tmp_path / "value.json").write_text(json.dumps(value))
-    printed = perf(
-        "stochastic", "eval", "b + c", "--with", f"b={tmp_path / 'value.json'}", "--with", "c=normal:3,1"
-    ).out
+    given = ("--with", f"b={tmp_path / 'value.json'}", "--with", "c=normal:3,1")
+    printed = perf("stochastic", "eval", "b + c", *given).out
     assert "taken as histogram" in printed
     (tmp_path / "load.csv").write_text("time,load\n" + "".join(f"{k},{1 + k % 7}\n" for k in range(50)))
     words = ["stochastic", "summarize", tmp_path / "load.csv", "--as", "lognormal", "--window", "all", "--json"]

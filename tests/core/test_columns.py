@@ -170,9 +170,8 @@ def test_every_symbol_that_is_accepted_can_stand_in_a_formula(symbol):
     ("cells", "kind"), [(["1.1", "1.10"], "text"), (["0", "-0"], "text"), (["1.50", "2.25"], "number")]
 )
 def test_texts_are_numbers_if_different_ones_are_different_numbers(tmp_path, cells, kind):
-    (tmp_path / "runs.csv").write_text(
-        "p,release,time_s\n" + "".join(f"{k},{c},{k}.5\n" for k, c in enumerate(cells, 1))
-    )
+    rows = "".join(f"{k},{cell},{k}.5\n" for k, cell in enumerate(cells, 1))
+    (tmp_path / "runs.csv").write_text(f"p,release,time_s\n{rows}")
     assert (perfcore.read(tmp_path / "runs.csv").table["release"].dtype.kind in "iuf") == (kind == "number")
 
 

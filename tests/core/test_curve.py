@@ -182,11 +182,6 @@ def test_states_that_wait_are_idle_by_default():
     assert default_busy(("idle", "wait")) == ()
 
 
-def _counted(starts, ends, span):
-    """Intervals that cover each moment, counted one by one."""
-    return [sum(a <= t < b for a, b in zip(starts, ends, strict=True)) for t in range(*span)]
-
-
 @pytest.mark.parametrize("far", [0, 1 << 62])
 def test_a_curve_counts_the_intervals_at_each_moment_whatever_their_order(far):
     rng = np.random.default_rng(8)
@@ -197,7 +192,8 @@ def test_a_curve_counts_the_intervals_at_each_moment_whatever_their_order(far):
     times = np.array([*starts, *late[:1], *ends, *late[1:]], dtype=np.int64)
     curve = curve_from_intervals(times, span, "ns", n_locations=60, source="demo")
     steps = np.searchsorted(curve.edges, np.arange(50), side="right") - 1
-    assert curve.heights[steps].tolist() == _counted(starts, ends, (0, 50))
+    counted = [sum(a <= t < b for a, b in zip(starts, ends, strict=True)) for t in range(50)]  # one by one
+    assert curve.heights[steps].tolist() == counted
 
 
 def test_an_overlap_is_found_in_sorted_and_in_shuffled_columns():

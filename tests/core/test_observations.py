@@ -112,9 +112,8 @@ def test_the_parallel_benchmarks_on_a_cluster_of_small_computers(real_data):
     assert len(data.table) == 73
     # Without the problem class, runs of other problems would pass for repetitions: the note says so.
     assert "they differ in class, nodes" in data.observations().notes[0]
-    with pytest.raises(
-        InputError, match=r"npb_mpi_picluster.csv:\d+: nodes is empty; each row needs the name of its system"
-    ):
+    problem = r"npb_mpi_picluster.csv:\d+: nodes is empty; each row needs the name of its system"
+    with pytest.raises(InputError, match=problem):
         data.with_roles(code="code,class", system="nodes").observations()
     seen = data.where("nodes=16|8|4").with_roles(code="code,class", system="nodes").observations()
     assert set(seen.systems) == {"16", "8", "4"}

@@ -108,9 +108,8 @@ def broken_modules(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("broken_modules")
 def test_a_missing_library_names_the_extra_that_brings_it():
     module = ModuleType("demo")
-    module.register_fitters = hookimpl(
-        lambda register: register("lca", "demo_needs:Lca", help="lca", extra="demo[formats]")
-    )
+    options = {"help": "lca", "extra": "demo[formats]"}
+    module.register_fitters = hookimpl(lambda register: register("lca", "demo_needs:Lca", **options))
     with pytest.raises(MissingDependencyError) as caught:
         registry_of(demo=module).load("fitters", "lca")
     assert str(caught.value) == "fitter 'lca' needs no_such_library: pip install 'demo[formats]'"

@@ -76,10 +76,8 @@ def test_what_decompresses_out_of_all_proportion_is_refused(tmp_path, monkeypatc
     path = tmp_path / f"bomb.csv{ending}"
     path.write_bytes(compressed(bytes(4 << 20), ending))
     with Source(path) as source:
-        with (
-            source.open() as stream,
-            pytest.raises(InputError, match=rf"bomb\.csv\{ending}: decompresses to more than 200"),
-        ):
+        problem = rf"bomb\.csv\{ending}: decompresses to more than 200"
+        with source.open() as stream, pytest.raises(InputError, match=problem):
             stream.read()
         with pytest.raises(InputError, match=f"unpack it with {program} first"), source.plain_file():
             pass
@@ -151,9 +149,8 @@ def read_all(path):
 def test_a_compressed_file_that_is_cut_short(tmp_path, keep, ending):
     path = tmp_path / f"x.csv{ending}"
     path.write_bytes(compressed(TEXT, ending)[:keep])
-    with pytest.raises(
-        InputError, match=r"x.csv\.\w+: the (gzip|bzip2|xz|zstd) file is truncated or corrupt"
-    ) as caught:
+    problem = r"x.csv\.\w+: the (gzip|bzip2|xz|zstd) file is truncated or corrupt"
+    with pytest.raises(InputError, match=problem) as caught:
         read_all(path)
     assert len(str(caught.value).splitlines()) == 1
 

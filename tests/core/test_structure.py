@@ -100,12 +100,9 @@ def test_no_modules_import_one_another_in_a_circle():
 def texts(file):
     """Line and text of each string of a file that is no docstring, parts of f-strings included."""
     tree = ast.parse(file.read_text())
-    docstrings = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-        and isinstance(node.body[0], ast.Expr)
-    }
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    firsts = (node.body[0] for node in ast.walk(tree) if isinstance(node, documented))
+    docstrings = {id(first.value) for first in firsts if isinstance(first, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
             yield node.lineno, node.value
@@ -182,10 +179,8 @@ def test_conda():
     needed = dict(re.match(r"([\w-]+) >=([\d.]+)", line).groups() for line in recipe["requirements"]["run"][1:])
     needed = {OTHER_NAMES.get(name, name): version for name, version in needed.items()}
     assert needed == {name: LOWEST[name] for name in LOWEST if name not in ("bokeh", "jinja2", "starlette", "uvicorn")}
-    assert recipe["context"] == {
-        "version": PROJECT["version"],
-        "python_min": PROJECT["requires-python"].removeprefix(">="),
-    }
+    python = PROJECT["requires-python"].removeprefix(">=")
+    assert recipe["context"] == {"version": PROJECT["version"], "python_min": python}
 
 
 def test_spack():

@@ -175,10 +175,8 @@ def test_variances_agree_with_fresh_inverses(sizes):
     assert fit.determined
     target = [part[0] for part in asked]
     np.testing.assert_allclose(fit.variance, fresh_variance(measured, target, rows.errors), rtol=1e-9)
-    expected = [
-        fresh_variance([np.vstack([x, new[c]]) for x, new in zip(measured, asked, strict=True)], target, rows.errors)
-        for c in range(1, 6)
-    ]
+    both = ([np.vstack([x, new[c]]) for x, new in zip(measured, asked, strict=True)] for c in range(1, 6))
+    expected = [fresh_variance(points, target, rows.errors) for points in both]
     np.testing.assert_allclose(fit.variances_with_one(), expected, rtol=1e-9)
     np.testing.assert_allclose(fit.with_one(3).variance, expected[3], rtol=1e-9)
 

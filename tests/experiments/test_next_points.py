@@ -19,10 +19,7 @@ ONE_CODE = {"p": P, "time_s": (8.0 / P + 0.5 + 0.05 * P) * NOISE}
 
 
 def test_the_extrapolation_design_of_a_straight_line():
-    """P. G. Hoel, A. Levine, Ann. Math. Stat. 35 (1964): runs at -1 and at 1 are as (z - 1) to (z + 1), for a target z.
-
-    The optimal variance follows from y(z) = ((1 + z) y(1) + (1 - z) y(-1)) / 2.
-    """
+    """P. G. Hoel, A. Levine, Ann. Math. Stat. 35 (1964): runs at -1 and 1 are as (z - 1) to (z + 1), for a target z."""
     table = {"p": [1.0, 2.0, 3.0], "time_s": [1.0, 2.1, 2.9]}
     model = fitted(table, fitter="individual", functions="1,p", weights="equal", prepare="none")
     # The levels 1 to 3 are -1 to 1, and 5 is z = 3.

@@ -158,10 +158,8 @@ def test_a_store_cut_short(path):
 def test_places_that_cannot_be_written(tmp_path):
     with pytest.raises(InputError, match="cannot be written"), Store.hold(tmp_path / "none" / "runs.db"):
         pass
-    with (
-        pytest.raises(InputError, match="there is no such store; `perf experiment run` makes one"),
-        Store.read(tmp_path / "x.db"),
-    ):
+    missing = "there is no such store; `perf experiment run` makes one"
+    with pytest.raises(InputError, match=missing), Store.read(tmp_path / "x.db"):
         pass
     with pytest.raises(InputError, match="cannot be read: Is a directory"), Store.read(tmp_path):
         pass
@@ -222,7 +220,5 @@ def test_columns_and_roles(path_of_store_reader):
     assert dict(data.roles.parameters) == {"p": "p"}
     assert (data.roles.value, data.roles.code, data.roles.system) == ("time", ("solver",), ())
     # What the sample says: wall time 2,500,000,000 ns, 2,048 KiB; the run that failed is no measurement.
-    assert data.table[["p", "time", "wall_s", "peak_memory_mib", "noisy"]].to_numpy().tolist() == [
-        [1, 2.25, 2.5, 2.0, 0],
-        [2, 1.5, 2.5, 2.0, 1],
-    ]
+    rows = data.table[["p", "time", "wall_s", "peak_memory_mib", "noisy"]].to_numpy().tolist()
+    assert rows == [[1, 2.25, 2.5, 2.0, 0], [2, 1.5, 2.5, 2.0, 1]]

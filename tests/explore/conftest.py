@@ -35,9 +35,8 @@ class Notebook(Viewable):
             action = Action((Field("text", "text", self.text, "lines"),), ())
             form = Form((Field("n", "number", query.get("n", "1"), "range", minimum="1", maximum="9"),), ())
             row = (Cell("below", Link("", ("a/b", "ü"))), Cell("0.97", shade=0.97))
-            return View(
-                "notebook", (Text((self.text, f"n is {query.get('n', '1')}")), Table(("", "x"), (row,)), form, action)
-            )
+            text = Text((self.text, f"n is {query.get('n', '1')}"))
+            return View("notebook", (text, Table(("", "x"), (row,)), form, action))
         if path == ("a/b", "ü"):
             return View("below", (Text(("deep",)),), path, (Link("notebook", ()),))
         if path == ("bad",):

@@ -201,9 +201,8 @@ def test_every_way_to_a_window_is_an_address(tab, trace):
         expect(second.locator(".live")).to_have_attribute("data-drawn", re.compile("."))
         second.get_by_label("to", exact=True).fill("1us")
         second.get_by_label("to", exact=True).press("Enter")
-        expect(second.get_by_role("status")).to_have_text(
-            "from '20us' to '1us': no part of the run, which goes from 0s to 100us"
-        )
+        said = "from '20us' to '1us': no part of the run, which goes from 0s to 100us"
+        expect(second.get_by_role("status")).to_have_text(said)
         second.close()
         tab.goto(tab.url.replace("from=20&to=60", "from=10us&to=50%25"))
         expect(tab).to_have_url(re.compile("from=10&to=50$"))

@@ -20,6 +20,7 @@ from perf_explore import blocks, open_subjects, server
 from perf_explore.blocks import Writer, colour_sheet, shade_style
 from perf_explore.page import SCRIPTS, Frame, address, asset, document
 from perf_explore.timeline.shown import SortedIntervals, TimelineData
+from perf_traces.states import state_classes
 from perf_views import Action, Cell, Chart, Field, Form, Link, Notice, Table, Text, View, colours
 from perf_views.bokeh_marks import chart_content, window_content
 from perf_views.colours import CAREFUL, GOOD, ON_DARK, PAGE, QUIET, contrast
@@ -49,9 +50,8 @@ ALL = (
 
 @pytest.fixture(scope="module")
 def page():
-    return Frame("whole", "7", "before", (Link("whole", ()),)).view(
-        View("one & two", ALL, ("p",), (Link("whole", ()),))
-    )
+    view = View("one & two", ALL, ("p",), (Link("whole", ()),))
+    return Frame("whole", "7", "before", (Link("whole", ()),)).view(view)
 
 
 def test_every_page_is_well_formed_and_escaped(page):
@@ -227,7 +227,7 @@ def test_the_page_gets_the_class_of_most_time_and_its_share(trace):
     data = TimelineData(trace)
     classes = data.classes
     assert data.class_of_state == tuple(
-        "computing" if name == "other" else name for name in perf_classes(trace.states)
+        "computing" if name == "other" else name for name in state_classes(trace.states)
     )  # all that is not known counts as busy here
     edges = np.rint(np.linspace(2000, 10_000, 41)).astype(int)  # on the clock of the trace, as the command line
     in_class = np.array([classes.index(name) for name in data.class_of_state])
@@ -238,12 +238,6 @@ def test_the_page_gets_the_class_of_most_time_and_its_share(trace):
     assert said["busy"][0] == pytest.approx(mean_height(busy, edges[0] / 1000, edges[1] / 1000), abs=1e-4)
     assert said["search"].startswith("MPI_Wait: ")
     assert [name for name, _, _ in said["markers"]] == ["step#1", "step#2"][: len(said["markers"])]
-
-
-def perf_classes(states):
-    from perf_traces.states import state_classes
-
-    return state_classes(states)
 
 
 def mean_height(curve, start, end):

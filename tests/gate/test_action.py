@@ -21,6 +21,12 @@ SCRIPT = ROOT / ".github" / "gate.sh"
 EVENT = {"action": "synchronize", "number": 42, "pull_request": {"number": 42, "head": {"sha": "0a1b2c3d"}}}
 
 
+def run_bash(*words, folder, told):
+    """Run bash with further variables of the environment."""
+    known = {**os.environ, **told}
+    return subprocess.run(["/bin/bash", *words], cwd=folder, env=known, check=True, capture_output=True, text=True)
+
+
 @pytest.mark.parametrize(("base", "new", "status", "verdict"), [
     ("old.json", [1.5 + k / 100 for k in range(8)], "1", "fail"),
     ("old.json", [1.13 + k / 60 for k in range(8)], "0", "inconclusive"), ("none.json", [1.0], "2", "error"),
@@ -36,14 +42,7 @@ def test_it_writes_the_verdict_and_comments_on_a_recorded_event(tmp_path, base, 
     told |= {name: str(tmp_path / name) for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
     told |= {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     program = Path(sys.executable).with_name("perfcore")
-    done = subprocess.run(
-        ["/bin/bash", SCRIPT, program],
-        cwd=tmp_path,
-        env={**os.environ, **told},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    done = run_bash(SCRIPT, program, folder=tmp_path, told=told)
     assert (tmp_path / "GITHUB_OUTPUT").read_text() == f"status={status}\nverdict={verdict}\n"
     assert ("::notice" in done.stdout) == (verdict == "inconclusive")
     if verdict == "error":
@@ -90,20 +89,9 @@ def test_gitlab_gets_the_table_and_the_picture_and_no_token_on_a_command_line(tm
     with HTTPServer(("127.0.0.1", 0), _Recorder) as server:
         server.told = []
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        told = {
-            "GATE_TOKEN": "secret",
-            "CI_MERGE_REQUEST_IID": "7",
-            "CI_PROJECT_ID": "3",
-            "CI_API_V4_URL": f"http://127.0.0.1:{server.server_port}",
-        }
-        traced = subprocess.run(
-            ["/bin/bash", "-xc", comment],
-            cwd=tmp_path,
-            env={**os.environ, **told},
-            check=True,
-            capture_output=True,
-            text=True,
-        )
+        url = f"http://127.0.0.1:{server.server_port}"
+        told = {"GATE_TOKEN": "secret", "CI_MERGE_REQUEST_IID": "7", "CI_PROJECT_ID": "3", "CI_API_V4_URL": url}
+        traced = run_bash("-xc", comment, folder=tmp_path, told=told)
         server.shutdown()
     *_, (path, token, body) = server.told
     assert (path, token) == ("/projects/3/merge_requests/7/notes", "secret")

@@ -14,13 +14,8 @@ from perfcore.base.errors import DataError, InputError, OptionError
 
 
 def history(values: dict[str, np.ndarray]) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {"commit": f"c{at:03d}", "benchmark": name, "time_s": float(np.exp(log))}
-            for name, own in values.items()
-            for at, log in enumerate(own)
-        ]
-    )
+    rows = [(f"c{at:03d}", name, np.exp(log)) for name, own in values.items() for at, log in enumerate(own)]
+    return pd.DataFrame(rows, columns=["commit", "benchmark", "time_s"])
 
 
 def test_a_level_that_stays_is_a_step_also_among_shocks() -> None:
@@ -160,18 +155,16 @@ def test_folders_of_asv(tmp_path: Path) -> None:
 def test_data_of_the_benchmark_action(tmp_path: Path) -> None:
     rng = np.random.default_rng(9)
     values = np.exp(rng.normal(0.0, 0.01, 30)) * np.where(np.arange(30) >= 25, 0.5, 1.0)
-    for tool, unit, outcome in (
+    tools = (
         ("pytest", "iter/sec", "fail"),
         ("customBiggerIsBetter", "points", "fail"),
         ("customSmallerIsBetter", "s", "pass"),
-    ):
-        entries = [
-            {
-                **{"commit": {"id": f"c{at}"}, "date": at, "tool": tool},
-                "benches": [{"name": "q", "value": float(value), "unit": unit}],
-            }
-            for at, value in enumerate(values)
-        ]
+    )
+    for tool, unit, outcome in tools:
+        entries = []
+        for at, value in enumerate(values):
+            benches = [{"name": "q", "value": float(value), "unit": unit}]
+            entries.append({"commit": {"id": f"c{at}"}, "date": at, "tool": tool, "benches": benches})
         (tmp_path / "data.js").write_text(f"window.BENCHMARK_DATA = {json.dumps({'entries': {'S': entries}})}")
         assert perfcore.gate_history(tmp_path / "data.js").outcome == outcome
     data = perfcore.read(tmp_path / "data.js")  # so that `perf info` knows it, too
@@ -243,10 +236,8 @@ def test_a_step_of_a_short_history_is_not_its_noise(phi: float) -> None:
 
 
 def test_a_random_walk_is_not_a_clear_step() -> None:
-    outcomes = [
-        perfcore.gate_history(history({"b": np.cumsum(np.random.default_rng(seed).normal(0.0, 0.03, 16))})).outcome
-        for seed in range(30)
-    ]
+    walks = (np.cumsum(np.random.default_rng(seed).normal(0.0, 0.03, 16)) for seed in range(30))
+    outcomes = [perfcore.gate_history(history({"b": walk})).outcome for walk in walks]
     assert outcomes.count("fail") <= 2
 
 
@@ -299,9 +290,8 @@ def test_a_step_of_all_benchmarks_counts_once() -> None:
     """All eight get 10% slower, and one of them three times that."""
     rng = np.random.default_rng(22)
     slower = np.log(1.1) * (np.arange(60) >= 52)
-    verdict = perfcore.gate_history(
-        history({f"b{k}": rng.normal(0.0, 0.01, 60) + (3.0 if k == 5 else 1.0) * slower for k in range(8)})
-    )
+    logs = {f"b{k}": rng.normal(0.0, 0.01, 60) + (3.0 if k == 5 else 1.0) * slower for k in range(8)}
+    verdict = perfcore.gate_history(history(logs))
     assert verdict.suite.outcome == "fail"
     assert [each.series.name for each in verdict.judged if each.outcome == "fail"] == ["b5"]
 

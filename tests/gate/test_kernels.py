@@ -140,10 +140,8 @@ def test_consecutive_sessions_of_public_benchmarks(real_data: Path, file: str, a
     for _, environment in table.groupby("environment"):
         dates = np.sort(environment["date"].unique())
         for k in rng.choice(len(dates) - 1, 60):
-            one, other = (
-                environment[environment["date"] == date].drop_duplicates("benchmark").set_index("benchmark")
-                for date in dates[k : k + 2]
-            )
+            days = (environment[environment["date"] == date].drop_duplicates("benchmark") for date in dates[k : k + 2])
+            one, other = (day.set_index("benchmark") for day in days)
             chosen = rng.choice(one.index.intersection(other.index), 8, replace=False)
             a, b = one.loc[chosen], other.loc[chosen]
             for slower in (1.0, 1.2):

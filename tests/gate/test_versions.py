@@ -393,11 +393,8 @@ def test_rounds_that_were_made_are_not_asked_for_again() -> None:
 
 
 def test_exit_status(perf, refused, tmp_path: Path) -> None:
-    for name, table in (
-        ("pass", rounds({"a": 1.0})),
-        ("fail", rounds({"a": 1.5})),
-        ("inconclusive", rounds({"a": 1.0}, k=2)),
-    ):
+    tables = {"pass": rounds({"a": 1.0}), "fail": rounds({"a": 1.5}), "inconclusive": rounds({"a": 1.0}, k=2)}
+    for name, table in tables.items():
         table.to_csv(tmp_path / f"{name}.csv", index=False)
     perf("gate", tmp_path / "pass.csv")
     perf("gate", tmp_path / "fail.csv", "--json", status=1)
@@ -610,11 +607,8 @@ def keep(path: Path, rows: list[tuple[str, int, float, float]], order: tuple[str
         for version, replication, at, wall in rows:
             started = (BEGIN + datetime.timedelta(seconds=at)).isoformat(timespec="milliseconds")
             point = {"version": version, "n": 4}
-            store.add(
-                dataclasses.replace(
-                    RUN, point=point, replication=replication, started=started, wall_ns=round(wall * 1e9)
-                )
-            )
+            wall_ns = round(wall * 1e9)
+            store.add(dataclasses.replace(RUN, point=point, replication=replication, started=started, wall_ns=wall_ns))
     return path
 
 
@@ -641,11 +635,8 @@ def test_a_store_is_compared_round_by_round_without_being_told_more(perf, tmp_pa
 
 
 def test_one_version_after_the_other_is_no_turn_whatever_the_numbers_say(tmp_path: Path) -> None:
-    rows = [
-        (v, number, 10.0 * (number + 6 * (v == "new")), 1.0 + 0.001 * number)
-        for v in ("old", "new")
-        for number in range(6)
-    ]
+    runs = itertools.product(("old", "new"), range(6))
+    rows = [(v, number, 10.0 * (number + 6 * (v == "new")), 1.0 + 0.001 * number) for v, number in runs]
     assert perfcore.gate(keep(tmp_path / "s.db", rows)).designs == ("blocked",)
     a_day_later = [(v, number, at + 86400.0 * (v == "new"), wall) for v, number, at, wall in rows]
     assert perfcore.gate(keep(tmp_path / "t.db", a_day_later)).designs == ("sessions",)

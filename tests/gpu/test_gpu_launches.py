@@ -214,15 +214,11 @@ def test_kernels_without_arguments_are_matched_by_name_and_time(tmp_path, form):
     found = perfcore.messages(tmp_path)
     (row,) = found.speeds
     assert (row.operation, row.ranks, row.time_ns, row.skew_ns) == ("allreduce", 2, (16_000,) * 4, (20_000,) * 4)
-    assert [(each.rank, each.n_last, each.waited_ns) for each in found.waits] == [
-        ("rank 1", 4, 0),
-        ("rank 0", 0, 80_000),
-    ]
-    answer = found.report().answer
-    assert (
-        answer
-        == "allreduce among 2 ranks: 4 calls, 64 us in total; rank 1 is last in 4 of 4, ranks wait 80 us in total"
-    )
+    waits = [(each.rank, each.n_last, each.waited_ns) for each in found.waits]
+    assert waits == [("rank 1", 4, 0), ("rank 0", 0, 80_000)]
+    calls, _, waits = found.report().answer.partition("; ")
+    assert calls == "allreduce among 2 ranks: 4 calls, 64 us in total"
+    assert waits == "rank 1 is last in 4 of 4, ranks wait 80 us in total"
     assert found.report().next == f"perf whatif {tmp_path} --compute collectives=inf"
     replayed = perfcore.whatif(tmp_path, compute=["gpu=2"])
     assert (replayed.n_met, replayed.runtime_ns - replayed.scenarios[0].runtime_ns) == (4, 4 * (35 + 8) * 1000)

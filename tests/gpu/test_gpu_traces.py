@@ -98,9 +98,8 @@ def test_differences_of_steps_are_welch_s_test(tmp_path):
     from scipy.stats import ttest_ind
 
     lengths = {"old": [3, 4, 6, 1], "new": [5, 9, 8]}
-    old, new = (
-        write(tmp_path / f"{name}.json", run([("gemm", us) for us in each], step=1)) for name, each in lengths.items()
-    )
+    steps = {name: run([("gemm", us) for us in times], step=1) for name, times in lengths.items()}
+    old, new = (write(tmp_path / f"{name}.json", events) for name, events in steps.items())
     expected = ttest_ind(lengths["new"], lengths["old"], equal_var=False)
     found = perfcore.compare(old, new, by="kernel")
     (row,) = found.rows
@@ -328,9 +327,8 @@ def test_steps_by_markers_that_occur_equally_often(tmp_path):
 
 def test_replayed_ranges_are_no_states_and_launches_may_lack(tmp_path):
     events = [event("cpu_op", "f", 0, 50), event("cuda_profiler_range", "k", 10, 90, **{"ffma.sum": 7})]
-    path = write(
-        tmp_path / "cupti.json", [*events, {**events[1], "ts": 110}], deviceProperties=[{"id": 0, "name": "G"}]
-    )
+    properties = [{"id": 0, "name": "G"}]
+    path = write(tmp_path / "cupti.json", [*events, {**events[1], "ts": 110}], deviceProperties=properties)
     trace = perfcore.read(path)
     assert trace.states == ("f",)
     assert trace.facts["gpu"] == "G"

@@ -29,9 +29,7 @@ def step(number, at=0):
         ("cuda_runtime", "cudaDeviceSynchronize", 90, 330, "d"), ("cpu_op", "aten::c", 430, 50, None),
         ("cuda_runtime", launch, 440, 10, "c"),
     ]  # fmt: skip
-    events = [
-        event(cat, name, at + ts, dur, **({"correlation": call[c]} if c else {})) for cat, name, ts, dur, c in host
-    ]
+    events = [event(cat, name, at + ts, us, **({"correlation": call[c]} if c else {})) for cat, name, ts, us, c in host]
     kernels = [("gemm", 25, 200, "a"), ("relu", 227, 183, "b"), ("ncclDevKernel", 455, 20, "c")]
     return events + [event("kernel", name, at + ts, dur, 7, correlation=call[c]) for name, ts, dur, c in kernels]
 
@@ -317,10 +315,7 @@ def test_collectives_of_one_operation_and_size_take_no_longer_than_the_fastest_o
 
 @pytest.mark.parametrize(("earlier", "begun"), [(100, 110), (0, 20)])
 def test_ranks_meet_in_collectives(tmp_path, earlier, begun):
-    """The rank with 300 us of work determines when the collective of 40 us begins; the other may have no work.
-
-    The clock of the first began 7 us later.
-    """
+    """The rank with 300 us of work determines when the collective begins; the clock of the other began 7 us later."""
     for rank, events in enumerate([rank_events(earlier, begun), rank_events(300, 310, shift=7)]):
         base = 1_700_000_000 * 10**9 - 7000 * rank
         facts = {"distributedInfo": {"rank": rank, "world_size": 2}, "baseTimeNanoseconds": base}
@@ -403,18 +398,14 @@ def random_events(rng):
                 if name == "cudaLaunchKernel":
                     start, time = max(busy[stream], now + rng.choice([-2, 1, 8])), rng.choice([1, 4, 20])
                     kind = rng.choice(["kernel", "gpu_memcpy", "gpu_memset"])
-                    events.append(
-                        event(kind, "k", max(start - rng.choice([0, 0, 2]), 0), time, stream, correlation=number)
-                    )
+                    begin_us = max(start - rng.choice([0, 0, 2]), 0)
+                    events.append(event(kind, "k", begin_us, time, stream, correlation=number))
                     busy[stream] = start + time
                 now += lasting
             if rng.random() < 0.7:
                 events.append(event("cpu_op", "op", begin, now - begin, thread))
-    return [
-        *events,
-        event("user_annotation", "m", rng.randint(0, 30), rng.randint(1, 80)),
-        event("kernel", "k", 3, 2, 9),
-    ]
+    marker = event("user_annotation", "m", rng.randint(0, 30), rng.randint(1, 80))
+    return [*events, marker, event("kernel", "k", 3, 2, 9)]
 
 
 def check_path(found):
@@ -446,13 +437,10 @@ def test_replays_of_random_ranks_reproduce(tmp_path, seed):
         events = random_events(rng)
         for k, end in enumerate((800, 1200)):
             begun = end - rng.randint(50, 200)
-            calls = launched(
-                9000 + k, "ncclDevKernel_AllReduce", begun - rng.randint(5, 90), begun, end - begun, 11, **told
-            )
-            events += [
-                *calls,
-                event("cuda_runtime", "cudaDeviceSynchronize", begun, end + 2 - begun, correlation=9100 + k),
-            ]
+            launch = begun - rng.randint(5, 90)
+            calls = launched(9000 + k, "ncclDevKernel_AllReduce", launch, begun, end - begun, 11, **told)
+            wait = event("cuda_runtime", "cudaDeviceSynchronize", begun, end + 2 - begun, correlation=9100 + k)
+            events += [*calls, wait]
         facts = {"distributedInfo": {"rank": rank, "world_size": 3}, "baseTimeNanoseconds": 1_700_000_000 * 10**9}
         write(tmp_path / f"rank{rank}.json", events, **facts)
     found = perfcore.whatif(tmp_path)

@@ -58,9 +58,8 @@ def test_timestamps_are_seconds_since_1970(write):
     assert plain.time_unit == "s"
     zoned = perfcore.read(write("timestamp,value\n2014-02-14T14:30:00.25+02:00,1\n2014-02-14T14:30:01+02:00,2\n"))
     assert zoned.edges.tolist() == [1392381000.25, 1392381001.0, 1392381001.75]
-    nanoseconds = perfcore.read(
-        write("date,value\n2014-02-14 14:30:00.000000001Z,1\n2014-02-14 14:30:00.000000003Z,\n"), time_unit="ns"
-    )
+    text = "date,value\n2014-02-14 14:30:00.000000001Z,1\n2014-02-14 14:30:00.000000003Z,\n"
+    nanoseconds = perfcore.read(write(text), time_unit="ns")
     assert nanoseconds.edges.tolist() == [0, 2]
     assert nanoseconds.notes[-1] == "times count from the first, at 1392388200000000001 ns"
 
@@ -209,10 +208,6 @@ RUNS = "p;size;time_s;code\n1;0.5;8.5;a\n2;0.5;4.25;a\n4;0.5;2;b,c\n"
 KINDS = [CURVE, STEPS, SERIES, TRACE, RUNS]
 
 
-def with_commas(text):
-    return text.replace("b,c", "b c").replace(".", ",").replace("b c", "b,c")
-
-
 def content(data):
     """What the four kinds of data hold."""
     if hasattr(data, "table"):
@@ -227,7 +222,7 @@ def content(data):
 @pytest.mark.parametrize("text", KINDS)
 def test_the_same_data_with_commas(tmp_path, text):
     (tmp_path / "points.csv").write_text(text)
-    (tmp_path / "commas.csv").write_text(with_commas(text))
+    (tmp_path / "commas.csv").write_text(text.replace("b,c", "b c").replace(".", ",").replace("b c", "b,c"))
     commas = perfcore.read(tmp_path / "commas.csv", decimal=",")
     assert content(commas) == content(perfcore.read(tmp_path / "points.csv"))
 
@@ -382,9 +377,8 @@ def test_overlaps_are_found_in_tables(save, monkeypatch, chunk):
     )
     assert perfcore.read(save(query.format(wide=-1))).n_intervals == 9000
     # Row 4000 is p1 from 13330 to 13355, the next of p1 begins at 13340 in row 4003, which is the file's 4,004th.
-    with pytest.raises(
-        InputError, match=r":4004: 'p1' is in state 'run' from 13340 .* \(line 4001\) lasts until 13355"
-    ):
+    problem = r":4004: 'p1' is in state 'run' from 13340 .* \(line 4001\) lasts until 13355"
+    with pytest.raises(InputError, match=problem):
         perfcore.read(save(query.format(wide=4000)))
 
 

@@ -82,11 +82,8 @@ def test_nested_intervals_of_a_thread_are_calls(write):
     with pytest.raises(InputError, match="must not overlap"):  # jobs of a node are no calls
         perfcore.read(write((head + rows).replace("TID", "node").replace("PID", "size")))
     head = "name,src_file,src_line,ns_since_start,exec_time_ns,thread,value\n"  # of Tracy
-    assert pieces(perfcore.read(write(f"{head}frame,a.cpp,1,5,90,1,\nwait,b.cpp,2,20,65,1,\n"))) == [
-        ("1", "frame", 5, 20),
-        ("1", "frame", 85, 95),
-        ("1", "wait", 20, 85),
-    ]
+    trace = perfcore.read(write(f"{head}frame,a.cpp,1,5,90,1,\nwait,b.cpp,2,20,65,1,\n"))
+    assert pieces(trace) == [("1", "frame", 5, 20), ("1", "frame", 85, 95), ("1", "wait", 20, 85)]
 
 
 def test_the_next_command_reads_the_file_alike(write):

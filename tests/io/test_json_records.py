@@ -73,13 +73,8 @@ def test_other_json_is_not_taken_for_records(tmp_path):
 
 def test_an_object_is_one_run_with_the_numbers_below_it(tmp_path):
     for p in (1, 2):
-        result = {
-            "config": {"p": p, "solver": {"name": "cg"}},
-            "sent": {"mean": 3},
-            "kept": {"mean": 4},
-            "time_s": 8 / p,
-        }
-        (tmp_path / f"{p}.json").write_text(json.dumps(result))
+        run = {"config": {"p": p, "solver": {"name": "cg"}}, "sent": {"mean": 3}, "kept": {"mean": 4}, "time_s": 8 / p}
+        (tmp_path / f"{p}.json").write_text(json.dumps(run))
     data = perfcore.read(tmp_path / "*.json")
     assert (data.roles.parameters, data.table["time_s"].tolist()) == ({"p": "p"}, [8, 4])
     assert {"name", "sent_mean", "kept_mean"} < {*data.table.columns}

@@ -112,14 +112,10 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("written")
 
 
-texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=8).filter(
-    lambda text: text.strip() == text
-)
-rows = st.lists(
-    st.tuples(texts.map("x{}".format), st.integers(1, 2**53), st.one_of(st.none(), st.floats(1e-300, 1e300))),
-    min_size=1,
-    max_size=6,
-)
+characters = st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"])
+texts = st.text(characters, min_size=1, max_size=8).filter(lambda text: text.strip() == text)
+values = st.one_of(st.none(), st.floats(1e-300, 1e300))
+rows = st.lists(st.tuples(texts.map("x{}".format), st.integers(1, 2**53), values), min_size=1, max_size=6)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])

@@ -19,10 +19,6 @@ def sample(timestamp, **percent):
     return {"timestamp": timestamp, "cpu-load": [{"cpu": "all", "idle": 40.0, "usr": 60.0, **percent}]}
 
 
-def document(*samples):
-    return json.dumps({"sysstat": {"hosts": [{"nodename": "n", "statistics": list(samples)}]}})
-
-
 def test_busy_is_neither_idle_nor_waiting_for_io(read):
     series = read(MPSTAT)
     assert list(series.columns) == ["cpu all busy", "cpu 0 busy", "cpu 1 busy"]
@@ -36,8 +32,9 @@ def test_busy_is_neither_idle_nor_waiting_for_io(read):
 
 
 def test_several_midnights(read):
-    times = read(document(*(sample(f"{hour % 24:02}:00:00") for hour in range(0, 60, 6)))).times
-    assert times.tolist() == [3600 * hour for hour in range(0, 60, 6)]
+    samples = [sample(f"{hour % 24:02}:00:00") for hour in range(0, 60, 6)]
+    series = read(json.dumps({"sysstat": {"hosts": [{"nodename": "n", "statistics": samples}]}}))
+    assert series.times.tolist() == [3600 * hour for hour in range(0, 60, 6)]
 
 
 @pytest.mark.parametrize(("old", "new", "problem"), [

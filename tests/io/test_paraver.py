@@ -71,12 +71,9 @@ def test_bad_records_are_refused_with_their_line(write, monkeypatch, line, probl
 
 
 def intervals(trace):
-    return [
-        (trace.locations[place], trace.states[state], start, end)
-        for place, state, start, end in zip(
-            trace.location.tolist(), trace.state.tolist(), trace.start_ns.tolist(), trace.end_ns.tolist(), strict=True
-        )
-    ]
+    columns = (trace.location, trace.state, trace.start_ns, trace.end_ns)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return [(trace.locations[place], trace.states[state], start, end) for place, state, start, end in rows]
 
 
 UNUSUAL = (

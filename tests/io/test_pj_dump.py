@@ -114,7 +114,6 @@ def test_every_moment_belongs_to_the_deepest_interval(tmp_path_factory, interval
 
 def test_states_that_cross_are_refused(write):
     crossing = "State, p1, ST, 0, 4, 4, 0, outer\nState, p1, ST, 1, 5, 4, 1, inner\n"
-    with pytest.raises(
-        InputError, match=r":2: 'p1' is in state 'inner' from 1 although 'outer' \(line 1\) lasts until 4"
-    ):
+    problem = r":2: 'p1' is in state 'inner' from 1 although 'outer' \(line 1\) lasts until 4"
+    with pytest.raises(InputError, match=problem):
         perfcore.read(write(crossing))

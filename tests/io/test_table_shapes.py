@@ -322,9 +322,8 @@ def test_what_columns_are_taken_for(read, name):
 
 
 def test_named_columns_say_what_a_table_is(tmp_path):
-    (tmp_path / "runs.csv").write_text(
-        "Time,Size,Cost\n" + "".join(f"{k},{n},{3 * n}\n" for k, n in enumerate([1, 2, 4, 8]))
-    )
+    rows = "".join(f"{k},{n},{3 * n}\n" for k, n in enumerate([1, 2, 4, 8]))
+    (tmp_path / "runs.csv").write_text(f"Time,Size,Cost\n{rows}")
     assert perfcore.fit(tmp_path / "runs.csv", parameter="Size", value="Cost").paths == ("Cost",)
 
 
@@ -332,9 +331,8 @@ def test_series_without_times_and_of_several_devices(tmp_path):
     (tmp_path / "one.txt").write_text("1.5\n-2\nN/A\n3\n")
     series = perfcore.read(tmp_path / "one.txt")
     np.testing.assert_equal((series.times, series.columns["value"]), ([0, 1, 2, 3], [1.5, -2, np.nan, 3]))
-    (tmp_path / "two.csv").write_text(
-        "index, timestamp, use [%]\n0,10.00,45 %\n1,10.01,50 %\n0,11.00,85 %\n1,11.01,[N/A]\n"
-    )
+    samples = "0,10.00,45 %\n1,10.01,50 %\n0,11.00,85 %\n1,11.01,[N/A]\n"
+    (tmp_path / "two.csv").write_text(f"index, timestamp, use [%]\n{samples}")
     series = perfcore.read(tmp_path / "two.csv")
     assert isinstance(series, Series)
     np.testing.assert_equal(series.columns, {"use [%] (index 0)": [45, 85], "use [%] (index 1)": [50, np.nan]})
@@ -528,9 +526,8 @@ def test_days_of_eight_digits_are_a_history_and_no_parameter(tmp_path, name):
 
 def test_of_several_versions_the_next_command_names_two(tmp_path):
     rows = [(version, name, 10.0 / k) for k, version in enumerate(("serial", "2", "4"), 1) for name in "ab"]
-    (tmp_path / "runs.csv").write_text(
-        pd.DataFrame(rows, columns=["variant", "benchmark", "time_s"]).to_csv(index=False)
-    )
+    table = pd.DataFrame(rows, columns=["variant", "benchmark", "time_s"])
+    table.to_csv(tmp_path / "runs.csv", index=False)
     file = str(tmp_path / "runs.csv")
     assert perfcore.info(file)["next"] == [f"perf gate {file} --base serial --new 4"]
     assert "0.333x" in perfcore.gate(file, base="serial", new="4").report().answer

@@ -113,11 +113,8 @@ def test_the_answer_first_on_one_screen(line, folder, monkeypatch, perf):
 def shown_texts(tree):
     """Constants that a user may read: not docstrings, and none of one word."""
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    docstrings = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
-    }
+    firsts = (node.body[0] for node in ast.walk(tree) if isinstance(node, documented) and node.body)
+    docstrings = {id(first.value) for first in firsts if isinstance(first, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
             yield from [(node.lineno, node.value)] * (" " in node.value)

@@ -7,7 +7,9 @@ import pytest
 from trace_samples import sample
 
 import perfcore
-from perfcore import Trace, info, messages, whatif
+from perfcore import Trace, info, messages, overheads, profile, whatif
+
+otf2 = pytest.importorskip("otf2")
 
 PCF = sample("messages_pcf")
 PRV = sample("messages_prv")
@@ -98,24 +100,23 @@ def test_without_states_a_location_computes_between_its_calls(tmp_path):
     assert whatif(trace, network="0").answers[0].runtime_ns == 90
 
 
+def ranks_of(writer, n_ranks):
+    """Writers of the events of ranks, and their communicator."""
+    define = writer.definitions
+    machine = define.system_tree_node("machine")
+    groups = [define.location_group(f"Rank {k}", system_tree_parent=machine) for k in range(n_ranks)]
+    events = [writer.event_writer("main", group=group) for group in groups]
+    places = [each for each in define.locations if isinstance(each, otf2.definitions.Location)]
+    kind = {"paradigm": otf2.Paradigm.MPI, "members": places}
+    define.group("all", group_type=otf2.GroupType.COMM_LOCATIONS, **kind)
+    return events, define.comm("world", define.group("world", group_type=otf2.GroupType.COMM_GROUP, **kind))
+
+
 def test_otf2(tmp_path):
-    otf2 = pytest.importorskip("otf2")
     with otf2.writer.open(str(tmp_path / "run"), timer_resolution=10**9) as writer:
-        define = writer.definitions
-        machine = define.system_tree_node("machine")
+        (one, two), world = ranks_of(writer, 2)
         names = ("MPI_Isend", "MPI_Wait", "MPI_Irecv", "MPI_Allreduce", "work")
-        regions = {name: define.region(name) for name in names}
-        groups = [define.location_group(f"Rank {k}", system_tree_parent=machine) for k in range(2)]
-        events = [writer.event_writer("main", group=group) for group in groups]
-        places = list(define.locations)
-        everyone = define.group("all", group_type=otf2.GroupType.COMM_LOCATIONS, paradigm=otf2.Paradigm.MPI,
-                                members=places)  # fmt: skip
-        members = define.group(
-            "world", group_type=otf2.GroupType.COMM_GROUP, paradigm=otf2.Paradigm.MPI, members=places
-        )
-        world = define.comm("world", members)
-        assert everyone is not None
-        one, two = events
+        regions = {name: writer.definitions.region(name) for name in names}
         one.enter(10, regions["MPI_Isend"])
         one.mpi_isend(11, 1, world, 7, 9000, 5)
         one.leave(12, regions["MPI_Isend"])
@@ -175,8 +176,6 @@ def test_published_factors(real_data, n_ranks):
 ])  # fmt: skip
 def test_the_replay_of_real_runs_is_the_run(real_data, file, n_messages, n_collectives):
     """To the nanosecond, without a contradiction, and every message and collective matched."""
-    if "otf2" in file:
-        pytest.importorskip("otf2")
     trace = perfcore.read(real_data / "traces" / file)
     assert messages(trace).count.sum() == n_messages
     assert not [remark for remark in messages(trace).remarks if "without" in remark or "partner" in remark]
@@ -200,14 +199,76 @@ def test_picl(tmp_path):
 
 
 # Counters of OTF2 archives, in every mode that counts.
-otf2 = pytest.importorskip("otf2")
-
-from otf2_runs import MODES, otf2_run  # noqa: E402
-
-from perfcore import overheads, profile  # noqa: E402
-
+MODES = otf2.MetricMode
 # Computing of two ranks: each 1,000 ns and 4 x 32,000 ns, of two instructions and four cycles a nanosecond.
 COMPUTING = 2 * (1000 + 4 * 32_000)
+
+
+def otf2_run(
+    folder,
+    n_ranks,
+    *,
+    setup_ns=1000,
+    work_ns=64_000,
+    steps=4,
+    call_ns=100,
+    counted=None,
+    mode=MODES.ACCUMULATED_START,
+    exponent=0,
+    value_type=otf2.Type.UINT64,
+    names=("PAPI_TOT_INS", "PAPI_TOT_CYC"),
+    shifts_ns=None,
+    falls=False,
+):
+    """Write an archive and give the path of the file that names it.
+
+    Each rank computes ``setup_ns`` in `main`, then its share of ``work_ns`` in `work` in each step, and all meet in an
+    MPI_Allreduce that takes ``call_ns``. Every nanosecond of computing is two instructions and four cycles, of a call
+    one each; ``counted`` are the ranks that are counted, and with ``falls`` only what was counted since the last
+    reading is written, whatever the mode. Clocks are ahead by ``shifts_ns``.
+    """
+    shifts = shifts_ns or [0] * n_ranks
+    with otf2.writer.open(str(folder / f"p{n_ranks}"), timer_resolution=10**9) as writer:
+        events, world = ranks_of(writer, n_ranks)
+        define = writer.definitions
+        main, work, allreduce = (define.region(name) for name in ("main", "work", "MPI_Allreduce"))
+        kinds = [define.metric_member(name, "", otf2.MetricType.PAPI, mode, value_type, otf2.Base.DECIMAL, exponent)
+                 for name in names]  # fmt: skip
+        counters = define.metric_class(kinds, otf2.MetricOccurrence.SYNCHRONOUS_STRICT, otf2.RecorderKind.CPU)
+        for rank, each in enumerate(events):
+            totals, before = [0, 0], [0, 0]
+            clock = 10
+
+            def read(each=each, rank=rank, totals=totals, before=before):
+                if counted is not None and rank not in counted:
+                    return
+                since = [a - b for a, b in zip(totals, before, strict=True)]
+                shown = since if falls or "RELATIVE" in str(mode) else totals
+                each.metric(clock + shifts[rank], counters, [value / 10**exponent for value in shown])  # noqa: B023
+                before[:] = totals
+
+            def passes(duration, instructions, cycles, totals=totals):
+                totals[0] += duration * instructions
+                totals[1] += duration * cycles
+                return duration
+
+            read()
+            each.enter(clock + shifts[rank], main)
+            clock += passes(setup_ns, 2, 4)
+            for _ in range(steps):
+                for region, duration, rates in ((work, work_ns // n_ranks, (2, 4)), (allreduce, call_ns, (1, 1))):
+                    read()
+                    each.enter(clock + shifts[rank], region)
+                    clock += passes(duration, *rates)
+                    if region is allreduce:
+                        each.mpi_collective_end(
+                            clock + shifts[rank], otf2.CollectiveOp.ALLREDUCE, world, 2**32 - 1, 8, 8
+                        )
+                    read()
+                    each.leave(clock + shifts[rank], region)
+            read()
+            each.leave(clock + shifts[rank], main)
+    return folder / f"p{n_ranks}" / "traces.otf2"
 
 
 @pytest.mark.parametrize(("mode", "value_type", "exponent"), [

@@ -66,9 +66,8 @@ def test_states_in_no_class_are_named_the_longest_first():
     states = [*names, "barrier", "never"]
     trace = Trace([0] * 8, range(8), range(0, 80, 10), [10 * k + k + 1 for k in range(8)], ["a"], states)
     [note] = [note for note in profiled(trace).notes if note.startswith("assumes: unclassified")]
-    assert note == (
-        f"assumes: unclassified states are computing: {', '.join(names[:2:-1])}, ... (7 in all) (set with --class)"
-    )
+    longest = ", ".join(names[:2:-1])
+    assert note == f"assumes: unclassified states are computing: {longest}, ... (7 in all) (set with --class)"
 
 
 def test_phases_divide_states_that_span_them():
@@ -120,11 +119,8 @@ def test_times_that_do_not_fit_beside_location_and_state():
     """A span of 146 years, at which time, location and state have no room in one int64: the other way to sort."""
     century = 2**62
     trace = trace_of([(0, "run", 0, century), (1, "lock", 0, 7), (1, "run", 7, 9), (1, "send", 9, century)], 2)
-    assert found(profiled(trace)) == {
-        "pure computation": century + 2,
-        "synchronization loss": 7,
-        "communication loss": century - 9,
-    }
+    times = found(profiled(trace))
+    assert times == {"pure computation": century + 2, "synchronization loss": 7, "communication loss": century - 9}
 
 
 # Files of categories: what is read, and what each mistake is told as.

@@ -127,10 +127,8 @@ def test_the_overheads_are_those_of_the_run_in_memory(run, level, categories):
     edges = [run.span_ns[0], 150_000, run.span_ns[1]]
     for trace in (run, part_of(run, until="60%"), part_of(run, until=0.0035)):  # in the last there is one rank only
         cut = [edges[0], min(edges[1], trace.span_ns[1] // 2), edges[2]]
-        one_by_one, whole = (
-            profile_overheads(located(each, level), rules, phase_edges_ns=cut, by_marker=True)
-            for each in (trace, in_memory(trace))
-        )
+        runs = (located(each, level) for each in (trace, in_memory(trace)))
+        one_by_one, whole = (profile_overheads(run, rules, phase_edges_ns=cut, by_marker=True) for run in runs)
         assert one_by_one.to_dict() == whole.to_dict()
         assert np.array_equal(one_by_one.timeline_ns, whole.timeline_ns)
         assert one_by_one.total_ns == one_by_one.elapsed_ns * len(one_by_one.locations)

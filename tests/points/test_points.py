@@ -20,10 +20,8 @@ def time_of(code, system, p, n):
 @pytest.fixture(scope="module")
 def model():
     """Exact times of two codes on three systems over procs and size."""
-    rows = [
-        (code, system, p, n, time_of(code, system, p, n))
-        for code, system, p, n in itertools.product(WORK, SPEED, (1, 2, 4, 8), (100, 200, 400))
-    ]
+    places = itertools.product(WORK, SPEED, (1, 2, 4, 8), (100, 200, 400))
+    rows = [(*place, time_of(*place)) for place in places]
     table = pd.DataFrame(rows, columns=["code", "system", "procs", "size", "time_s"])
     return perfcore.fit(table, fitter="individual", parameter="p=procs,n=size", functions="n/p")
 

@@ -5,7 +5,6 @@ import json
 
 import numpy as np
 import pytest
-from call_trees import NO_STATE, STATES, profiles_of_tree
 from format_samples import cube
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,9 +14,11 @@ from perf_analysis.profiles import profile_of
 from perf_analysis.stretches import Stretches
 from perf_io.traces.intervals import NestedStates
 from perf_traces.messages.bursts import FACT, Counters, Readings
-from perfcore import Measurements, Trace, profile
+from perfcore import Trace, profile
 from perfcore.base.errors import DataError, OptionError
 
+STATES = ("run", "wait", "io")
+NO_STATE = "(no state)"
 LAWS = {
     "solve": lambda p: 8.0 / p, "exchange": lambda p: 0.02 + 0.05 * np.log2(p), "assemble": lambda p: 0.1 + 2.0 / p,
     "setup": lambda p: 0.5,
@@ -51,12 +52,9 @@ def test_a_row_for_each_function_of_each_run():
         solve = own.set_index("function").loc["solve"]
         assert solve["longest_s"] == pytest.approx(solve["imbalance"] * solve["time_s"])
         assert solve["calls"] == 20 * p
-    assert kept_roles(found.measurements) == ({"p": "p"}, "time_s", (), ("function",))
-
-
-def kept_roles(data: Measurements):
-    roles = data.roles
-    return dict(roles.parameters), roles.value, roles.code, roles.category
+    roles = found.measurements.roles
+    assert (dict(roles.parameters), roles.value) == ({"p": "p"}, "time_s")
+    assert (roles.code, roles.category) == ((), ("function",))
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
@@ -366,6 +364,30 @@ def test_instructions_of_epoch_are_all_in_a_function(real_data):
     assert sum(counted.values()) == 88_214_429_565  # of all readings in the file, each moment once
     assert counted["Running"] == 87_640_358_419  # of which POP's factors are made
     assert counted["(no state)"] == 0
+
+
+def by_recursion(tree, edges, part, shape):
+    """Inclusive times and calls by definition: a call is a function, its start, its end and its callees."""
+    inclusive, calls = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+
+    def walk(siblings, callers):
+        for function, start, end, callees in siblings:
+            calls[function, part[min(np.searchsorted(edges, start, "right") - 1, len(part) - 1)]] += 1
+            if function not in callers:
+                for k, where in enumerate(part):
+                    inclusive[function, where] += max(0, min(end, edges[k + 1]) - max(start, edges[k]))
+            walk(callees, {*callers, function})
+
+    walk(tree, set())
+    return inclusive, calls
+
+
+def profiles_of_tree(found, tree, edges, part, scale):
+    inclusive, calls = by_recursion(tree, edges, part, (len(STATES), 2))
+    order = [STATES.index(name) for name in found.functions if name != NO_STATE]
+    np.testing.assert_array_equal(found.inclusive_ns[:-1, 0], inclusive[order] * scale)
+    np.testing.assert_array_equal(found.calls[:-1, 0], calls[order])
+    assert found.has_calls
 
 
 def test_inclusive_times_and_calls_of_a_chrome_trace(tmp_path):

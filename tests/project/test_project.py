@@ -20,9 +20,8 @@ HALO = [f"examples/halo/scaling/halo_p{p}.prv.gz" for p in (1, 2, 4, 8)]
 def trace_at(folder, p):
     """Setup on each rank, work that is shared, and a network whose time grows with the logarithm."""
     network_ns = int(100_000 * math.log2(p))
-    return paraver_run(
-        folder, p, setup_ns=1_000_000, work_ns=1 << 30, steps=4, call_ns=network_ns, late_ns=200_000 * (p > 1)
-    )
+    late_ns = 200_000 * (p > 1)
+    return paraver_run(folder, p, setup_ns=1_000_000, work_ns=1 << 30, steps=4, call_ns=network_ns, late_ns=late_ns)
 
 
 @pytest.fixture(scope="module")
@@ -161,9 +160,8 @@ def test_tables_and_the_holdout_check():
 
 def test_the_order_of_the_rows_changes_nothing():
     frame = table((2, 4, 8, 16), noise=0.05)
-    model, shuffled = (
-        perfcore.project(rows, at="p=64") for rows in (frame, frame.sample(frac=1.0, random_state=3, ignore_index=True))
-    )
+    other_order = frame.sample(frac=1.0, random_state=3, ignore_index=True)
+    model, shuffled = (perfcore.project(rows, at="p=64") for rows in (frame, other_order))
     np.testing.assert_allclose(shuffled.answer.at[0].elapsed, model.answer.at[0].elapsed, rtol=1e-9)
     times = {each.name: each.time for each in model.answer.at[0].components}
     for each in shuffled.answer.at[0].components:
@@ -348,9 +346,8 @@ def test_gpu_communication_is_divided_by_collective(tmp_path):
     assert at.limits.name == gather
     assert at.elapsed[1] <= 4 * (1e-3 + 1e-5 + 1.5e-3) <= at.elapsed[2]
     value = {name: bounds[0] for name, bounds in at.efficiencies.items()}
-    assert value["load balance"] * value["GPU communication"] * value["GPU orchestration"] == pytest.approx(
-        value["parallel"]
-    )
+    product = value["load balance"] * value["GPU communication"] * value["GPU orchestration"]
+    assert product == pytest.approx(value["parallel"])
     faster = perfcore.project([tmp_path / f"p{p}" for p in (2, 4, 8)], at="p=16", network="0")
     assert faster.answer.at[0].elapsed[0] == pytest.approx(4e-3 + 4e-5, rel=0.02)
 
@@ -440,10 +437,7 @@ def test_components_between_a_power_law_and_amdahls():
 
 @pytest.mark.parametrize("sizes", [(1, 2), (1, 2, 3)])
 def test_load_imbalance_tends_to_its_share_of_computation(folder, sizes):
-    """Between its own time, with the usual drift of a doubling, and its share of the work.
-
-    Its own time grows with the ranks, of two or more, so that Amdahl's form is constant; one rank has none.
-    """
+    """Between its share of the work and its own time, which grows with two or more ranks: Amdahl's form is constant."""
     model = perfcore.project([trace_at(folder, p) for p in sizes], at={"p": 2 * sizes[-1]})
     at = {each.name: each.time[0] for each in model.answer.at[0].components}
     measured = {name: times[-1] for name, times in model.measured.items()}
@@ -584,9 +578,8 @@ def test_errors_of_components_move_together_as_their_residuals_do(n, sign, least
     rows = [(p, n, 0.02 + t) for p, x in zip(sizes, moved, strict=True) for n, t in (("a", x), ("b", sign * x))]
     found = perfcore.project(pd.DataFrame(rows, columns=["p", "category", "time_s"]), at={"p": 0.75 * sizes[-1]})
     found = found.answer.at[0]
-    widths = [
-        bounds[0] * math.log(bounds[2] / bounds[1]) for bounds in (found.elapsed, *(c.time for c in found.components))
-    ]
+    times = [found.elapsed, *(component.time for component in found.components)]
+    widths = [value * math.log(high / low) for value, low, high in times]
     assert least <= widths[0] ** 2 / (widths[1] ** 2 + widths[2] ** 2) <= most
 
 

@@ -84,12 +84,8 @@ def test_components_against_brute_force(values):
     for c in likely:
         law, setting, level = found.law[0, c], found.setting[0, c], found.level[0, c]
         laws = found.laws
-        curve = np.log(
-            sum(
-                a * np.append(N, 200.0) ** i
-                for a, i in zip(laws.coefficients[law], laws.exponents[law, :, 0], strict=True)
-            )
-        )
+        terms = zip(laws.coefficients[law], laws.exponents[law, :, 0], strict=True)
+        curve = np.log(sum(a * np.append(N, 200.0) ** i for a, i in terms))
         own, mean, variance = brute_force(np.log(values), noise, curve, found.settings[setting], level, 200.0)
         of_level = np.log(0.5) if level < 0 else np.log(0.5 / 5)
         evidence.append(own + of_level + shapes.log_weight[law] + prior[setting, shapes.group[law]])
@@ -252,9 +248,8 @@ def test_distributions_in_array_operations_are_those_of_scipy():
         np.testing.assert_allclose(student.stdtrit(freedom, level), of_scipy, rtol=1e-10, atol=1e-15)
     ratio = np.append(rng.exponential(2.0, 200) ** 2, [0.0, np.inf])
     other = np.array([[[1.0]], [[7.0]], [[90.0]]])
-    np.testing.assert_allclose(
-        student.fdtrc(freedom, other, ratio), special.fdtrc(freedom, other, ratio), rtol=1e-9, atol=1e-12
-    )
+    expected = special.fdtrc(freedom, other, ratio)
+    np.testing.assert_allclose(student.fdtrc(freedom, other, ratio), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_deviating_levels_count_as_robust_weights_say():

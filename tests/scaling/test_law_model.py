@@ -32,10 +32,6 @@ def test_bounds_of_a_run_are_wider_than_those_of_the_mean(model):
     assert (low >= 0).all()
 
 
-def term(exponent):
-    return {"symbol": "p", "exponent": exponent, "logarithm": 0}
-
-
 @pytest.mark.parametrize(("change", "message"), [
     (lambda content: content["paths"].pop(), "not as many paths as data"),
     (lambda content: content["points"].update(p=[4, 8]), "as there are points"),
@@ -84,9 +80,8 @@ def test_measurements_are_seen_as_means_of_each_path_at_each_point():
     model = perfcore.fit(runs, fitter="scaling", where="machine=x,function=a|b", **given)
     runs.loc[runs["machine"] == "y", "cost_ms"] *= 10
     seen = model.observed(runs)
-    assert sorted(zip(seen.points["p"], seen.points["path"], seen.value, strict=True)) == [
-        (p, path, p + 1) for p in LEVELS for path in "ab"
-    ]
+    found = sorted(zip(seen.points["p"], seen.points["path"], seen.value, strict=True))
+    assert found == [(p, path, p + 1) for p in LEVELS for path in "ab"]
     assert seen.labels[0] == "a, n=4"
     assert (seen.unit, seen.parts, seen.of_part.shape) == ("ms", (), (10, 0))
     other = model.observed(runs, where="machine=y,n=8")
@@ -103,9 +98,8 @@ def test_measurements_are_seen_as_means_of_each_path_at_each_point():
 def test_rates_are_what_the_time_of_a_unit_of_work_says(column, rate, tmp_path):
     levels = 2.0 ** np.arange(7)
     noise = np.random.default_rng(1).lognormal(0.0, 0.005, 7)
-    model = perfcore.fit(
-        pd.DataFrame({"threads": levels, column: rate(levels) * noise}), fitter="scaling", value=(column,)
-    )
+    table = pd.DataFrame({"threads": levels, column: rate(levels) * noise})
+    model = perfcore.fit(table, fitter="scaling", value=(column,))
     middle, low, high = model.predict_array({"p": np.array([256.0])}, interval=0.95)[0]
     assert middle == pytest.approx(rate(256.0), rel=0.15)
     assert low < rate(256.0) < high < 5.0 * rate(256.0)
@@ -123,9 +117,8 @@ CALLS = ("main", "main->solve step", "main->io")
 def table(*columns, values=P):
     """One row for each combination of the values of the columns, at each point."""
     names = [name for name, _ in columns]
-    rows = [
-        (*key, p, y) for key in itertools.product(*(of for _, of in columns)) for p, y in zip(P, values, strict=True)
-    ]
+    keys = itertools.product(*(of for _, of in columns))
+    rows = [(*key, p, y) for key in keys for p, y in zip(P, values, strict=True)]
     return pd.DataFrame(rows, columns=[*names, "p", "value"])
 
 
@@ -215,10 +208,8 @@ def test_a_column_with_a_comma_in_its_name_is_one():
 def test_a_rate_of_zero_is_no_short_time():
     rows = [(p, rate) for p, rate in zip((1, 2, 4, 8, 16), (1.0, 0.0, 3.0, 5.0, 6.0), strict=True)]
     model = perfcore.fit(pd.DataFrame(rows, columns=["p", "speedup"]), fitter="scaling")
-    assert any(
-        "1 zero left out: nothing was done, which no model of a rate covers" in line
-        for line in model.report().closing()
-    )
+    left_out = "1 zero left out: nothing was done, which no model of a rate covers"
+    assert any(left_out in line for line in model.report().closing())
 
 
 # The fitter `scaling`: what it takes, what it finds, and which paths it leaves out.

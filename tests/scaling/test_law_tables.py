@@ -20,13 +20,10 @@ LEVELS = np.array([4.0, 8, 16, 32, 64])
 VALUES = {"solve": 10 + 1000 / LEVELS, "exchange": 2 + 0.5 * LEVELS, "setup": np.full(5, 3.0)}
 
 
-def frame(values, name="function"):
-    rows = [(p, path, y) for path, own in values.items() for p, y in zip(LEVELS, own, strict=True)]
-    return pd.DataFrame(rows, columns=["p", name, "time_s"])
-
-
 def fitted(values=VALUES, **options):
-    return perfcore.fit(frame(values), fitter="scaling", **{"at": "p=256", **options})
+    rows = [(p, path, y) for path, own in values.items() for p, y in zip(LEVELS, own, strict=True)]
+    table = pd.DataFrame(rows, columns=["p", "function", "time_s"])
+    return perfcore.fit(table, fitter="scaling", **{"at": "p=256", **options})
 
 
 @pytest.fixture(scope="module")
@@ -453,9 +450,8 @@ def test_runs_without_the_processors_in_question_are_left_out():
 def test_a_text_that_shifts_all_points_alike_makes_series():
     """Two configurations 24 % apart at each of four points are no repeated runs."""
     gpus = [8, 16, 32, 64]
-    table = pd.DataFrame(
-        {"config": ["A"] * 4 + ["B"] * 4, "gpus": gpus * 2, "time_s": [31, 30.5, 29.8, 28, 25, 24.8, 24.4, 23.9]}
-    )
+    times = [31, 30.5, 29.8, 28, 25, 24.8, 24.4, 23.9]
+    table = pd.DataFrame({"config": ["A"] * 4 + ["B"] * 4, "gpus": gpus * 2, "time_s": times})
     assert perfcore.fit(table, fitter="scaling").paths == ("A", "B")
     same = table.assign(time_s=[31, 30.5, 29.8, 28, 30.8, 30.6, 29.7, 28.2])
     assert len(perfcore.fit(same, fitter="scaling").paths) == 1
@@ -555,13 +551,11 @@ def test_of_layouts_on_several_nodes_the_nodes_scale():
     model = perfcore.fit(table)
     assert model.target_text == "nodes=32, threads=4"
     named = perfcore.fit(table, at="nodes=32")
-    assert (
-        named.report().answer == model.report().answer == perfcore.fit(table, at="nodes=32,threads=4").report().answer
-    )
+    assert named.report().answer == model.report().answer
+    assert model.report().answer == perfcore.fit(table, at="nodes=32,threads=4").report().answer
     assert perfcore.project(table, at="nodes=32").report().answer == model.report().answer
-    assert [row.speedup[0] for row in model.speedup.levels[:4]] == pytest.approx(
-        [1, 96.1 / 50.1, 96.1 / 27.1, 96.1 / 15.6]
-    )
+    speedups = [row.speedup[0] for row in model.speedup.levels[:4]]
+    assert speedups == pytest.approx([1, 96.1 / 50.1, 96.1 / 27.1, 96.1 / 15.6])
     assert model.details()["next_point"]["threads"] == 4
 
 

@@ -20,9 +20,8 @@ def table():
 def test_each_has_the_model_that_it_has_alone(table):
     model = perfcore.fit(table, fitter="scaling", parameter="size")
     assert model.paths == ("a", "b")
-    assert any(
-        note.startswith("one model for each algo, since rows of one point, such as size=") for note in model.notes
-    )
+    note_of_models = "one model for each algo, since rows of one point, such as size="
+    assert any(note.startswith(note_of_models) for note in model.notes)
     at = {"size": 6400.0}
     for name in model.paths:
         alone = perfcore.fit(table[table.algo == name], fitter="scaling", parameter="size")
@@ -68,9 +67,8 @@ def test_kernels_of_a_suite_do_not_add_up(cells, further, add_up):
 
 def test_the_serial_run_is_no_run_of_one_thread():
     """Alike in time, so that only its name says that the row of one thread is no repeated run."""
-    table = rows(("seq", 1, 10.0), *(("omp", p, 10.5 / p + 0.3) for p in (1, 2, 4, 8))).rename(
-        columns={"kernel": "impl"}
-    )
+    times = ("seq", 1, 10.0), *(("omp", p, 10.5 / p + 0.3) for p in (1, 2, 4, 8))
+    table = rows(*times).rename(columns={"kernel": "impl"})
     model = perfcore.fit(table, fitter="scaling")
     assert model.paths == ("omp",)
     assert "1 distinct point" in model.unfitted["seq"]

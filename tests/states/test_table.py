@@ -56,9 +56,8 @@ def test_common_states():
     classes_of(*named)
     [profile] = overheads(states_in_turn(*named, *IN_NO_CLASS))
     found = {name: set(states) for name, states in profile.states.items()}
-    assert found == {name: set(states) for name, states in STATES.items()} | {
-        "computing": {*STATES["computing"], *IN_NO_CLASS}
-    }
+    computing = {*STATES["computing"], *IN_NO_CLASS}
+    assert found == {name: set(states) for name, states in STATES.items()} | {"computing": computing}
     [unnamed] = [note for note in profile.notes if "unclassified states are computing: " in note]
     assert set(unnamed.partition("computing: ")[2].partition(" (set with")[0].split(", ")) == set(IN_NO_CLASS)
 

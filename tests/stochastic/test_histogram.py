@@ -153,8 +153,7 @@ def test_accuracy_against_known_distributions(bins, error):
 
 
 def test_exponentials_of_a_long_tail():
-    """exp of a normal in 100 bins is lognormal: the bins of the result are placed anew where those of the normal are
-    too wide."""
+    """exp of a normal in 100 bins is lognormal: bins are placed anew where those of the normal are too wide."""
     value = exp(Histogram.convert(Normal(0, 1))[0])
     places = value.quantile(LEVELS)
     assert np.abs(value.cdf(places) - stats.lognorm(1.0).cdf(places)).max() < 0.005

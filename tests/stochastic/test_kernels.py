@@ -103,9 +103,8 @@ def by_quadrature(function, x, y, z):
 def test_laws_of_any_sign(operation, x, y):
     if operation == "quotient" and y in (SIGNED, UNIT):
         pytest.skip("the divisor can be 0")
-    make, function = {"sum": (SumLaw, np.add), "product": (product, np.multiply), "quotient": (quotient, np.divide)}[
-        operation
-    ]
+    made = {"sum": (SumLaw, np.add), "product": (product, np.multiply), "quotient": (quotient, np.divide)}
+    make, function = made[operation]
     law = make(x, y)
     # Not at places where many pairs of quantiles lie exactly.
     z = np.linspace(*law.support, 12)[1:-1] + 1e-4
@@ -206,10 +205,7 @@ def test_edges_equidistribute_the_error():
 
 # Schopf's own arithmetic: the paper's equations 3 to 6.
 def test_intermediate_results_and_masses_spread_evenly():
-    """Equation 5, whose second interval [6, 11] is printed as [6, 1].
-
-    By hand: each interval's probability per unit is 0.0375, 0.02, 0.1125 and 0.06.
-    """
+    """Equation 5, whose [6, 11] is printed as [6, 1]; probabilities per unit are 0.0375, 0.02, 0.1125 and 0.06."""
     histogram = representation_named("histogram")
     d, e = histogram([1, 3, 5], [0.25, 0.75]).bins, histogram([2, 4, 5, 8], [0.6, 0, 0.4]).bins
     intervals, masses = intermediate_results("add", d, e)

@@ -256,10 +256,8 @@ def test_the_density_is_that_of_scipy_and_without_spread_there_is_a_step():
 @pytest.mark.parametrize("actual", [-1.0, 0.5, 2.0, 7.0])
 def test_the_ranked_probability_score_is_its_integral(actual):
     normal = Normal(1.5, 0.7)
-    below = integrate.quad(lambda x: float(normal.cdf(x)) ** 2, -20.0, actual, points=[1.5] if actual > 1.5 else None)[
-        0
-    ]
-    above = integrate.quad(
-        lambda x: (1.0 - float(normal.cdf(x))) ** 2, actual, 20.0, points=[1.5] if actual < 1.5 else None
-    )[0]
+    split = [1.5] if actual > 1.5 else None
+    below = integrate.quad(lambda x: float(normal.cdf(x)) ** 2, -20.0, actual, points=split)[0]
+    split = [1.5] if actual < 1.5 else None
+    above = integrate.quad(lambda x: (1.0 - float(normal.cdf(x))) ** 2, actual, 20.0, points=split)[0]
     assert normal.crps(actual) == pytest.approx(below + above, rel=1e-7)

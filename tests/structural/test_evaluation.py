@@ -192,7 +192,6 @@ def test_what_occurs_twice(text, twice):
 
 def test_a_root_is_not_squared_away():
     """sqrt(x)^2 is x for x >= 0 only; that a negative x has no root must still be found."""
+    even = {"histogram": {"edges": [-1.0, 1.0], "masses": [1.0]}}
     with pytest.raises(StructuralModelError, match="not defined everywhere"):
-        perfcore.evaluate(
-            "sqrt(x)*sqrt(x)", {"x": {"histogram": {"edges": [-1.0, 1.0], "masses": [1.0]}}}, method="sample"
-        )
+        perfcore.evaluate("sqrt(x)*sqrt(x)", {"x": even}, method="sample")

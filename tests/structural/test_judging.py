@@ -54,9 +54,8 @@ def test_edges_belong_to_the_bin_on_their_right_but_the_last():
 def test_right_predictions_cover_what_they_promise():
     rng = np.random.default_rng(6)
     means, stds = rng.uniform(50, 150, 2000), rng.uniform(1, 20, 2000)
-    judgement = judge(
-        [normal(m, s) for m, s in zip(means.tolist(), stds.tolist(), strict=True)], rng.normal(means, stds)
-    )
+    predictions = [normal(m, s) for m, s in zip(means.tolist(), stds.tolist(), strict=True)]
+    judgement = judge(predictions, rng.normal(means, stds))
     rows = judgement.coverage()
     assert [row["interval"] for row in rows] == ["50%", "80%", "90%", "95%"]  # a normal has no bounds
     for row in rows:

@@ -78,9 +78,8 @@ def blocked_line(times, room):
 def test_a_pipeline():
     spread = {"histogram": {"edges": [0, 2], "masses": [1.0]}}
     step = {"each": [spread, {"normal": [1, 0.1]}, spread], "over": "stage", "replicate": {"item": 12}}
-    drawn = np.stack(
-        [RANDOM.uniform(0, 2, (4000, 12)) if k != 1 else RANDOM.normal(1, 0.1, (4000, 12)) for k in range(3)]
-    )
+    size = (4000, 12)
+    drawn = np.stack([RANDOM.uniform(0, 2, size) if k != 1 else RANDOM.normal(1, 0.1, size) for k in range(3)])
     means = []
     for room in (0, 2, 20):
         found = predicted("pipeline_over(step, room)", step=step, room=room).statistics

@@ -18,12 +18,8 @@ from perfcore.base.errors import DataError
 from perfcore.hooks.registry import registry
 
 
-def representation(name):
-    return registry().load("representations", name)
-
-
 def normal(mean, std):
-    return representation("normal")(mean, std)
+    return registry().load("representations", "normal")(mean, std)
 
 
 MODEL = StructuralModel("t", inputs={"t": 1}, unit="s")
@@ -83,9 +79,8 @@ def test_the_chosen_one_is_smaller_with_a_probability():
 
 def test_correlated_inputs_of_candidates_are_drawn_from_one_place():
     """With a correlation of 0.9 to x in each, two independent places for c would contradict each other."""
-    model = StructuralModel(
-        "x - c", inputs={"x": {"normal": [9.0, 1.0]}, "c": {"normal": [1.0, 1.0]}}, correlations={"x,c": 0.9}
-    )
+    inputs = {"x": {"normal": [9.0, 1.0]}, "c": {"normal": [1.0, 1.0]}}
+    model = StructuralModel("x - c", inputs=inputs, correlations={"x,c": 0.9})
     candidates = {"one": {"c": {"normal": [1.0, 1.0]}}, "two": {"c": {"normal": [1.5, 1.0]}}}
     choice = choose(predict_candidates(model, candidates), parse_statistic("mean"))
     assert (choice.chosen, choice.beaten) == ("two", {"one": 1.0})
@@ -127,9 +122,8 @@ def test_no_division_into_whole_units_is_better():
     """Against all divisions of 12 units among three machines."""
     times = [1.0, 1.7, 0.6]
     found = balance([normal(t, 0.1) for t in times], 12, MEAN)
-    best = min(
-        max(w * t for w, t in zip((a, b, 12 - a - b), times, strict=True)) for a in range(13) for b in range(13 - a)
-    )
+    divisions = [(a, b, 12 - a - b) for a in range(13) for b in range(13 - a)]
+    best = min(max(n * t for n, t in zip(units, times, strict=True)) for units in divisions)
     assert max(found.figures) == pytest.approx(best)
 
 
@@ -156,9 +150,8 @@ def test_quotients_are_divided_by_their_draws():
 
 # Which value suffices: against closed forms.
 FAST = {"samples": 4096}
-SERVICE = StructuralModel(
-    "wait/servers", inputs={"wait": {"exponential": [0, 100], "unit": "ms"}, "servers": 1}, unit="ms"
-)
+WAIT = {"exponential": [0, 100], "unit": "ms"}
+SERVICE = StructuralModel("wait/servers", inputs={"wait": WAIT, "servers": 1}, unit="ms")
 
 
 def test_the_least_number_of_servers():
@@ -183,9 +176,8 @@ def test_a_number_that_is_not_whole(equation, value, most):
 
 
 def test_a_value_inside_where_neither_end_suffices():
-    found = solve(
-        "abs(x - 20) + t", "x=1..40", 2.5, 0.99, inputs={"t": {"histogram": {"edges": [0, 1], "masses": [1]}}}
-    )
+    even = {"histogram": {"edges": [0, 1], "masses": [1]}}
+    found = solve("abs(x - 20) + t", "x=1..40", 2.5, 0.99, inputs={"t": even})
     assert found.found.value == 19  # |x - 20| <= 1 keeps 2.5 always
     nothing = solve("x + t", "x=5..9", 2.5, 0.99, inputs={"t": {"normal": [1, 1]}}, **FAST)
     assert nothing.found is None

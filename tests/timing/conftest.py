@@ -27,10 +27,7 @@ def joint_data(
     processors=(2, 4, 8, 16, 32, 64),
     missing=(),
 ):
-    """Values t' of section 3 on a table of cells, with normal noise in them.
-
-    With ``relative`` the noise is a part of each value and the rows are weighted for it.
-    """
+    """Values t' of section 3 with normal noise, which with ``relative`` is a part of each value and weighted for."""
     n_codes, n_systems = w.shape[1], r.shape[1]
     cells = [(c, s) for c in range(n_codes) for s in range(n_systems) if (c, s) not in missing]
     code, system = (np.repeat(x, len(processors)) for x in np.array(cells).T)

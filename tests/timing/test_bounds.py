@@ -69,10 +69,8 @@ def joint_table(seed, pair=0.25, drift=0.1, noise=0.03):
             off, slope = pair * rng.standard_normal(), drift * rng.standard_normal()
             p = np.append(P, 128.0)
             time = 3.0**code / (1.0 + system) * (16.0 / p + 0.2) * np.exp(off + slope * np.log(p / 16.0))
-            rows += [
-                (f"c{code}", f"s{system}", *row)
-                for row in zip(p, time * np.exp(noise * rng.standard_normal(6)), strict=True)
-            ]
+            noisy = time * np.exp(noise * rng.standard_normal(6))
+            rows += [(f"c{code}", f"s{system}", *row) for row in zip(p, noisy, strict=True)]
     table = pd.DataFrame(rows, columns=["code", "system", "p", "time_s"])
     return table[table.p < 128.0], table[table.p == 128.0]
 

@@ -117,9 +117,8 @@ def test_the_best_of_all_models_of_a_series(one, criterion):
             return -2 * line.llf + count * np.log(n)
         return -2 * line.llf + 2 * count * n / (n - count - 1)
 
-    lines = {
-        frozenset(names): judge(by_hand(one, names)) for size in (1, 2, 3) for names in itertools.combinations(U, size)
-    }
+    sets = (frozenset(names) for size in (1, 2, 3) for names in itertools.combinations(U, size))
+    lines = {names: judge(by_hand(one, names)) for names in sets}
     ranking = perfcore.rank(one, fitter="individual", criterion=criterion, sign="any")
     found = [lines[frozenset(candidate.functions)] for candidate in ranking.candidates]
     assert len(found) == 63
@@ -188,11 +187,8 @@ def test_few_degrees_of_freedom_are_a_warning_and_have_no_bounds():
     assert any(line.startswith(warning) for line in perfcore.rank(runs, fitter="individual", terms=2).report().lines)
     points = {"p": [2.0, 2.0, 16.0, 2.0], "code": ["many", "three", "three", "two"]}
     assert np.isfinite(model.predict_array(points, interval=0.95)).all(axis=1).tolist() == [True, False, False, False]
-    assert model.remarks(points) == [
-        *("", "no bounds: 1 degree of freedom"),
-        "extrapolated: p was 1 to 4; no bounds: 1 degree of freedom",
-        "no bounds: 0 degrees of freedom",
-    ]
+    one = "no bounds: 1 degree of freedom"
+    assert model.remarks(points) == ["", one, f"extrapolated: p was 1 to 4; {one}", "no bounds: 0 degrees of freedom"]
     alone = perfcore.fit(runs[runs["code"] == "many"], fitter="individual", functions="1/p,1")
     assert not any(line.startswith("warning") for line in alone.report().lines)
 
@@ -247,12 +243,9 @@ def test_predictions_do_not_depend_on_the_scale_of_the_fit(runs, options):
 def test_which_of_several_exact_fits_is_chosen_does_not_depend_on_rounding(criterion):
     """Two points are met by every two functions, with errors of rounding alone."""
     data = pd.DataFrame({"p": [4, 16], "time_s": [3.3, 1.17]})
-    chosen = {
-        perfcore.fit(data.assign(time_s=factor * data["time_s"]), fitter="individual", terms=2, criterion=criterion)
-        .pairs[0]
-        .functions
-        for factor in (1, 1e3, 7, 1 / 3, 1e-3)
-    }
+    scaled = (data.assign(time_s=factor * data["time_s"]) for factor in (1, 1e3, 7, 1 / 3, 1e-3))
+    fits = (perfcore.fit(table, fitter="individual", terms=2, criterion=criterion) for table in scaled)
+    chosen = {model.pairs[0].functions for model in fits}
     assert len(chosen) == 1
 
 
@@ -262,9 +255,8 @@ def test_weights_of_repeated_runs_are_those_of_single_ones(one):
     repeated = pd.concat([one.iloc[:3]] * 3 + [one.iloc[3:]])
     repeated["time_s"] *= 1 + 0.05 * rng.standard_normal(len(repeated))
     line = by_hand(repeated, ("1/p", "1"))
-    model = perfcore.fit(
-        repeated, fitter="individual", functions="1/p,1", aggregate="mean", weights="repetitions", duplicates="keep"
-    )
+    options = {"aggregate": "mean", "weights": "repetitions", "duplicates": "keep"}
+    model = perfcore.fit(repeated, fitter="individual", functions="1/p,1", **options)
     assert model.pairs[0].coefficients == pytest.approx(line.params, rel=1e-9)
 
 

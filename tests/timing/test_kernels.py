@@ -142,9 +142,8 @@ def test_table_in_two_parts(joint):
     assert np.isnan(errors_of(problem, fit)[0][:, 2:]).all()
     # The part with the reference is as if it were alone.
     here = (problem.code < 2) & (problem.system < 2)
-    alone = solve(
-        JointProblem(problem.basis[here], problem.target[here], problem.code[here], problem.system[here], 2, 2, 0)
-    )
+    parts = (problem.basis, problem.target, problem.code, problem.system)
+    alone = solve(JointProblem(*(part[here] for part in parts), 2, 2, 0))
     assert fit.w[:, :2] == pytest.approx(alone.w, rel=1e-9)
     assert fit.v[:, 1] == pytest.approx(alone.v[:, 1], rel=1e-9)
 

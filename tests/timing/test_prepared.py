@@ -124,11 +124,8 @@ def test_weights_by_the_spread_of_the_runs(runs):
 def _variance(runs, model, at):
     """Squared relative standard deviation of the runs of one point."""
     seen = model.observations
-    mine = (
-        (runs["code"] == model.codes[seen.code[at]])
-        & (runs["system"] == model.systems[seen.system[at]])
-        & (runs["procs"] == seen.points["p"][at])
-    )
+    pair = (runs["code"] == model.codes[seen.code[at]]) & (runs["system"] == model.systems[seen.system[at]])
+    mine = pair & (runs["procs"] == seen.points["p"][at])
     times = runs["time_s"][mine]
     return (times.std(ddof=1) / times.mean()) ** 2 if len(times) > 1 else 0.0
 

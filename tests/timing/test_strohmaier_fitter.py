@@ -53,9 +53,8 @@ def test_relative_weights_make_the_scale_irrelevant(table):
     plain = fit(table, weights="relative", prepare="none").predict_array(AT, interval=0.9)
     work, peak = dict(zip(CODES, (168, 119, 85, 4), strict=True)), dict(zip(SYSTEMS, (266, 50, 150, 360), strict=True))
     for options in ({}, {"operations": work}, {"operations": work, "peak": peak}, {"peak": peak, "prepare": "peak"}):
-        assert fit(table, weights="relative", **options).predict_array(AT, interval=0.9) == pytest.approx(
-            plain, rel=1e-9
-        )
+        found = fit(table, weights="relative", **options).predict_array(AT, interval=0.9)
+        assert found == pytest.approx(plain, rel=1e-9)
 
 
 @pytest.mark.parametrize("reference", [0, 1, 3])

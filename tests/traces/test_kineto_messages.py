@@ -165,8 +165,6 @@ def test_annotations_without_shapes_name_the_operation(tmp_path):
     ],
 )
 def test_real_runs(real_data, file, expected):
-    rows = {
-        row.operation: (row.count, row.bytes)
-        for row in perfcore.messages(real_data / "traces/chrome" / file).collectives
-    }
+    collectives = perfcore.messages(real_data / "traces/chrome" / file).collectives
+    rows = {row.operation: (row.count, row.bytes) for row in collectives}
     assert expected.items() <= rows.items()

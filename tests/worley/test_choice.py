@@ -141,9 +141,8 @@ def test_what_wanders_without_a_scale_has_no_phases(noise):
         rng = np.random.default_rng(seed)
         steps = 0.01 * rng.normal(size=400)
         level = np.cumsum(steps) if noise == "walk" else lfilter([1.0], [1.0, -0.95], steps)
-        model = perfcore.fit(
-            samples(0.5 + level + 0.03 * (noise != "walk") * rng.normal(size=400) + 1), fitter="phases"
-        )
+        values = 0.5 + level + 0.03 * (noise != "walk") * rng.normal(size=400) + 1
+        model = perfcore.fit(samples(values), fitter="phases")
         one += len(model.phases) == 1
     assert one >= 5
 
@@ -151,11 +150,8 @@ def test_what_wanders_without_a_scale_has_no_phases(noise):
 @pytest.mark.parametrize("course", ["logistic", "decay"])
 def test_a_level_that_changes_slowly_does_not_wander(course):
     at = np.linspace(0.0, 1.0, 3000)
-    level = (
-        2 + 10 / (1 + np.exp((0.5 - at) / 0.03))
-        if course == "logistic"
-        else 2 + 10 * np.exp(-12 * np.fmax(at - 0.4, 0))
-    )
+    logistic = 10 / (1 + np.exp((0.5 - at) / 0.03))
+    level = 2 + (logistic if course == "logistic" else 10 * np.exp(-12 * np.fmax(at - 0.4, 0)))
     model = perfcore.fit(samples(level + np.random.default_rng(3).normal(0, 0.5, 3000)), fitter="phases")
     assert len(model.phases) == 3
 

@@ -173,10 +173,8 @@ def test_the_frame_has_a_row_for_each_phase_with_all_digits():
     """Means by hand: a step function is its heights, and a ramp's mean is its middle."""
     model = perfcore.fit(UtilizationCurve([1_000_000, 1_000_004, 1_000_010], [2, 8]), phases=2, degree=0)
     frame = model.to_frame()
-    assert frame[["start_us", "end_us", "duration_us"]].to_numpy().tolist() == [
-        [1_000_000.0, 1_000_004.0, 4.0],
-        [1_000_004.0, 1_000_010.0, 6.0],
-    ]
+    times = frame[["start_us", "end_us", "duration_us"]].to_numpy().tolist()
+    assert times == [[1_000_000.0, 1_000_004.0, 4.0], [1_000_004.0, 1_000_010.0, 6.0]]
     assert frame["form"].tolist() == ["constant", "constant"]
     np.testing.assert_allclose(frame[["mean", "at_start", "at_end"]], [[2.0] * 3, [8.0] * 3], rtol=1e-12)
     assert len(repr(model).splitlines()) <= 10
@@ -277,16 +275,12 @@ def test_predictions_say_what_their_bounds_are(tmp_path, capsys):
 MARKS = [("forward", 100, 340), ("backward", 340, 700), ("forward", 800, 1_050), ("backward", 1_050, 1_400)]
 
 
-def random_trace(seed, **facts):
-    rng = np.random.default_rng(seed)
-    bounds = np.sort(rng.integers(0, 1_500, (4, 100)), axis=1).reshape(-1, 2)
-    return Trace(np.repeat(np.arange(4), 50), rng.integers(0, 2, 200), *bounds.T, list("abcd"), ["run", "MPI_Wait"],
-                 span_ns=(0, 1_500), **facts)  # fmt: skip
-
-
 @pytest.mark.parametrize("unit", ["ns", "us"])
 def test_phases_are_those_of_the_markers(unit):
-    trace = random_trace(0, markers=MARKS, time_unit=unit)
+    rng = np.random.default_rng(0)
+    bounds = np.sort(rng.integers(0, 1_500, (4, 100)), axis=1).reshape(-1, 2)
+    trace = Trace(np.repeat(np.arange(4), 50), rng.integers(0, 2, 200), *bounds.T, list("abcd"), ["run", "MPI_Wait"],
+                  span_ns=(0, 1_500), markers=MARKS, time_unit=unit)  # fmt: skip
     model = perfcore.fit(trace, fitter="phases", phases_from=["forward", "backward"])
     assert [phase.marker for phase in model.phases] == [
         "outside", "forward", "backward", "outside", "forward", "backward", "outside",

@@ -89,9 +89,8 @@ def test_reach_is_the_largest_end_under_the_limit_of_factor_tree(noisy, share):
 def test_dependent_functions_are_refused():
     curve = UtilizationCurve(np.arange(11.0), np.arange(10.0))
     twice = PhaseBasis(functions=(np.sqrt, lambda t: 3.0 * np.sqrt(t)), names=("root", "three_roots"))
-    with pytest.raises(
-        OptionError, match=r"'three_roots' is a combination of constant, root .* Gram matrix is singular"
-    ):
+    problem = r"'three_roots' is a combination of constant, root .* Gram matrix is singular"
+    with pytest.raises(OptionError, match=problem):
         FactorTree(curve, twice)
     with pytest.raises(OptionError, match="combination of constant"):
         FactorTree(curve, PhaseBasis(functions=(np.ones_like,), names=("one",)))
@@ -103,17 +102,15 @@ def test_short_phase_where_a_function_is_constant_to_rounding():
     curve = UtilizationCurve(np.arange(801.0), heights)
     tree = FactorTree(curve, PhaseBasis(functions=(np.tanh,), names=("tanh",)))
     constant = MomentTree(curve)
-    assert tree.error(tree.interval(700.0, 800.0), 0) == pytest.approx(
-        constant.error(constant.interval(700.0, 800.0), 0), rel=1e-12
-    )
+    expected = constant.error(constant.interval(700.0, 800.0), 0)
+    assert tree.error(tree.interval(700.0, 800.0), 0) == pytest.approx(expected, rel=1e-12)
     assert tree.coefficients(tree.interval(700.0, 800.0)).tolist() == pytest.approx([2.0, 0.0])
 
 
 def test_long_step_is_integrated_to_rounding():
     """One step over 40 time constants: the panels must follow the function, not the steps."""
-    tree = FactorTree(
-        UtilizationCurve([0.0, 40.0, 41.0], [2.0, 5.0]), PhaseBasis(functions=(lambda t: np.exp(-t),), names=("exp",))
-    )
+    basis = PhaseBasis(functions=(lambda t: np.exp(-t),), names=("exp",))
+    tree = FactorTree(UtilizationCurve([0.0, 40.0, 41.0], [2.0, 5.0]), basis)
     triangle = tree.interval(0.0, 40.0)
     gram = triangle[:, :2].T @ triangle[:, :2]
     assert gram[0, 0] == pytest.approx(40.0, rel=1e-12)
@@ -202,9 +199,8 @@ def test_the_bounded_search_is_optimal(degree, seed):
     rng, n_cells = np.random.default_rng(seed), 14
     values = np.clip(rng.choice([0.0, 2.0, 4.0], n_cells) + rng.normal(0, 0.4, n_cells), 0, 4)
     low, high = -TOLERANCE * 4, (1 + TOLERANCE) * 4
-    costs = {
-        (a, b): cost_by_hand(values[a:b], degree, low, high) for a, b in itertools.combinations(range(n_cells + 1), 2)
-    }
+    pairs = itertools.combinations(range(n_cells + 1), 2)
+    costs = {(a, b): cost_by_hand(values[a:b], degree, low, high) for a, b in pairs}
     found = bounded_models(Cells(values, 1.0, low, high, 4.0), degree, 4)
     shortest = max(2, degree + 1)
     for n in range(1, len(found.squares) + 1):

@@ -13,9 +13,8 @@ from perfcore.hooks.registry import registry
 
 def run(levels, lengths, seed=0, unit="us", processors=16):
     rng = np.random.default_rng(seed)
-    heights = np.concatenate(
-        [np.full(n, level) + rng.normal(0, 0.5, n) for level, n in zip(levels, lengths, strict=True)]
-    )
+    pieces = zip(levels, lengths, strict=True)
+    heights = np.concatenate([np.full(n, level) + rng.normal(0, 0.5, n) for level, n in pieces])
     return UtilizationCurve(
         np.arange(len(heights) + 1.0), np.clip(heights, 0, processors), unit, n_locations=processors
     )

@@ -31,10 +31,8 @@ def small(seed, n_steps=12):
 def test_least_squares_is_the_best_of_all_partitions(exact, dense, seed, degree, n_phases):
     curve = small(seed)
     edges, heights = curve.relative_edges.tolist(), curve.heights.tolist()
-    error = {
-        (i, k): exact(edges, heights, edges[i], edges[k], degree)
-        for i, k in itertools.combinations(range(len(edges)), 2)
-    }
+    pairs = itertools.combinations(range(len(edges)), 2)
+    error = {(i, k): exact(edges, heights, edges[i], edges[k], degree) for i, k in pairs}
     least = min(
         sum(error[pair] for pair in itertools.pairwise((0, *inner, len(edges) - 1)))
         for inner in itertools.combinations(range(1, len(edges) - 1), n_phases - 1)
@@ -74,10 +72,8 @@ def test_hill_climb_cannot_be_improved_by_moving_one_break(noisy, dense, degree)
 def test_order_of_the_sums_of_squares(noisy, seed):
     """Exact is best, and climbing is exact where there are few steps."""
     curve = noisy(400, seed=seed)
-    exact, climb = (
-        perfcore.fit(curve, fitter="phases", phases=7, degree=1, segmenter=name, refine=False)
-        for name in ("least-squares", "hill-climb")
-    )
+    options = {"fitter": "phases", "phases": 7, "degree": 1, "refine": False}
+    exact, climb = (perfcore.fit(curve, segmenter=name, **options) for name in ("least-squares", "hill-climb"))
     minimax = perfcore.fit(curve, fitter="worley", phases=7, degree=1)
     assert climb.sum_of_squares == pytest.approx(exact.sum_of_squares, rel=1e-12)
     assert exact.sum_of_squares < minimax.sum_of_squares

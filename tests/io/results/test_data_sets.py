@@ -54,11 +54,8 @@ def test_a_folder_of_runs(folder):
     for processes in (4, 16, 2):
         (folder / f"lu_{processes}.out").write_text(npb(processes, 8 / processes))
     data = perfcore.read("runs")
-    assert data.table[["processes", "time_s", "file"]].to_numpy().tolist() == [
-        [2, 4, "runs/lu_2.out"],
-        [4, 2, "runs/lu_4.out"],
-        [16, 0.5, "runs/lu_16.out"],
-    ]
+    rows = data.table[["processes", "time_s", "file"]].to_numpy().tolist()
+    assert rows == [[2, 4, "runs/lu_2.out"], [4, 2, "runs/lu_4.out"], [16, 0.5, "runs/lu_16.out"]]
     assert data.source == "runs (3 files)"
     assert (dict(data.roles.parameters), data.roles.unit) == ({"p": "processes"}, "s")
     assert data.observations().value.tolist() == [4, 2, 0.5]

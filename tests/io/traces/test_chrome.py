@@ -40,10 +40,8 @@ def test_threads_with_nested_regions_and_names(read):
 
 def test_streams_of_gpus_compute_in_kernels(read):
     trace = read(KINETO, locations="stream")
-    assert pieces(trace) == [
-        ("GPU 0 / stream 7", "Memcpy HtoD", 25_000, 30_000),
-        ("GPU 0 / stream 7", "gemm", 0, 20_000),
-    ]
+    stream = "GPU 0 / stream 7"
+    assert pieces(trace) == [(stream, "Memcpy HtoD", 25_000, 30_000), (stream, "gemm", 0, 20_000)]
     assert read(KINETO).locations == ("GPU 0",)
     assert trace.busy_states == ("gemm",)
     assert "the array of events has no end: the tracer was stopped" in trace.notes
@@ -94,11 +92,8 @@ def test_processes_of_rocprof_are_gpus_and_flows_their_launches(tmp_path):
         ("stencil(int)", 50_000, 90_000),
     ]  # fmt: skip
     assert (trace.locations, trace.busy_states) == (("GPU 1",), ("stencil(int)",))
-    assert perfcore.read(path, locations="thread").states == (
-        "hipMemcpy",
-        "hipLaunchKernel",
-        "(outside of all regions)",
-    )
+    states = perfcore.read(path, locations="thread").states
+    assert states == ("hipMemcpy", "hipLaunchKernel", "(outside of all regions)")
     # The kernel waits for its launch, from 9 us on: 41.4 us of the host, 10 of launching, 40 of the kernel.
     found = perfcore.whatif(path)
     assert {each.question: each.runtime_ns for each in found.scenarios}["GPU 2x faster"] == found.runtime_ns - 20_000
@@ -243,11 +238,8 @@ def test_begin_and_end_in_any_order_of_the_file(read):
     ]  # fmt: skip
     trace = read(rows)
     one = "process 1 / thread 1"
-    assert [row[1:] for row in pieces(trace) if row[0] == one] == [
-        ("inner", 4000, 6000),
-        ("outer", 0, 4000),
-        ("outer", 6000, 8000),
-    ]
+    found = [row[1:] for row in pieces(trace) if row[0] == one]
+    assert found == [("inner", 4000, 6000), ("outer", 0, 4000), ("outer", 6000, 8000)]
     # Two ends alone, and a beginning alone, which lasts until the end of the trace.
     assert "warning: 1 begin events have no end: they last until the end of the trace" in trace.notes
     assert "2 end events without a begin passed over" in trace.notes

@@ -32,10 +32,7 @@ def test_the_innermost_region_counts(folder):
 
 
 def test_damage_is_one_line_and_nothing_is_printed(folder, capfd):
-    """OTF2's library reads whole chunks, and behind a cut goes on in memory that may hold what it read before.
-
-    So in rare cases a cut is not seen, and then nothing is missing.
-    """
+    """Behind a cut OTF2's library may find what it read before: then the cut is not seen, and nothing is missing."""
     whole = perfcore.read(folder / "traces.otf2").utilization()
     events = folder / "traces" / "0.evt"
     content = events.read_bytes()
