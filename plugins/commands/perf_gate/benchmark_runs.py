@@ -33,7 +33,7 @@ from perfcore.data.columns import direction, guess_roles, is_of_spread, is_run_i
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import distinct, values_of, without_duplicates
 from perfcore.data.selection import is_mark, is_number
-from perfcore.data.units import LABELS, KnownUnit, unit_of, unit_of_text
+from perfcore.data.units import LABELS, KnownUnit, split_unit, unit_of, unit_of_text
 
 if TYPE_CHECKING:
     from perfcore.reading.recognise import Reading
@@ -322,6 +322,31 @@ def _are_levels(sides: Sequence[pd.DataFrame], column: str, keys: Sequence[str])
     return not are_numbered or all((counts > 1).mean() > 0.5 for counts in runs)
 
 
+def same_metrics(metrics: Collection[str], others: Collection[str]) -> Mapping[str, str]:
+    """Return names of the second that mean what one of the first does: the same but for case, spelling and the unit."""
+    renamed = {}
+    for other in others:
+        if other in metrics:
+            continue
+        name, unit = _taken_apart(other)
+        same = [
+            metric
+            for metric in metrics
+            if metric not in others
+            and _taken_apart(metric)[0] == name
+            and None not in (unit, one := _taken_apart(metric)[1])
+            and _unit_factor(unit, one) is not None
+        ]
+        if len(same) == 1:
+            renamed[other] = same[0]
+    return {other: metric for other, metric in renamed.items() if list(renamed.values()).count(metric) == 1}
+
+
+def _taken_apart(column: str) -> tuple[str, KnownUnit | None]:
+    name, unit = split_unit(column)
+    return re.sub(r"[\s_.:-]+", "", name).lower(), unit
+
+
 def _unit_factor(unit: KnownUnit | None, other: KnownUnit | None) -> float | None:
     """Return how many of the other unit one is; None if they measure different things."""
     if unit is None or other is None or unit.kind != other.kind or _counted(unit) != _counted(other):
@@ -408,6 +433,11 @@ class Matched(NamedTuple):
 
 def match(first: LongTable, second: LongTable) -> Matched:
     """Match benchmarks by name; one that each side has alone is the same, whatever it is called."""
+    metrics = same_metrics(*(side.runs["metric"].unique().tolist() for side in (first, second)))
+    for name, metric in metrics.items():
+        progress.note(f"{name} of {second.source} is taken as {metric} of {first.source}")
+    if metrics:
+        second = replace(second, runs=second.runs.assign(metric=second.runs["metric"].astype(object).replace(metrics)))
     named = _named((first, second))
     grouped = [side.groupby("benchmark", sort=False, observed=True).indices for side in named]
     groups = [{str(name): rows for name, rows in side.items()} for side in grouped]
