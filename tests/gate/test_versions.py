@@ -74,6 +74,27 @@ def test_two_files_decide_the_plain_cases(tmp_path: Path, write) -> None:
     assert "too few data to find less than" in perfcore.gate(old, new).report().answer
 
 
+def test_two_files_in_two_units_are_compared_as_in_one(tmp_path: Path) -> None:
+    old, new, in_ms = (tmp_path / f"{name}.csv" for name in ("old", "new", "ms"))
+    for path, unit, factor, runs in (
+        (old, "s", 1, noisy(1)),
+        (new, "s", 1, noisy(3, 1.2)),
+        (in_ms, "ms", 1000, noisy(3, 1.2)),
+    ):
+        path.write_text(f"time_{unit}\n" + "".join(f"{factor * run:.7g}\n" for run in runs))
+    expected, found = perfcore.gate(old, new), perfcore.gate(old, in_ms)
+    assert found.estimates.log_ratio == pytest.approx(expected.estimates.log_ratio, rel=1e-6)
+    assert (found.outcome, found.units) == (expected.outcome, expected.units)
+
+
+def test_two_columns_of_versions_are_two_sides(tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_text(
+        "before_ms,after_ms\n" + "".join(f"{a},{b}\n" for a, b in zip(noisy(1), noisy(3, 1.3), strict=True))
+    )
+    assert perfcore.gate(tmp_path / "runs.csv").outcome == "fail"
+    assert perfcore.info(tmp_path / "runs.csv")["next"] == [f"perf gate {tmp_path / 'runs.csv'}"]
+
+
 def test_no_change_at_one_per_cent_noise_passes(tmp_path: Path) -> None:
     passed = 0
     for k in range(20):

@@ -490,6 +490,21 @@ def test_of_ranks_the_next_question_is_who_waits_for_whom():
     assert perfcore.profile(halo, by="rank").report().next == f"perf messages {halo}"
 
 
+@pytest.mark.parametrize("header", [
+    "function,calls,own_time,total_time", "name,ncalls,tottime,cumtime", "region,count,exclusive_s,inclusive_s",
+    "Function,Calls,Self (s),Total (s)",
+])  # fmt: skip
+def test_own_times_of_a_table_add_up_and_times_with_callees_stand_beside_them(tmp_path, header):
+    """Of main 0.1 s of 10.2 s; sums of times with callees would count each call again."""
+    (tmp_path / "functions.csv").write_text(f"{header}\nmain,1,0.1,10.2\nsolve,100,6.2,9.1\nio,10,3.9,3.9\n")
+    found = profile(tmp_path / "functions.csv")
+    assert [(row["name"], row["own_ns"], row["total_ns"]) for row in found.rows] == [
+        ("solve", 6_200_000_000, 9_100_000_000), ("io", 3_900_000_000, 3_900_000_000),
+        ("main", 100_000_000, 10_200_000_000),
+    ]  # fmt: skip
+    assert "60.8% of the time (10.2 s) is solve" in found.report().answer
+
+
 def test_two_tables_of_functions_are_compared_whatever_their_numbers_of_calls(tmp_path):
     old, new, third = (tmp_path / name for name in ("old.csv", "new.csv", "third.csv"))
     old.write_text("function,calls,time_s\nsolve,10,5\nexchange,10,2\nio,2,1\n")

@@ -70,7 +70,7 @@ _READERS: tuple[tuple[str, ...], ...] = (
     ("gpu-sums", "traces.gpu_tables:GpuSummaryReader", ".csv .txt .log .out",
      "times by kernel, by nsys stats, rocprof and PyTorch's profiler"),
     ("benchmark-lines", "results.benchmark_tools:BenchmarkLinesReader", ".txt .log .out",
-     "console of libtest, criterion.rs and Catch2"),
+     "console of libtest, criterion.rs, Catch2 and hyperfine"),
     ("benchmark-tables", "results.benchmark_tools:BenchmarkTableReader", ".csv",
      "CSV of BenchmarkDotNet and Node.js's compare.js"),
     ("lammps", "results.program_logs:LammpsReader", _TEXT + " .lammps", "logs of LAMMPS"),
@@ -170,7 +170,7 @@ _SIGNATURES: dict[str, str | tuple[str, ...]] = {
     r'|\A(?:"?Name"?,"?Calls"?,"?TotalDuration(?:Ns)?"?,|[-\s]*Name {2,}(?:Self CPU|CPU total))',
     "benchmark-lines": (
         r"(?m)^test \S[^\n]*? \.\.\. bench: +[0-9]|^(?:\S[^\n]*)? +time: +\[(?:[0-9.]+ \S+ ){2}[0-9.]+ \S+\]"
-        r"|^benchmark name +samples +iterations +est",
+        r"|^benchmark name +samples +iterations +est|^Benchmark #?[0-9]+: [^\n]*\n +Time \(mean",
         _TEXT_ONLY,
     ),
     "benchmark-tables": r'\A(?:"?binary"?, ?"?filename"?, ?"?configuration"?, ?"?rate"?, ?"?time"?'

@@ -350,6 +350,10 @@ TABLES = {
         "test_a[20]     615.1000 (14.8)  1,668.0000 (14.6)     76.2500 (>9.64)       40;1      1.4 (0.0)    1190\n"
         "------------------------------------------------------------------------\n\nLegend:\n  Outliers: 1 SD\n", {},
         "arg1 time_s stddev_s n_runs", [[10, 45.5e-6, 7.892e-6, 4190], [20, 1.668e-3, 76.25e-6, 1190]], {}),
+    "hyperfine, console": ("Benchmark 1: ./solve -n 4\n"
+        "  Time (mean ± \N{GREEK SMALL LETTER SIGMA}):      1.25 s ±  0.5 ms    [User: 1.2 s, System: 3.0 ms]\n"
+        "  Range (min … max):    1.22 s …  1.26 s    10 runs\n \n", {}, "benchmark time_ns stddev_ns n_runs",
+        [["./solve -n 4", 1.25e9, 5e5, 10]], {"code": ("benchmark",)}),
     "catch2": ("\nbenchmark name            samples       iterations    estimated\n"
         "                          mean          low mean      high mean\n"
         "                          std dev       low std dev   high std dev\n" + "-" * 79 + "\n"

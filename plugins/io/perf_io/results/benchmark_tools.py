@@ -38,15 +38,21 @@ _BLOCK = re.compile(
     rf"(?P<name>\S.*?)\s+(?P<runs>[0-9]+)\s+[0-9]+\s+{_NUMBER} [mnµu]?s\s+(?P<value>{_NUMBER}){_BOUNDS % 'unit'}"
     rf"\s+(?P<spread>{_NUMBER}){_BOUNDS % 'spread_unit'}"
 )
+# Of hyperfine: three lines, of which the first names the command.
+_COMMAND = re.compile(
+    rf"Benchmark #?[0-9]+: (?P<command>\S.*?) +Time \(mean ± \S\): +(?P<value>{_NUMBER}) (?P<unit>\S+) ± +"
+    rf"(?P<spread>{_NUMBER}) (?P<spread_unit>\S+) .* (?P<runs>[0-9]+) runs"
+)
 _LONGEST_BLOCK = 600
 
 
 class BenchmarkLinesReader(ResultReader):
-    """Read benchmarks as libtest (``cargo bench``), criterion.rs and Catch2 print them.
+    """Read benchmarks as libtest (``cargo bench``), criterion.rs, Catch2 and hyperfine print them.
 
     The spread of libtest, ``+/-``, is taken as the standard deviation; criterion's ends are a 95% interval.
 
-    Source: Rust, ``library/test/src/bench.rs``; criterion.rs, ``src/report.rs``; Catch2, ``docs/benchmarks.md``.
+    Source: Rust, ``library/test/src/bench.rs``; criterion.rs, ``src/report.rs``; Catch2, ``docs/benchmarks.md``;
+    hyperfine, ``src/benchmark/mod.rs``.
     """
 
     value, unit, code = "time_ns", None, ("benchmark",)
@@ -55,7 +61,8 @@ class BenchmarkLinesReader(ResultReader):
         above = block = ""
         for number, text in content:
             block = f"{block} {text.strip()}"[-_LONGEST_BLOCK:].strip() if text.strip("-. \t") else ""
-            match = next((m for line in _LINES if (m := line.fullmatch(text.rstrip()))), _BLOCK.fullmatch(block))
+            found_block = _BLOCK.fullmatch(block) or _COMMAND.fullmatch(block)
+            match = next((m for line in _LINES if (m := line.fullmatch(text.rstrip()))), found_block)
             if match is None:
                 above = text.strip()
                 continue
@@ -68,7 +75,8 @@ class BenchmarkLinesReader(ResultReader):
                     found.refuse(f"{parts['unit'][:20]!r} is no unit of time from ns to s", number)
                 if parts.get(key):
                     amounts[key] = found.number(parts[key].replace(",", ""), key, number) * round(unit.factor * 1e9)
-            named, arguments = benchmark_arguments(parts["name"] or above)
+            command = parts.get("command")
+            named, arguments = ({"benchmark": command}, {}) if command else benchmark_arguments(parts["name"] or above)
             row: Row = {**named, "time_ns": amounts["value"]}
             if "low" in amounts:
                 row["ci95_ns"] = (amounts["high"] - amounts["low"]) / 2

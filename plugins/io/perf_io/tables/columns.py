@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from perf_io.options import TableOptions
 from perf_io.tables.duck import Column, Table, one_line
-from perf_io.tables.measurement_table import levels_of_columns, numbered_runs, parts_of_time, ways_of_columns
+from perf_io.tables.measurement_table import levels_of_columns, numbered_runs, own_times, parts_of_time, ways_of_columns
 from perf_tables.meanings import called, meaning_of_name
 from perfcore.base.errors import InputError, UnknownNameError, listing
 from perfcore.data.columns import (
@@ -469,7 +469,12 @@ class _UnknownTable:
         roles = guess_roles(self.names, {*numbers})
         moments = starts | (set() if self._has_rate() and not starts else ends) | (bare & {*SYNONYMS["time"]})
         in_columns = numbered_runs(self.names) or levels_of_columns(self.names)
-        if in_columns is not None and len(in_columns.columns) < len(self.columns) and (roles.parameters or not moments):
+        is_beside = in_columns is not None and len(in_columns.columns) < len(self.columns)
+        if (is_beside and (roles.parameters or not moments)) or (
+            in_columns is not None and in_columns.name == "version"
+        ):
+            return True
+        if self.texts and own_times(numbers) is not None:
             return True
         measured = {name for name in numbers if not (is_run_identifier(name) or called("version", [name]))}
         if measured == {roles.value} and bare & _VERSIONS:

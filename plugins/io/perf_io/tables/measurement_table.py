@@ -44,6 +44,7 @@ _ALIKE = 2.0  # between the longest and the shortest run of a point, as a rule
 _DERIVED = {statistic: words("beside", statistic) for statistic in ("mean", "median", "min", "max")}
 _KINDS = ("time", "rate", "part", "whole", "no_time")
 _TIMES, _RATES, _PARTS, _WHOLES, _NO_TIMES = (frozenset(words("words", kind)) for kind in _KINDS)
+_OWN, _INCLUSIVE, _CALLS = (frozenset(words("words", kind)) for kind in ("own", "inclusive", "calls"))
 _COUNT = re.compile(
     r"(?P<before>[^\W\d]*?)[\s_]*(?P<equals>[=:]?)[\s_]*(?P<number>[0-9]+(?:\.[0-9]+)?)[\s_]*(?P<after>[^\W\d]*)"
 )
@@ -193,6 +194,8 @@ def _levels_in_columns(tidy: Tidy, named: Set[str]) -> None:
         return
     others = [column for column in columns if column not in group.columns]
     left, name = tidy.frame, group.name
+    if not others:
+        left, others = left.assign(run=range(1, len(left) + 1)), ["run"]
     if (corner := re.fullmatch(r"(.+?)\s*[\\/]\s*(.+)", others[0])) is not None and not name:
         left, name = left.rename(columns={others[0]: corner[1]}), corner[2]
         others[0] = corner[1]
@@ -244,6 +247,35 @@ def parts_of_time(columns: Sequence[str]) -> tuple[str, ...]:
     is_whole = any(names[column] & _WHOLES or (column in times and not names[column]) for column in others)
     parts = [column for column in columns if column in parts or (column in times and len(parts) > 1)]
     return tuple(parts) if len(parts) > 1 and not is_whole and len({unit_of(c) for c in parts}) == 1 else ()
+
+
+def own_times(columns: Sequence[str]) -> tuple[str, str] | None:
+    """Return the column of own times, as of functions, and that of times with what they call, if there is one of each.
+
+    Examples
+    --------
+    >>> own_times(["function", "ncalls", "tottime", "cumtime"])
+    ('tottime', 'cumtime')
+    """
+    names = {column: {*words_of(split_unit(column)[0] or column)} for column in columns}
+    names = {column: found for column, found in names.items() if not found & _CALLS and "%" not in column}
+    own = [column for column, found in names.items() if found & _OWN]
+    inclusive = [column for column, found in names.items() if found & _INCLUSIVE and column not in own]
+    return (own[0], inclusive[0]) if len(own) == len(inclusive) == 1 else None
+
+
+def _own_times_of_functions(tidy: Tidy, named: Set[str]) -> None:
+    """Take own times for what was measured, and the column before them for what it was measured of."""
+    frame = tidy.frame
+    numeric = [str(column) for column in frame.columns if frame[column].dtype.kind in "iuf"]
+    texts = [str(column) for column in frame.columns if column not in numeric]
+    if tidy.roles or named or not texts or (times := own_times(numeric)) is None:
+        return
+    own, inclusive = times
+    if unit_of(own) == unit_of(inclusive) and (frame[own] <= frame[inclusive] * (1.0 + SUM_ROUNDING)).all():
+        tidy.frame = frame.rename(columns={inclusive: f"inclusive_{own}"})
+        tidy.roles |= {"value": own, "category": texts[:1], "parameters": []}
+        tidy.notes.append(f"{own} is measured; {inclusive} is with what each {texts[0]} calls")
 
 
 def _sum_of_parts(frame: pd.DataFrame) -> tuple[str, tuple[str, ...]] | None:
@@ -523,9 +555,9 @@ def _ways_in_rows(tidy: Tidy, named: Set[str]) -> None:
 
 
 _STEPS = (
-    _merged_cells, _repetitions_in_columns, _levels_in_columns, _parts_in_columns, _ways_in_columns, _commands,
-    _total_processors,
-    _processes_with_threads, _half_widths, _slowest_ranks, _time_of_unit, _ways_in_rows,
+    _merged_cells, _own_times_of_functions, _repetitions_in_columns, _levels_in_columns, _parts_in_columns,
+    _ways_in_columns, _commands, _total_processors, _processes_with_threads, _half_widths, _slowest_ranks,
+    _time_of_unit, _ways_in_rows,
 )  # fmt: skip
 
 
