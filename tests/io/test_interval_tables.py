@@ -183,3 +183,14 @@ def test_tables_that_tools_write(write, text, expected):
     trace = perfcore.read(write(text, "table.csv"))
     zero = trace.facts.get("epoch_ns", 0)
     assert [(place, state, zero + start, zero + end) for place, state, start, end in pieces(trace)] == expected
+
+
+@pytest.mark.parametrize(("last", "unit"), [("4.4", "s"), ("4", "us"), ("2000.5", "us")])
+def test_times_without_a_unit_are_seconds_if_they_are_fractions_within_a_thousand(tmp_path, last, unit):
+    """Clocks that count microseconds have whole ones, or many."""
+    (tmp_path / "tasks.csv").write_text(f"worker,task,start,duration\nw0,load,0,1\nw1,load,0,2\nw0,fit,{last},3\n")
+    trace = perfcore.read(tmp_path / "tasks.csv")
+    assert trace.time_unit == unit
+    assert any(
+        f"start has no unit: its times are taken in {unit}; if not: -r time_unit=" in note for note in trace.notes
+    )

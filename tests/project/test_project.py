@@ -384,6 +384,8 @@ def test_names_of_traces_give_a_second_parameter(tmp_path):
     at = over_two_parameters(tmp_path, (2, 4, 8), "p=16,n=128", call_ns=10_000)
     assert at.elapsed[0] == pytest.approx(0.001 + 4 * (0.128 / 16 + 1e-5), rel=0.05)
     assert at.speedup[0] == pytest.approx(8 * (1 - 0.001 / 0.033), rel=0.2)
+    first = at.speedup[0] * at.elapsed[0]
+    assert at.speedup[1:] == pytest.approx((first / at.elapsed[2], first / at.elapsed[1]), rel=1e-3)
     assert sum(each.time[0] for each in at.components) == pytest.approx(at.elapsed[0], rel=1e-12)
 
 
@@ -398,6 +400,7 @@ def test_a_table_without_categories_is_predicted_as_by_a_fit(at):
     assert found.speedup == pytest.approx((10.2 / value, 10.2 / high, 10.2 / low), rel=1e-12)  # from one processor
     assert found.efficiencies["scaling"] == pytest.approx([speedup / at for speedup in found.speedup], rel=1e-12)
     assert model.report().answer == perfcore.fit(frame, fitter="scaling", at=f"p={at}").report().answer
+    assert "projections" not in model.answer.to_dict()
 
 
 def test_two_scales_are_said_first_and_losses_have_remedies(halo):

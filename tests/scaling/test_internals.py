@@ -18,7 +18,7 @@ from perf_formulas import Formula
 from perf_scaling import array_form, engine, kernels
 from perf_scaling.call_tree import tree_of
 from perf_scaling.data import runs_of
-from perf_scaling.engine import PARTS, fit_posterior, weigh_one_parameter
+from perf_scaling.engine import PARTS, check_holdout, fit_posterior, weigh_one_parameter
 from perf_scaling.family import (
     GROUPS,
     block_log_prior,
@@ -276,6 +276,26 @@ def test_many_means_at_points_of_several_parameters_are_weighed_once_more_and_ot
     means = (points[:, -1] / points[:, 0] + 1.0)[None] * np.random.default_rng(2).lognormal(0.0, 0.02, 30)
     fit_posterior(points, means, np.full((1, 30), 3.0), np.full(1, 1e-4))
     assert len(seen) == rounds
+
+
+def test_rates_leave_open_what_their_reciprocals_do():
+    rates, levels = np.array([[1.0, 1.9, 3.5, 6.1, 9.2]]), np.array([0.1, 0.5, 0.9])
+    counts, spread, points = np.full((1, 5), 2.0), np.full(1, 1e-4), 2.0 ** np.arange(6)[:, None]
+    found = fit_posterior(points[:5], rates, counts, spread, reciprocal=True).quantiles(points, levels)
+    times = fit_posterior(points[:5], 1.0 / rates, counts, spread).quantiles(points, levels)
+    np.testing.assert_allclose(found, 1.0 / times[:, :, ::-1], rtol=1e-9)
+
+
+def test_the_paths_with_the_largest_means_are_checked(monkeypatch):
+    """One that is erratic and small does not count where one path is looked at."""
+    monkeypatch.setattr(engine, "_MOST_PATHS", 1)
+    p = [1, 2, 4, 8, 16]
+    rows = [(path, at, time) for path, times in (("a", [1, 9, 1, 9, 90]), ("b", [100 + 1600 / at for at in p]))
+            for at, time in zip(p, times, strict=True)]  # fmt: skip
+    model = perfcore.fit(pd.DataFrame(rows, columns=["path", "p", "time_s"]), fitter="scaling", path="path")
+    checked = check_holdout(model)
+    assert (checked.paths, checked.inside) == (1, 1.0)
+    assert checked.median_error < 0.05
 
 
 # Growth, and what advice and comparisons are made of.

@@ -29,6 +29,7 @@ _DEFAULT = "us"
 # some minutes once. Chrome and Perfetto call such times `ts`, so these are never taken for dates.
 # Longer ones are dates if they are whole minutes apart.
 _FIRST_S, _LAST_S, _LONGEST_S, _MINUTE_S = 1.26e9, 2.05e9, 31 * 86400.0, 60
+_LONGEST_FRACTIONAL_S = 1000.0  # of times in fractions; those in microseconds are whole, or many
 _OF_TRACERS = frozenset({"ts"})
 _ALL, _ENTERED = "all", "running"  # what a location and a state are called where no column names them
 _SAMPLE_ROWS = 200
@@ -83,19 +84,20 @@ def with_unit(table: Table, roles: Roles, chosen_unit: str | None) -> tuple[str,
 
 
 def _since_1970(table: Table, column: Column) -> tuple[float | None, str]:
-    """Return the first time in seconds where all are times since 1970 in some unit, and that unit."""
+    """Return the first time in seconds if all are times since 1970 in some unit, and that unit, else the usual one."""
     if column.name.strip().lower() in _OF_TRACERS:
         return None, _DEFAULT
     number = f"TRY_CAST({table.number(column)} AS DOUBLE)"
     rows = f"SELECT {number} AS t FROM {table.relation} LIMIT {FIRST_ROWS}"
     whole = f"SELECT bool_and((t - (SELECT min(t) FROM ({rows}))) % {_MINUTE_S} = 0) FROM ({rows})"
-    first, last, in_minutes = table.database.rows(f"SELECT min(t), max(t), ({whole}) FROM ({rows})")[0]
+    seen = f"SELECT min(t), max(t), ({whole}), bool_or(t % 1 <> 0) FROM ({rows})"
+    first, last, in_minutes, has_fractions = table.database.rows(seen)[0]
     for unit, ns in NANOSECONDS.items():
         factor = ns / 1e9
         if first is not None and _FIRST_S <= first * factor <= last * factor <= _LAST_S:
             is_short = (last - first) * factor <= _LONGEST_S or (unit == "s" and in_minutes)
             return (first * factor, unit) if is_short else (None, _DEFAULT)
-    return None, _DEFAULT
+    return None, "s" if has_fractions and last - first <= _LONGEST_FRACTIONAL_S else _DEFAULT
 
 
 def read_event_table(table: Table, roles: Roles) -> Trace:
