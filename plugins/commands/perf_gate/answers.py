@@ -315,7 +315,7 @@ def _designs(result: VersionGate) -> list[str]:
                 text += f"; {_CV_CURE}" if source in ("short", "noise") else ""
             texts.append(text)
         elif design == "interleaved":
-            texts.append(f"{count} interleaved rounds ({first.reason})")
+            texts.append(f"{count} interleaved round{'s' * (count != 1)} ({first.reason})")
         elif design == "blocked":
             texts.append(f"one version after the other ({first.reason}), so that drift counts as uncertainty")
         else:

@@ -140,7 +140,7 @@ def gathered(data: Measurements, options: ScalingOptions) -> ScalingData:
         if wider.paths:
             named = f"parameters {', '.join(several)} (set with --parameter)"
             notes = [note for note in notes if not note.endswith(_ONE_LEVEL)]
-            return replace(wider, notes=tuple(dict.fromkeys((*notes, named, *wider.notes))))
+            return replace(wider, notes=tuple(dict.fromkeys((*notes, *wider.notes, named))))
     for steps in meanings.steps_of(data):
         levels = data.table[steps]
         hold = f"--where {steps}={levels.mode().iloc[0]:g} holds them"
