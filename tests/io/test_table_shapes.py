@@ -57,6 +57,8 @@ SHAPES = {
     "names and units behind marks": ("#  p  walltime  memory\n#   [-]  [s]  [GB]\n"
         "  1  8  1.2\n  2  4.5  1.5\n  4  2.5  2.1\n",
         "dat"),
+    "means with deviations in bold": ("|Nodes|Throughput Mean ± SD|Speedup|\n|-:|-:|-:|\n|1|**8 ± 0.5** inf/s|1.00x|\n"
+        "|2|**4.5 ± 0.9** inf/s|2.03x|\n|4|**2.5 ± 1.1** inf/s|3.00x|\n", "md"),
     "about": ("p,time_s\n1,~8\n2,≈4.5\n4,2.5\n", "csv"),
     "hours and minutes": ("threads,took\n1,1h 8s\n2,30 min 4.5 s\n4,15m2.5s\n", "csv"),
     "a line of blanks": ("p,time_s\n1,8\n2,4.5\n   \n4,2.5\n  \n", "csv"),
@@ -122,6 +124,15 @@ def test_processors_by_size_in_json(tmp_path):
     assert data.table[["n", "p", "value"]].to_numpy().tolist() == [
         [1024, 1, 8], [1024, 2, 4.5], [2048, 1, 64], [2048, 2, 33],
     ]  # fmt: skip
+
+
+def test_a_serial_run_beside_counts_with_a_word_is_refused_with_the_option_that_leaves_it_out(read):
+    data = read("|Workers|Time (s)|\n|--|--|\n|Sequential|8|\n|1 worker|8|\n|2 workers|4.5|\n|4 workers|2.5|\n", "a.md")
+    with pytest.raises(
+        InputError, match=r"a.md:3: Workers is 'Sequential'.*; where='Workers!=Sequential' leaves it out"
+    ):
+        perfcore.fit(data)
+    assert perfcore.fit(data, where="Workers!=Sequential").measured.ravel().tolist() == [1, 2, 4]
 
 
 def test_hosts_of_one_cluster_with_a_run_each_are_no_systems(tmp_path):

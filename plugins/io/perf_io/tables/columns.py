@@ -376,7 +376,7 @@ class _UnknownTable:
         given = self._taken_for("processors", "size")[:_MOST_VARIED]
         if not given and self.texts and self.rows is not None and not self._names_rows(*self.texts):
             given = self._taken_for("number")[:1]
-        results = self._taken_for("time", "rate")[-1:]
+        results = self._taken_for("time")[-1:] or self._taken_for("rate")[-1:]
         chosen = ["COLUMN", "COLUMN"]
         if given and results:
             chosen = [shlex.quote(",".join(column.name for column in each)) for each in (given, results)]

@@ -321,7 +321,7 @@ def _is_boxed(lines: Sequence[str], number: int) -> bool:
 
 
 def _cells_of_box(line: str) -> str:
-    line = _BREAK.sub(" ", line.strip())
+    line = _BREAK.sub(" ", line.strip()).replace("**", "")
     if _BARS.search(line) is None or _RULER.fullmatch(line):
         return ""
     cells = _BARS.split(re.sub(r"^[|\u2502\u2503\u2551]|[|\u2502\u2503\u2551]$", "", line))

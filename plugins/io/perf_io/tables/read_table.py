@@ -52,6 +52,7 @@ _WITH_UNIT = re.compile(rf"\s*({_NUMBER})(\s*)({_UNIT})\s*")
 _MAGNITUDE = re.compile(rf"\s*({_PLAIN})\s*([kKMGT])\s*")
 _WORD = r"[A-Za-zµμ/]*"
 _SPREAD = rf"\s*'?({_PLAIN})\s*({_WORD})\s*(?:±|\+/?-)\s*({_PLAIN})\s*({_WORD})(%)?'?\s*"  # 8.1 ± 0.2 s, or ± 2%
+_WITH_SD = re.compile(r"\s*(?:±|\+/?-).*$")  # in a name: Mean ± SD
 _FACTOR = rf"\s*({_PLAIN})\s*" "[x\N{MULTIPLICATION SIGN}]" r"\s*"  # 3.7x
 _FRACTION = r"\s*([0-9]+)\s*/\s*([0-9]+)\s*"  # of a node
 _LABEL = re.compile(r".*[(\[]\s*([^()\[\]]+?)\s*[)\]]\s*")
@@ -166,7 +167,7 @@ class _Notation(NamedTuple):
 
 def with_spreads(table: Table) -> Table:
     """Return the table with a column of standard deviations beside each whose cells hold one: ``8.1 ± 0.2 s``."""
-    parts, columns = [], []
+    parts, columns, replaced = [], [], []
     for name, cells in _first_texts(table).items():
         alone = [text for text in cells if re.fullmatch(_SPREAD, text) is None]
         if len(alone) == len(cells) or (2 * len(alone) >= len(cells) and not all(map(is_number, alone))):
@@ -176,19 +177,22 @@ def with_spreads(table: Table) -> Table:
         share = f"CAST(TRY_CAST({group[1]} AS DOUBLE) * TRY_CAST({group[3]} AS DOUBLE) / 100 AS VARCHAR)"
         group[3] = f"CASE WHEN {group[5]} IS NULL THEN {group[3]} ELSE {share} END"
         unit = f"coalesce({group[4]}, {group[2]}, '')"
-        spread = Column(f"{name} std", "number")
-        for number, column, other in ((group[1], name, quoted_name(name)), (group[3], spread.name, "NULL")):
+        mean = _WITH_SD.sub("", name) or name
+        mean = name if mean in table.types else mean
+        for number, column, other in ((group[1], mean, quoted_name(name)), (group[3], f"{mean} std", "NULL")):
             plain = _swapped(f"trim({number} || ' ' || {unit})", table.decimal)
             parts.append(f"coalesce({plain}, {other}) AS {quoted_name(column)}")
-        columns += [Column(name, "number"), spread]
+        columns += [Column(mean, "number"), Column(f"{mean} std", "number")]
+        replaced.append(name)
     if not columns:
         return table
     changed = {column.name: column for column in columns}
-    kept = [quoted_name(column.name) for column in table.columns if column.name not in changed]
+    others = [column for column in table.columns if column.name not in replaced]
+    kept = [quoted_name(column.name) for column in others]
     return replace(
         table,
         relation=f"(SELECT {', '.join([*kept, *parts])} FROM {table.relation})",
-        columns=(*(c for c in table.columns if c.name not in changed), *columns),
+        columns=(*others, *columns),
         types={**table.types, **dict.fromkeys(changed, "text")},
         notes=(*table.notes, f"what stands behind ± in {listing(list(changed)[::2])} is taken as a standard deviation"),
     )
@@ -273,7 +277,8 @@ def _notation(table: Table, column: Column, cell: str, texts: Sequence[str], kil
     counts = [match for text in others if (match := re.fullmatch(_COUNTED, text))]
     named = [match[2] or match[3] for match in counts]
     words = {word.lower().removesuffix("s").removesuffix("e") for word in named}
-    if len(counts) == len(others) and len(words) == 1 and is_processors(max(named)):
+    # One may be a serial run, which is refused with its line.
+    if len(counts) >= max(len(others) - 1, 2) and len(words) == 1 and is_processors(max(named)):
         groups = (f"nullif(regexp_extract({cell}, {quoted(f'^{_COUNTED}$')}, {k}), '')" for k in (1, 4))
         return _Notation(f"coalesce({', '.join(groups)})", None, name="" if is_processors(column.name) else max(named))
     if (label := _LABEL.fullmatch(column.name)) is not None and _unit(label[1]) is None:  # W, MHz: as in the name
