@@ -44,13 +44,14 @@ _LAUNCH = re.compile(
 )
 # `Time with 4 threads: 2.9 s`: a number with the words before it, and with its unit.
 _NUMBER = re.compile(
-    r"(?P<before>[A-Za-z_][\w -]*?)?\W{0,3}(?<![\w.])(?P<value>[0-9]+m[0-9.]+s|[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)"
+    r"(?P<before>[A-Za-z_][\w -]{0,40}?)?\W{0,3}(?<![\w.])(?P<value>[0-9]+m[0-9.]+s|[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)"
     r"[ -]?(?P<unit>[A-Za-zµμ]+)?(?![\w.]\w)"
 )
 _PLURAL = re.compile(r"(?<=[a-z])(?:(?<=s)es|s)\b")
 _WHOLES = frozenset(words("words", "whole"))
 _FEWEST_LINES = 2
 _FEWEST_ALIKE = 3
+_LONGEST = 400  # line that speaks of a run
 _AROUND = " \t\r\n,;|"
 
 
@@ -113,7 +114,7 @@ def _skeleton(line: str) -> str:
 def _run_of_line(line: str) -> dict[str, str]:
     """Return how many processors a line speaks of, and what time they took; nothing unless it says both, each once."""
     run = dict[str, str]()
-    for match in _NUMBER.finditer(line):
+    for match in _NUMBER.finditer(line[:_LONGEST]):
         before, word = (match["before"] or "").strip(), match["unit"] or ""
         unit, joined = unit_of_text(word), line[match.end("before") : match.start("value")].strip()
         is_time = re.search("m.*s", match["value"]) is not None or (unit is not None and unit.kind == "time")
