@@ -43,8 +43,9 @@ _LAUNCH = re.compile(
     r".*\b(?:mpirun|mpiexec|srun|prun|jsrun|aprun)\b.*?\s(?:-n|-np|--np|--ntasks)[\s=]*(?P<value>[0-9]+)\b"
 )
 # `Time with 4 threads: 2.9 s`: a number with the words before it, and with its unit.
+_AMOUNT = r"[0-9]+m[0-9.]+s|[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
 _NUMBER = re.compile(
-    r"(?P<before>[A-Za-z_][\w -]{0,40}?)?\W{0,3}(?<![\w.])(?P<value>[0-9]+m[0-9.]+s|[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)"
+    rf"(?P<before>[A-Za-z_][\w -]{{0,40}}?)?\W{{0,3}}(?<![\w.])(?P<value>{_AMOUNT})"
     r"[ -]?(?P<unit>[A-Za-zµμ]+)?(?![\w.]\w)"
 )
 _PLURAL = re.compile(r"(?<=[a-z])(?:(?<=s)es|s)\b")
@@ -106,9 +107,7 @@ def _stated(line: str) -> dict[str, str]:
 
 def _skeleton(line: str) -> str:
     """Return a line without its numbers and plurals, which is the same for each of several runs."""
-    return _PLURAL.sub(
-        "", re.sub(r"[0-9]+m[0-9.]+s|[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", "#", line.strip()).lower()
-    )
+    return _PLURAL.sub("", re.sub(_AMOUNT, "#", line.strip()).lower())
 
 
 def _run_of_line(line: str) -> dict[str, str]:
