@@ -139,6 +139,8 @@ def _merged_cells(tidy: Tidy, named: Set[str]) -> None:
     """Fill the empty cells of leading columns in which each block of rows is named once, as in merged cells."""
     for column in tidy.frame.columns:
         cells = tidy.frame[column]
+        if not cells.isna().any():
+            return
         names = cells.dropna()
         blocks = cells.notna().cumsum().value_counts()  # rows by number of the name above; 0 if there is none
         if 0 in blocks or len(names) < 2 or blocks.min() < 2 or not names.is_unique:
