@@ -303,6 +303,19 @@ def test_series_that_do_not_add_up_are_compared_by_their_geometric_mean():
     assert "10% at p=1, beyond noise, in the geometric mean of 2 series" in comparison.report().answer
 
 
+def test_of_series_that_do_not_add_up_both_models_have_those_of_both():
+    """A third scheme of one model alone changes nothing; as a part of a time it would."""
+    times = [10.0, 6.0, 4.0, 3.0, 20.0, 11.0, 6.5, 4.0, 90.0, 80.0, 70.0, 60.0]
+    table = pd.DataFrame({"scheme": list("aaaabbbbcccc"), "p": [1, 2, 4, 8] * 3, "time_s": times})
+    expected = perfcore.compare(table[:8], table[:8], path="scheme", at="p=8").totals.values
+    found = perfcore.compare(table[:8], table, path="scheme", at="p=8").totals.values
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    parts = table.rename(columns={"scheme": "region"})
+    fitted = [perfcore.fit(rows, fitter="modgen") for rows in (parts[:8], parts)]
+    one, other = perfcore.compare(*fitted, at="p=8").totals.values[:, 0]
+    assert other > 5.0 * one
+
+
 def test_calls_within_calls_count_once():
     rows = [(path, p, time / p) for p in (1, 2, 4, 8) for path, time in (("main", 10.0), ("main/io", 4.0))]
     table = pd.DataFrame(rows, columns=["callpath", "p", "inclusive_s"])
