@@ -350,6 +350,18 @@ def test_collectives_evidently_wait_for_other_streams(tmp_path, late, halved, sa
     assert ("inferred of 2 kernels at collectives" in found.notes[0]) is said
 
 
+def test_ranks_without_collectives_are_replayed_each_by_itself(tmp_path):
+    """Half of 100 us is saved on one, half of 300 us on the other: the run is as long as the longer of them then is."""
+    for rank, gemm in enumerate((100, 300)):
+        events = [each for each in rank_events(gemm, gemm + 10) if "nccl" not in each["name"]]
+        facts = {"distributedInfo": {"rank": rank, "world_size": 2}, "baseTimeNanoseconds": 1_700_000_000 * 10**9}
+        write(tmp_path / f"rank{rank}.json", events, **facts)
+    found = perfcore.whatif(tmp_path, compute={"gemm": 2})
+    assert found.n_met == 0
+    assert found.runtime_ns == 400_000
+    assert runtimes(found) == {"gemm 2x faster": 350}
+
+
 def test_ranks_whose_collectives_do_not_match(tmp_path):
     """Each is replayed alone where clocks do not let ranks be in one at a time; a group need not be recorded."""
     unknown = [[{**e, "args": {"correlation": e["args"].get("correlation", -1)}} for e in rank_events(100, 110)]] * 2
