@@ -505,6 +505,18 @@ def test_own_times_of_a_table_add_up_and_times_with_callees_stand_beside_them(tm
     assert "60.8% of the time (10.2 s) is solve" in found.report().answer
 
 
+def test_own_times_at_several_scales_are_over_these_in_info_and_fit(tmp_path):
+    """At 4 processors 0.1 s + 10 s / 4 + 0.2 s, whatever the times with callees."""
+    rows = [f"{p},main,0.1,{10 / p + 0.3}\n{p},solve,{10 / p},{10 / p + 0.2}\n{p},io,0.2,0.2\n" for p in (1, 2, 4, 8)]
+    (tmp_path / "functions.csv").write_text("p,function,self_s,total_s\n" + "".join(rows))
+    facts = perfcore.info(tmp_path / "functions.csv")
+    assert facts["points"] == {"p": {"values": 4, "levels": [1, 2, 4, 8]}}
+    assert facts["total"] == "1.55 to 10.3 s"
+    assert facts["next"][0].startswith(f"perf fit {tmp_path / 'functions.csv'}")
+    fitted = perfcore.fit(tmp_path / "functions.csv")
+    assert fitted.predict({"p": [4.0]}) == pytest.approx([2.8], rel=0.05)
+
+
 def test_two_tables_of_functions_are_compared_whatever_their_numbers_of_calls(tmp_path):
     old, new, third = (tmp_path / name for name in ("old.csv", "new.csv", "third.csv"))
     old.write_text("function,calls,time_s\nsolve,10,5\nexchange,10,2\nio,2,1\n")

@@ -294,7 +294,7 @@ def _with_unit(name: str | None, unit: str | None) -> str:
 def _with_factors(data: Measurements) -> tuple[Measurements, list[str]]:
     """Return measurements over all that was varied, as a fit takes them, and a note on what was added."""
     roles = data.roles
-    if not roles.parameters or roles.value is None or "parameters" in data.given_roles.keys() - data.assumed:
+    if not roles.parameters or roles.value is None:
         return data, []
     notes = list[str]()
     with contextlib.suppress(PerfError):

@@ -392,6 +392,18 @@ def test_rows_and_roles(read, name):
     assert {**found, **({"parameters": dict(found["parameters"])} if "parameters" in found else {})} == roles
 
 
+def test_sizes_of_runs_of_one_program_are_a_parameter_in_info_as_in_fit(tmp_path):
+    text = FIGURES["LULESH"][0]
+    for size in (20, 30):
+        for n, p in enumerate((1, 8, 27), 1):
+            run = text.replace("{n} \n", "").replace("Num processors:      {n}", f"Num processors: {p}")
+            run = run.replace("=  30", f"=  {size}").replace("2{n}.5", f"{size + n}")
+            (tmp_path / f"lulesh_{size}_{p}.out").write_text(run)
+    found = perfcore.info(tmp_path)
+    assert found["points"].keys() == {"processes", "size_per_process"}
+    assert set(perfcore.fit(tmp_path).shown_names.values()) == found["points"].keys()
+
+
 # Content, what is replaced in it, and the message.
 REFUSED = [
     (files.NPB.split(" LU Benchmark Completed.")[0], "", "", "no benchmark was completed"),

@@ -216,11 +216,11 @@ class _UnknownTable:
     # The rules, in their order.
 
     def runs_by_name(self) -> Roles | None:
-        """The names are those of runs at several numbers of processors, and of no curve or trace."""
+        """Return measurements if the names are those of runs at several scales, and of no curve or trace."""
         return Roles("measurements") if self.kind in ("auto", "measurements") and self._names_are_of_runs() else None
 
     def swept_runs(self) -> Roles | None:
-        """What was varied stands before how long it took: their order decides if names and options do not."""
+        """Return measurements of how long runs took over what stands before it, if their order decides."""
         options = self.options
         sweep = sweep_of(self.columns) if options.kind in ("auto", "measurements") else None
         if sweep is None or not (self.kind == "measurements" or self._is_swept(sweep)):
@@ -231,7 +231,7 @@ class _UnknownTable:
         return Roles("measurements", varied=() if sweep.counts_runs else (counted,), values=(timed,))
 
     def asked_runs(self) -> Roles | None:
-        """An option says that these are measurements."""
+        """Return measurements if an option says that these are some."""
         if self.kind != "measurements":
             return None
         plain = None if self.options.parameters else self.plain_runs()
@@ -243,7 +243,7 @@ class _UnknownTable:
             self.refuse_rows_of_one_run()
 
     def events(self) -> Roles | None:
-        """Moments at which a state is entered or left."""
+        """Return events if the rows are moments at which a state is entered or left."""
         trace = self.trace
         are_moments = trace.end is None and trace.duration is None
         if self.kind not in ("auto", "trace") or self.time is None or trace.change is None or not are_moments:
@@ -251,7 +251,7 @@ class _UnknownTable:
         return replace(trace, kind="events", start=self.time, end=None, duration=None, time_unit=self._unit(self.time))
 
     def steps(self) -> Roles | None:
-        """Starts and ends of the steps of one curve."""
+        """Return a curve if the rows are starts and ends of its steps."""
         start, end = self.trace.start, self.trace.end
         if self.kind not in ("auto", "curve") or self.options.time or start is None or end is None:
             return None
@@ -259,7 +259,7 @@ class _UnknownTable:
         return Roles("curve", self._unit(start, end), start, end, values=values) if values else None
 
     def intervals(self) -> Roles | None:
-        """Two of starts, ends and durations, of locations and states."""
+        """Return a trace if the rows have two of starts, ends and durations."""
         trace = self.trace
         sides = [column for column in (trace.start, trace.end, trace.duration) if column is not None]
         if self.kind not in ("auto", "trace") or len(sides) < 2 or self._are_rows_of_steps():
@@ -267,7 +267,7 @@ class _UnknownTable:
         return replace(trace, time_unit=self._unit(*sides))
 
     def samples(self) -> Roles | None:
-        """Numbers at moments; texts with which the moments go back are of runs."""
+        """Return a curve or series of numbers at moments; measurements if texts part them and the moments go back."""
         time, kind, trace = self.time, self.kind, self.trace
         is_of_intervals = self.find("duration", None) and (trace.location or trace.state)
         if kind not in ("auto", "curve", "series") or time is None or is_of_intervals:
@@ -287,14 +287,14 @@ class _UnknownTable:
         return None
 
     def lone_numbers(self) -> Roles | None:
-        """One column of numbers: of repeated runs if it is called a time or a rate, else samples."""
+        """Return repeated runs if the only column is called a time or a rate, else samples if it has numbers."""
         if self.kind not in ("auto", "series") or len(self.columns) != 1 or not self.numbers:
             return None
         is_of_runs = self.options.kind == "auto" and guess_roles(self.names, {*self.names}).value is not None
         return Roles("measurements" if is_of_runs else "series", values=tuple(self.columns))
 
     def plain_runs(self) -> Roles | None:
-        """The last column over the others that look like levels, if all are numbers without moments."""
+        """Return the last column over the others that look like levels, if all are numbers without moments."""
         options, rows = self.options, self.rows
         named = (options.time, options.start, options.end, options.duration, options.change, options.location)
         if rows is None or self.kind not in ("auto", "measurements") or any(named) or options.value:
@@ -322,7 +322,7 @@ class _UnknownTable:
         return Roles("measurements", varied=tuple(varied), values=(value,), notes=(note,))
 
     def runs_by_texts(self) -> Roles | None:
-        """Runs that texts alone tell apart: benchmarks, or commits."""
+        """Return measurements if texts alone tell the runs apart: benchmarks, or commits."""
         if self.rows is None or self.kind != "auto":
             return None
         measured = [column for column in self.numbers if not is_run_identifier(column.name)]
@@ -337,7 +337,7 @@ class _UnknownTable:
         return Roles("measurements") if is_time and are_described and self._names_rows(*self.texts) else None
 
     def assumed_runs(self) -> Roles | None:
-        """The only time or rate over the only number of processors or size."""
+        """Return the only time or rate over the only number of processors or size."""
         if self.rows is None or self.kind not in ("auto", "measurements"):
             return None
         times, varied = self._taken_for("time", "rate"), self._taken_for("processors", "size")
@@ -347,7 +347,7 @@ class _UnknownTable:
         return Roles("measurements", varied=tuple(varied), values=tuple(times), notes=(note,))
 
     def monitored_run(self) -> Roles | None:
-        """Shares and other numbers over the time of a program that watched a run, such as psrecord."""
+        """Return a series if the rows are of a program that watched a run, such as psrecord."""
         shares = [c for c in self.columns if (unit := split_name(c.name).unit) is not None and unit.kind == "share"]
         time, *others = self.columns
         is_monitored = bool(shares) and [*map(_taken_for, self.columns)] == ["time", *["number"] * len(others)]
@@ -395,7 +395,7 @@ class _UnknownTable:
 
     @functools.cached_property
     def trace(self) -> Roles:
-        """The columns of a trace, as far as there are any."""
+        """Return the columns of a trace, as far as there are any."""
         options = self.options
         start = self.find("start", options.start)
         # Next to a rate, `completed` counts work and is no moment, unless one began.

@@ -267,7 +267,7 @@ def own_times(columns: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _own_times_of_functions(tidy: Tidy, named: Set[str]) -> None:
-    """Take own times for what was measured, and the column before them for what it was measured of."""
+    """Take own times for what was measured, of functions or whatever else the rows are of."""
     frame = tidy.frame
     numeric = [str(column) for column in frame.columns if frame[column].dtype.kind in "iuf"]
     texts = [str(column) for column in frame.columns if column not in numeric]
@@ -276,8 +276,9 @@ def _own_times_of_functions(tidy: Tidy, named: Set[str]) -> None:
     own, inclusive = times
     if unit_of(own) == unit_of(inclusive) and (frame[own] <= frame[inclusive] * (1.0 + SUM_ROUNDING)).all():
         tidy.frame = frame.rename(columns={inclusive: f"inclusive_{own}"})
-        tidy.roles |= {"value": own, "category": texts[:1], "parameters": []}
-        tidy.notes.append(f"{own} is measured; {inclusive} is with what each {texts[0]} calls")
+        names = [*guess_roles(texts, ()).category, *texts][:1]
+        tidy.roles |= {"value": own, "category": names}
+        tidy.notes.append(f"{own} is measured; {inclusive} is with what each {names[0]} calls")
 
 
 def _sum_of_parts(frame: pd.DataFrame) -> tuple[str, tuple[str, ...]] | None:
